@@ -64,14 +64,20 @@ struct KeptRecord: Sendable {
   }
 }
 
-extension Vault {
+/// The records of one partition that another store sealed, or that a backup keeps as this one sealed them.
+package struct KeptRecords {
+  private let partition: PartitionID
+  private let vault: Vault
+
+  package init(of partition: PartitionID, in vault: Vault) { (self.partition, self.vault) = (partition, vault) }
+
   /// The records that a backup must contain for a partition whose data is under a PIN.
-  package func keptRecords(of partition: PartitionID) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
+  package func all() throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] {
     // Records of a restored account whose PIN was not entered since.
-    var kept = try readAll(partition, .keptData)
+    var kept = try vault.readAll(partition, .keptData)
     for kind in [RecordKind.clientSecret, .clientSecretNames] {
-      for record in try sealedRecords(partition, kind) {
-        let row = KeptRecord(databaseID: store.databaseID, record: record)
+      for record in try vault.sealedRecords(partition, kind) {
+        let row = KeptRecord(databaseID: vault.store.databaseID, record: record)
         kept.append((row.id, row.sealable))
       }
     }
@@ -79,16 +85,16 @@ extension Vault {
   }
 
   /// The PIN was entered: seals the kept records again in this store, under the recovered data key.
-  package func takingOver(in partition: PartitionID, by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
+  package func takingOver(by dataKey: SealingKey) throws(VaultFailure) -> [VaultChange] {
     var changes: [VaultChange] = []
-    for (id, plain) in try readAll(partition, .keptData) {
+    for (id, plain) in try vault.readAll(partition, .keptData) {
       guard let kept = KeptRecord(plain) else { throw .integrity }
       let opened = try kept.open(by: dataKey)
       changes.append(.delete(partition, .keptData, id: id))
       switch kept.record.key.kind {
       case .clientSecret:
         guard let name = SecretJSON.read(opened, { $0["name"]?.string }) else { throw .integrity }
-        changes.append(.put(partition, .clientSecret, id: try place(ofSecret: name), opened))
+        changes.append(.put(partition, .clientSecret, id: try vault.places().clientSecret(name), opened))
       case .clientSecretNames: changes.append(.put(partition, .clientSecretNames, opened))
       default: throw .integrity
       }

@@ -83,10 +83,10 @@ package struct KeySlotNotes {
   }
 }
 
-extension Vault {
-  /// The notes; nil in a vault from before notes existed.
-  package func keySlotNotes() throws(VaultFailure) -> KeySlotNotes? {
-    guard let plain = try read(.vault, .keySlotNotes) else { return nil }
+extension KeySlotNotes {
+  /// The notes of a vault; nil in one from before notes existed.
+  package static func stored(in vault: Vault) throws(VaultFailure) -> KeySlotNotes? {
+    guard let plain = try vault.read(.vault, .keySlotNotes) else { return nil }
     guard let notes = KeySlotNotes(plain) else { throw .integrity }
     return notes
   }

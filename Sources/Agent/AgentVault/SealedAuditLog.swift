@@ -134,7 +134,7 @@ package struct SealedAuditLog {
   }
 
   /// From now on no entry that is there changes. For readers: what was listed or verified stays so.
-  package func closeEntries() { vault.closeAuditEntries() }
+  package func closeEntries() { vault.auditMemory?.tails = [:] }
 
   /// The entry that would count this one; nil if it would be one of its own.
   package func place(of entry: AuditAppend) -> (place: AuditPlace, lastAt: Timestamp)? {

@@ -17,12 +17,7 @@ package final class Vault {
   /// Nil before the first read, and after a failed commit.
   var auditMemory: AuditMemory?
   let auditBounds: [AuditRing: AuditChain.Bound]
-  /// Counts repeats of decisions between two commits.
-  package let repeats: RepeatCounter
-  /// Repeats whose commit failed. They may be in the log all the same: the batch in the chain's record tells.
-  var owedRepeats: [RepeatCounter.Batch] = []
-  /// True if a power cut may have taken repeats, and the log does not say so yet.
-  package internal(set) var lacksRepeats = false
+  package internal(set) var repeats: PendingRepeats
   /// Compares the ledger's count with the anchor outside the store.
   package let witness: RollbackGuard
   private var partitions: [PartitionID: Partition] = [:]
@@ -46,7 +41,8 @@ package final class Vault {
     repeatsBegan: @escaping @Sendable () -> Void = {}
   ) {
     self.store = store
-    repeats = RepeatCounter(journal: store.repeatJournal, databaseID: store.databaseID, began: repeatsBegan)
+    repeats = PendingRepeats(
+      RepeatCounter(journal: store.repeatJournal, databaseID: store.databaseID, began: repeatsBegan))
     seals = RecordSeals(
       databaseID: store.databaseID, keys: VaultKeys(root: root, epoch: epoch), previousKeys: previous)
     self.witness = witness
@@ -54,12 +50,6 @@ package final class Vault {
   }
 
   package var keys: VaultKeys { seals.keys }
-
-  /// A keyed digest of a name, so that records can be found by name while the file does not contain the name.
-  package func index(_ label: String, _ name: String) throws(VaultFailure) -> [UInt8] {
-    let key = try read(.vault, .indexKey).flatMap { SealingKey($0) } ?? keys.index
-    return Array(key.digest(label, Array(name.utf8)).prefix(16))
-  }
 
   // MARK: reading
 
@@ -154,12 +144,12 @@ package final class Vault {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
     let entries = changes.compactMap(\.auditEntry)
-    let counted = entries.isEmpty && changes.repeatCounting == nil ? nil : takeRepeats(changes.repeatCounting)
+    let counted = entries.isEmpty && changes.repeatCounting == nil ? nil : repeats.take(changes.repeatCounting)
     var logged: AuditMemory?
     do throws(VaultFailure) {
       if let counted { logged = try draft.draw(audit: entries, after: counted) }
     } catch {
-      if let counted { owe(counted) }
+      if let counted { repeats.owe(counted) }
       throw error
     }
     // The counts of an overtaken store stand still: above the anchor's it would look like the newest copy.
@@ -176,17 +166,11 @@ package final class Vault {
       forget(draft.touched.keys)
       forget(draft.destroyed)
       auditMemory = nil
-      if let counted { owe(counted) }
+      if let counted { repeats.owe(counted) }
       throw error
     }
     if let logged { auditMemory = logged }
-    if let counted {
-      owedRepeats = []
-      lacksRepeats = logged?.lacksRepeats ?? false
-      if counted.beginsIn != nil, let logged {
-        repeats.begin(logged.chains.decisions.batch, key: keys.log, epoch: keys.epoch)
-      }
-    }
+    if let counted, let logged { repeats.settle(counted, in: logged, by: keys) }
     for (partition, state) in draft.touched { partitions[partition] = state }
     for partition in draft.destroyed { partitions[partition] = nil }
     let isNewer = ledger.sequence != knownLedger?.sequence

@@ -72,16 +72,16 @@ import Testing
   @Test func repeats_areTakenIntoTheirEntryByTheNextCommit() throws {
     let vault = try vault()
     try vault.apply([Self.decision("a"), Self.decision("b"), Self.counting])
-    for second in 1...3 { #expect(vault.repeats.count(1, at: Self.start + .seconds(Int64(second)))) }
-    #expect(vault.repeats.count(2, at: Self.start + .seconds(9)))
+    for second in 1...3 { #expect(vault.repeats.counter.count(1, at: Self.start + .seconds(Int64(second)))) }
+    #expect(vault.repeats.counter.count(2, at: Self.start + .seconds(9)))
     #expect(try Self.counts(vault) == ["a": 1, "b": 1])
     try vault.apply([.repeats(.unchanged)])
     #expect(try Self.counts(vault) == ["a": 4, "b": 2])
     let first = try #require(try Self.entries(vault).first?.repeats)
     #expect(first.firstAt == Self.start && first.lastAt == Self.start + .seconds(3))
-    #expect(vault.repeats.isOpen && vault.repeats.isEmpty)
+    #expect(vault.repeats.counter.isOpen && vault.repeats.counter.isEmpty)
     try vault.apply([.repeats(.inLog)])
-    #expect(!vault.repeats.isOpen && !vault.repeats.count(1, at: Self.start + .seconds(10)))
+    #expect(!vault.repeats.counter.isOpen && !vault.repeats.counter.count(1, at: Self.start + .seconds(10)))
     #expect(try Self.isIntact(vault))
     vault.store.close()
   }
@@ -89,13 +89,13 @@ import Testing
   @Test func countsOfAKilledProcess_areInTheLogOfTheNext() throws {
     var vault = try vault()
     try vault.apply([Self.decision("a"), Self.counting])
-    for second in 1...5 { #expect(vault.repeats.count(1, at: Self.start + .seconds(Int64(second)))) }
+    for second in 1...5 { #expect(vault.repeats.counter.count(1, at: Self.start + .seconds(Int64(second)))) }
     vault.store.close()
     disk.die(.kill)
     disk.revive()
     let hasRepeats: Bool
     (vault, hasRepeats) = try restarted()
-    #expect(hasRepeats && !vault.lacksRepeats)
+    #expect(hasRepeats && !vault.repeats.lacksSome)
     try vault.apply([.repeats(.inLog)])
     #expect(try Self.counts(vault) == ["a": 6])
     let entry = try #require(try Self.entries(vault).last)
@@ -110,36 +110,36 @@ import Testing
   @Test(arguments: [true, false]) func countsThatAPowerCutMayHaveTaken_areMissed(isJournalGone: Bool) throws {
     var vault = try vault()
     try vault.apply([Self.decision("a"), Self.counting])
-    #expect(vault.repeats.count(1, at: Self.start + .seconds(1)))
+    #expect(vault.repeats.counter.count(1, at: Self.start + .seconds(1)))
     vault.store.close()
     if isJournalGone { disk.overwrite("store-repeats", at: 0, with: [UInt8](repeating: 0, count: 1 << 16)) }
     (vault, _) = try restarted(boot: "another")
-    #expect(vault.lacksRepeats)
+    #expect(vault.repeats.lacksSome)
     try vault.apply([.repeats(.inLog)])
-    #expect(try !vault.lacksRepeats && Self.counts(vault)["a"] == (isJournalGone ? 1 : 2))
+    #expect(try !vault.repeats.lacksSome && Self.counts(vault)["a"] == (isJournalGone ? 1 : 2))
     let again: Bool
     vault.store.close()
     (vault, again) = try restarted(boot: "another")
-    #expect(!again && !vault.lacksRepeats, "told once")
+    #expect(!again && !vault.repeats.lacksSome, "told once")
     vault.store.close()
   }
 
   @Test func endedCounting_isMissedByNoOtherBoot() throws {
     var vault = try vault()
     try vault.apply([Self.decision("a"), Self.counting])
-    #expect(vault.repeats.count(1, at: Self.start + .seconds(1)))
+    #expect(vault.repeats.counter.count(1, at: Self.start + .seconds(1)))
     try vault.apply([.repeats(.inLog)])
     vault.store.close()
     let hasRepeats: Bool
     (vault, hasRepeats) = try restarted(boot: "another")
-    #expect(!hasRepeats && !vault.lacksRepeats)
+    #expect(!hasRepeats && !vault.repeats.lacksSome)
     vault.store.close()
   }
 
   @Test func moreEntriesThanTheJournalHolds_takeCommits() throws {
     let vault = try vault()
     try vault.apply((0..<300).map { Self.decision("c\($0)") } + [Self.counting])
-    let counted = (1...300).count { vault.repeats.count($0, at: Self.start + .seconds(1)) }
+    let counted = (1...300).count { vault.repeats.counter.count($0, at: Self.start + .seconds(1)) }
     #expect(counted == 256)
     try vault.apply([.repeats(.unchanged)])
     #expect(try Self.counts(vault).values.reduce(0, +) == 556)
@@ -150,9 +150,9 @@ import Testing
   @Test func entryThatHasStoodForAnHour_countsNoMore() throws {
     let vault = try vault()
     try vault.apply([Self.decision("a"), Self.counting])
-    #expect(vault.repeats.count(1, at: Self.start + .seconds(1)))
-    #expect(!vault.repeats.count(1, at: Self.start + .seconds(1 + 3_600)))
-    #expect(!vault.repeats.count(1, at: Self.start), "the clock was set back")
+    #expect(vault.repeats.counter.count(1, at: Self.start + .seconds(1)))
+    #expect(!vault.repeats.counter.count(1, at: Self.start + .seconds(1 + 3_600)))
+    #expect(!vault.repeats.counter.count(1, at: Self.start), "the clock was set back")
     vault.store.close()
   }
 
@@ -180,12 +180,12 @@ import Testing
       let now = Self.start + .seconds(Int64(second))
       switch Int.random(in: 0..<20, using: &random) {
       case 0..<12:
-        if let sequence = sequences[name], vault.repeats.count(sequence, at: now) { told[name]! += 1 }
+        if let sequence = sequences[name], vault.repeats.counter.count(sequence, at: now) { told[name]! += 1 }
       case 12..<15:
         do throws(VaultFailure) {
           try vault.apply([Self.decision(name, at: Int64(second)), Self.counting])
           told[name, default: 0] += 1
-          if vault.repeats.isOpen { sequences[name] = vault.audit.lastPlaces[0].sequence }
+          if vault.repeats.counter.isOpen { sequences[name] = vault.audit.lastPlaces[0].sequence }
         } catch {
           try restart(unsure: name)
         }
@@ -218,7 +218,7 @@ import Testing
     var told: Int64 = 1
     for second in 1...Int64.random(in: 2...30, using: &random) {
       if Int.random(in: 0..<6, using: &random) == 0 { try vault.apply([.repeats(.unchanged)]) }
-      if vault.repeats.count(1, at: Self.start + .seconds(second)) { told += 1 }
+      if vault.repeats.counter.count(1, at: Self.start + .seconds(second)) { told += 1 }
     }
     let committed = try Self.counts(vault)["a"] ?? 0
     vault.store.close()
@@ -226,7 +226,7 @@ import Testing
     disk.revive()
     let hasRepeats: Bool
     (vault, hasRepeats) = try restarted(boot: "another")
-    #expect(hasRepeats && vault.lacksRepeats)
+    #expect(hasRepeats && vault.repeats.lacksSome)
     try vault.apply([.repeats(.inLog)])
     #expect((committed...told).contains(try Self.counts(vault)["a"] ?? 0))
     #expect(try Self.isIntact(vault))

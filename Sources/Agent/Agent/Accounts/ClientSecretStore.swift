@@ -37,7 +37,8 @@ package struct ClientSecretStore {
   package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try readable(selector)
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
-      guard let plain = try records.read(profile.partition, .clientSecret, id: records.place(ofSecret: name)) else {
+      guard let plain = try records.read(profile.partition, .clientSecret, id: records.places().clientSecret(name))
+      else {
         return nil
       }
       guard let value = SecretJSON.read(plain, { $0["name"]?.string == name ? $0["value"]?.secret : nil }) else {
@@ -88,7 +89,7 @@ package struct ClientSecretStore {
   }
 
   private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.place(ofSecret: name) }
+    try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in try records.places().clientSecret(name) }
   }
 
   private static func record(_ name: String, _ value: Secret) -> Secret {

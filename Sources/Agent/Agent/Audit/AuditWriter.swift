@@ -54,7 +54,7 @@ package final class AuditWriter: Sendable {
   private func write() async {
     while let group = next() {
       do throws(AgentFailure) {
-        let recorded = try await vault.record(group.map(\.request))
+        let recorded = try await AuditRecorder.record(group.map(\.request), for: vault)
         for (waiting, result) in zip(group, recorded) { waiting.caller.resume(returning: result) }
       } catch {
         for waiting in group { waiting.caller.resume(returning: .failure(error)) }

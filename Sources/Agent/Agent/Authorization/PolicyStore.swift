@@ -94,7 +94,7 @@ package struct PolicyStore {
 
   func putting(_ policy: StoredPolicy) throws(AgentFailure) -> VaultChange {
     try vault.withRecords { (records) throws(VaultFailure) in
-      .put(.vault, .policy, id: try records.place(ofPolicy: policy.name), policy.record)
+      .put(.vault, .policy, id: try records.places().policy(policy.name), policy.record)
     }
   }
 }
@@ -117,14 +117,14 @@ extension Vault {
       }
     }
     guard !unreadable.isEmpty else { return documents }
-    for name in names.union([PolicyCache.defaultName]) where unreadable.contains(try place(ofPolicy: name)) {
+    for name in names.union([PolicyCache.defaultName]) where unreadable.contains(try places().policy(name)) {
       documents.updateValue(nil, forKey: name)
     }
     return documents
   }
 
   fileprivate func policy(named name: String) throws(VaultFailure) -> StoredPolicy? {
-    guard let plain = try read(.vault, .policy, id: place(ofPolicy: name)) else { return nil }
+    guard let plain = try read(.vault, .policy, id: places().policy(name)) else { return nil }
     guard let policy = StoredPolicy(plain) else { throw .integrity }
     return policy
   }

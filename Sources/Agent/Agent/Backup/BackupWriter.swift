@@ -36,7 +36,7 @@ struct BackupWriter {
         skipped.append(SkippedItem(kind: .provider, name: "a provider", reason: .damaged))
         continue
       }
-      changes.append(.put(.vault, .provider, id: try target.place(of: provider.configuration.name), plain))
+      changes.append(.put(.vault, .provider, id: try target.places().provider(provider.configuration.name), plain))
       providers += 1
     }
     for (_, plain) in try source.readEach(.policy) {
@@ -44,7 +44,7 @@ struct BackupWriter {
         skipped.append(SkippedItem(kind: .policy, name: "a policy", reason: .damaged))
         continue
       }
-      changes.append(.put(.vault, .policy, id: try target.place(ofPolicy: policy.name), policy.record))
+      changes.append(.put(.vault, .policy, id: try target.places().policy(policy.name), policy.record))
       policies += 1
     }
     try target.apply(changes)
@@ -113,7 +113,7 @@ struct BackupWriter {
         kept.hasStepUp = true
         let pepper = try source.pepper(for: partition)
         return [.put(partition, .stepUp, record.sealable), .put(partition, .pepper, pepper.secret)]
-          + (try source.keptRecords(of: partition)).map { .put(partition, .keptData, id: $0.id, $0.plain) }
+          + (try KeptRecords(of: partition, in: source).all()).map { .put(partition, .keptData, id: $0.id, $0.plain) }
       }
     }
     kept.hasStepUp = false
@@ -122,7 +122,7 @@ struct BackupWriter {
     var changes: [VaultChange] = []
     for (_, plain) in try source.readAll(partition, .clientSecret) {
       guard let name = SecretJSON.read(plain, { $0["name"]?.string }) else { throw .integrity }
-      changes.append(.put(partition, .clientSecret, id: try target.place(ofSecret: name), plain))
+      changes.append(.put(partition, .clientSecret, id: try target.places().clientSecret(name), plain))
     }
     if let names = try source.read(partition, .clientSecretNames) {
       changes.append(.put(partition, .clientSecretNames, names))

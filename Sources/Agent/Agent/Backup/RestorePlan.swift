@@ -120,7 +120,7 @@ extension BackedUpAccount {
     var changes: [VaultChange] = [.put(partition, .profile, profile.record)]
     if let rights { changes.append(.put(partition, .snapshot, rights.asOfAnotherVault.record)) }
     for (name, plain) in secrets {
-      changes.append(.put(partition, .clientSecret, id: try vault.place(ofSecret: name), plain))
+      changes.append(.put(partition, .clientSecret, id: try vault.places().clientSecret(name), plain))
     }
     if let secretNames { changes.append(.put(partition, .clientSecretNames, secretNames)) }
     if let stepUp {

@@ -11,13 +11,13 @@ struct KeySlotAdmission {
   /// A slot that the vault does not know was inserted or restored from outside: it is refused.
   func requireOwn(_ row: KeySlotRow) throws {
     // A vault from before there were notes: its slots are believed, this once.
-    if let notes = try records.keySlotNotes(), !notes.knows(row) { throw AgentFailure.keySlot(.unknown) }
+    if let notes = try KeySlotNotes.stored(in: records), !notes.knows(row) { throw AgentFailure.keySlot(.unknown) }
   }
 
   /// With its holder's key at hand: a slot that was rewrapped without it is wrapped as usual again.
   func renew(_ row: KeySlotRow, holder: SealingKey) {
     do {
-      let kept = try records.keySlotNotes()
+      let kept = try KeySlotNotes.stored(in: records)
       guard kept == nil || KeySlots.isBoxed(row) || kept?[row.number]?.boxKey.isEmpty != false else { return }
       var notes = kept ?? KeySlotNotes()
       if kept == nil { for row in try store.slots() { notes.note(row, at: clock.wall()) } }

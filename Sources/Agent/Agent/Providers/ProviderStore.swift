@@ -131,6 +131,6 @@ package struct ProviderStore {
   }
 
   package func place(of provider: ProviderName) throws(AgentFailure) -> [UInt8] {
-    try vault.withRecords { (records) throws(VaultFailure) in try records.place(of: provider) }
+    try vault.withRecords { (records) throws(VaultFailure) in try records.places().provider(provider) }
   }
 }

@@ -57,7 +57,10 @@ package final class AgentService: Sendable {
     tables = PublishedTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, rememberTime: { await vaultHandle.value?.rememberTime() },
-      settleRepeats: { await vaultHandle.value?.settleRepeats() })
+      settleRepeats: {
+        guard let vault = vaultHandle.value else { return nil }
+        return await AuditRecorder.settleRepeats(for: vault)
+      })
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(

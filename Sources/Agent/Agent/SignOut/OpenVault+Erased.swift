@@ -9,7 +9,7 @@ extension OpenVault {
   }
 
   func digest(of identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [UInt8] {
-    try withRecords { (records) throws(VaultFailure) in try records.digest(of: identity, at: provider) }
+    try withRecords { (records) throws(VaultFailure) in try records.places().digest(of: identity, at: provider) }
   }
 
   /// The account that a person has at a provider, signed in or not, erased or not.

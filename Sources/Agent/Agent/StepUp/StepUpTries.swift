@@ -71,7 +71,7 @@ package struct StepUpTries {
       }
       changes.append(.unlockData(profile.partition, dataKey))
       changes += try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
-        try records.takingOver(in: profile.partition, by: dataKey)
+        try KeptRecords(of: profile.partition, in: records).takingOver(by: dataKey)
       }
     }
     changes.append(

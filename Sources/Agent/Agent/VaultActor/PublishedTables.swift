@@ -33,7 +33,7 @@ struct PublishedTables: Sendable {
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
     let alarm = Alarm(clock: clock, background: background)
-    repeatsBegan = { alarm.set(clock.boot() + VaultActor.repeatPause, settleRepeats) }
+    repeatsBegan = { alarm.set(clock.boot() + AuditRecorder.repeatPause, settleRepeats) }
   }
 
   /// Everything but the accounts, which callers can use from `open(_:)` on. True if the time was kept in another boot

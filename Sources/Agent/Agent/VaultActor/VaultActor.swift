@@ -16,9 +16,7 @@ package actor VaultActor {
   private var state = VaultState.locked(LockedVault())
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
-  var auditQuota = AuditQuota()
-  /// When repeats of decisions were last taken into the log.
-  var settledRepeatsAt = BootInstant(milliseconds: 0)
+  let recorder = AuditRecorder()
 
   package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
@@ -99,7 +97,7 @@ package actor VaultActor {
   func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
   ) throws(AgentFailure) -> Result {
-    let records = try audited(changes.records, in: vault) + vault.erasures.notes(of: changes.erases)
+    let records = try recorder.audited(changes.records, in: vault, for: self) + vault.erasures.notes(of: changes.erases)
     if changes.isWithdrawal { withdrawalCount += 1 }
     if !records.isEmpty || !changes.writes.isEmpty {
       try vault.withRecords(of: changes.account) { (sealed) throws(VaultFailure) in
@@ -150,7 +148,7 @@ package actor VaultActor {
     state = .open(vault)
     do throws(AgentFailure) {
       try commit(InboxDrain(vault).drain(), to: vault)
-      recoverRepeats(vault)
+      recorder.recoverRepeats(vault, for: self)
     } catch {
       lock(isCertain: false)
       throw error
@@ -188,7 +186,7 @@ package actor VaultActor {
   ///   one is known at the next opening, and records that come until then stay in memory.
   private func lock(isCertain: Bool = true) {
     rememberTime()
-    endRepeats()
+    recorder.endRepeats(for: self)
     switch state {
     case .open(let vault): state = .locked(LockedVault(inbox: isCertain ? vault.inbox : nil))
     case .locked(let locked): state = .locked(isCertain ? locked : LockedVault())
@@ -215,7 +213,7 @@ package actor VaultActor {
   func beginRotation() throws(AgentFailure) -> UInt32 {
     let vault = try unlocked()
     // Their key is that of the log.
-    endRepeats()
+    recorder.endRepeats(for: self)
     guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
     do throws(AgentFailure) {
       try vault.keySlots.begin(rotation)

@@ -29,35 +29,55 @@ extension [VaultChange] {
   }
 }
 
-extension Vault {
+/// Counts repeats of decisions between two commits, and keeps those whose commit failed.
+package struct PendingRepeats {
+  package let counter: RepeatCounter
+  /// Repeats whose commit failed. They may be in the log all the same: the batch in the chain's record tells.
+  private var owed: [RepeatCounter.Batch] = []
+  /// True if a power cut may have taken repeats, and the log does not say so yet.
+  package private(set) var lacksSome = false
+
+  init(_ counter: RepeatCounter) { self.counter = counter }
+
   /// Takes what was counted until now.
-  func takeRepeats(_ counting: RepeatCounting?) -> CountedRepeats {
-    let taken = repeats.take(ends: counting == .inLog)
-    var counted = CountedRepeats(batches: owedRepeats + [taken].compactMap { $0 })
+  func take(_ counting: RepeatCounting?) -> CountedRepeats {
+    let taken = counter.take(ends: counting == .inLog)
+    var counted = CountedRepeats(batches: owed + [taken].compactMap { $0 })
     switch counting {
     case .inLog?: break
-    case .inJournal(let boot)? where taken == nil && repeats.canBegin(): counted.beginsIn = boot
+    case .inJournal(let boot)? where taken == nil && counter.canBegin(): counted.beginsIn = boot
     case .inJournal?, .unchanged?, nil: counted.goesOn = taken != nil
     }
     return counted
   }
 
   /// Keeps the repeats of a failed commit. From now on each repeat takes a commit, which tells whether the disk works.
-  func owe(_ counted: CountedRepeats) {
-    owedRepeats = counted.batches + [repeats.take(ends: true)].compactMap { $0 }
+  mutating func owe(_ counted: CountedRepeats) {
+    owed = counted.batches + [counter.take(ends: true)].compactMap { $0 }
   }
 
+  /// The repeats are in the log, with this memory after the commit.
+  mutating func settle(_ counted: CountedRepeats, in memory: AuditMemory, by keys: VaultKeys) {
+    owed = []
+    lacksSome = memory.lacksRepeats
+    if counted.beginsIn != nil { counter.begin(memory.chains.decisions.batch, key: keys.log, epoch: keys.epoch) }
+  }
+
+  /// Takes what an earlier process counted. A power cut takes what the kernel had not written: then `lacksSome` is set.
+  mutating func recover(_ recorded: (batches: [RepeatCounter.Batch], isWhole: Bool), isOfThisBoot: Bool) {
+    owed = recorded.batches
+    lacksSome = !recorded.isWhole || !isOfThisBoot
+  }
+}
+
+extension Vault {
   /// Finds the repeats that an earlier process counted and did not commit, for the next commit. False if there are
-  /// none. A power cut takes what the kernel had not written: then `lacksRepeats` is set.
+  /// none.
   package func recoverRepeats(boot: String) throws(VaultFailure) -> Bool {
     let chain = try audit.chains().decisions
     guard let countingBoot = chain.countingBoot else { return false }
-    let recorded = repeats.recorded(from: chain.batch) { self.audit.logKey(of: $0) }
-    owedRepeats = recorded.batches
-    lacksRepeats = !recorded.isWhole || countingBoot != boot
+    let recorded = repeats.counter.recorded(from: chain.batch) { self.audit.logKey(of: $0) }
+    repeats.recover(recorded, isOfThisBoot: countingBoot == boot)
     return true
   }
-
-  /// No entry of the audit log that is there changes from now on.
-  func closeAuditEntries() { auditMemory?.tails = [:] }
 }

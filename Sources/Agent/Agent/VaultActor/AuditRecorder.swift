@@ -1,0 +1,203 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import AgentVault
+
+/// Records in the audit log (docs/storage.md, Audit): charges quotas, records decisions, and settles the repeats that
+/// are counted between two commits.
+///
+/// A part of `VaultActor`, to which all its functions are isolated: none awaits, so that a check and its commit stay
+/// one step.
+final class AuditRecorder {
+  private enum Outcome {
+    case untrue
+    case refused(AgentFailure)
+    case counted([AuditPlace])
+    case admitted(Int)
+  }
+
+  /// From the first repeat in the journal to the commit that takes it into the log.
+  static let repeatPause = Milliseconds(100)
+  /// After so long without a repeat each takes a commit again.
+  private static let repeatIdle = Milliseconds.seconds(2)
+  private static let quotaName = "new audit entries of one client in an hour"
+
+  private var quota = AuditQuota()
+  /// When repeats of decisions were last taken into the log.
+  private var settledAt = BootInstant(milliseconds: 0)
+
+  // MARK: security events
+
+  /// Prepares the audit entries among the changes. Decisions that an event concerns are repeated no more before it is
+  /// written, so that no repeat stands after it.
+  func audited(
+    _ changes: [VaultChange], in vault: OpenVault, for actor: isolated VaultActor
+  ) throws(AgentFailure) -> [VaultChange] {
+    var audited = try charged(changes, clock: actor.dependencies.clock)
+    let entries = changes.compactMap(\.auditEntry)
+    let decisions = actor.dependencies.tables.decisions
+    for entry in entries where entry.ring == .security {
+      if let account = entry.account.flatMap({ AccountID($0) }) {
+        decisions.withdraw(account)
+      } else {
+        decisions.withdrawAll()
+      }
+    }
+    let takesRepeats = !entries.isEmpty || changes.repeatCounting != nil
+    if takesRepeats, vault.records.repeats.lacksSome { audited.append(vault.audited(.auditGap)) }
+    return audited
+  }
+
+  /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is
+  /// refused; what can't wait is done, and counted in an equal entry among the newest.
+  private func charged(_ changes: [VaultChange], clock: any AgentClock) throws(AgentFailure) -> [VaultChange] {
+    var charged = changes
+    for (index, change) in changes.enumerated() {
+      guard case .audit(var entry) = change, entry.ring == .security,
+        let wait = quota.take(1, of: .security, by: entry.clients, at: clock.boot())
+      else { continue }
+      if entry.isRefusable { throw .overloaded(Self.quotaName, retryAfter: wait) }
+      entry.coalesces = true
+      charged[index] = .audit(entry)
+    }
+    return charged
+  }
+
+  // MARK: decisions
+
+  static func record(
+    _ requests: [AuditWriter.Request], for actor: isolated VaultActor
+  ) throws(AgentFailure) -> [Result<[String]?, AgentFailure>] {
+    try actor.recorder.record(requests, for: actor)
+  }
+
+  /// Records the decisions of several requests. Returns for each request the ids under which the log has them, nil if
+  /// they are not true any more, and a failure if its client is over its quota.
+  private func record(
+    _ requests: [AuditWriter.Request], for actor: isolated VaultActor
+  ) throws(AgentFailure) -> [Result<[String]?, AgentFailure>] {
+    let vault = try actor.unlocked()
+    let clock = actor.dependencies.clock
+    var admitted: [AuditWriter.Request] = []
+    // How many of the admitted entries are new: the others are counted in an entry that is there.
+    var new = 0
+    let outcomes = requests.map { request -> Outcome in
+      guard request.areTrue(vault) else { return .untrue }
+      if let places = counted(request, in: vault) { return .counted(places) }
+      let added = request.entries.count { vault.audit.place(of: $0) == nil }
+      let clients = request.entries.first?.clients ?? []
+      if let wait = quota.take(Int64(added), of: .decisions, by: clients, at: clock.boot()) {
+        return .refused(.overloaded(Self.quotaName, retryAfter: wait))
+      }
+      new += added
+      admitted.append(request)
+      return .admitted(request.entries.count)
+    }
+    var places: ArraySlice<AuditPlace> = []
+    if !admitted.isEmpty {
+      let entries = admitted.flatMap(\.entries)
+      actor.dependencies.tables.decisions.withdraw(
+        before: vault.records.audit.firstOpenDecision(afterAdding: new))
+      let counting = counting(entries, in: vault, boot: clock.bootID)
+      places = try actor.commit(vault.audit.append(entries, counting: counting), to: vault)[...]
+    }
+    return zip(requests, outcomes).map { request, outcome in
+      let found: [AuditPlace]
+      switch outcome {
+      case .untrue: return .success(nil)
+      case .refused(let failure): return .failure(failure)
+      case .counted(let places): found = places
+      case .admitted(let count):
+        found = Array(places.prefix(count))
+        places = places.dropFirst(count)
+      }
+      publish(request, found, in: vault, for: actor)
+      return .success(found.map(\.name))
+    }
+  }
+
+  /// Counts a request without a commit: all its entries are repeats, and the policy permits it. Nil if that can't be.
+  private func counted(_ request: AuditWriter.Request, in vault: OpenVault) -> [AuditPlace]? {
+    let repeats = vault.records.repeats.counter
+    guard repeats.isOpen, request.entries.allSatisfy(\.isBatched) else { return nil }
+    let places = request.entries.compactMap { vault.audit.place(of: $0)?.place }
+    guard places.count == request.entries.count else { return nil }
+    for (place, entry) in zip(places, request.entries) {
+      // What was counted so far may be counted again by the commit that follows: the log never tells too few.
+      guard repeats.count(place.sequence, at: entry.at) else { return nil }
+    }
+    return places
+  }
+
+  /// How repeats are counted after a commit of these decisions: in the journal once one that may be comes again soon.
+  private func counting(_ entries: [AuditEntry], in vault: OpenVault, boot: String) -> RepeatCounting {
+    let isFrequent = entries.contains { entry in
+      guard entry.isBatched, let lastAt = vault.audit.place(of: entry)?.lastAt else { return false }
+      return entry.at - lastAt < Self.repeatIdle
+    }
+    return isFrequent ? .inJournal(boot: boot) : .unchanged
+  }
+
+  /// Lets the reading thread repeat decisions whose repeats are counted in the journal.
+  private func publish(
+    _ request: AuditWriter.Request, _ places: [AuditPlace], in vault: OpenVault, for actor: isolated VaultActor
+  ) {
+    let counter = vault.records.repeats.counter
+    guard counter.isOpen else { return }
+    for ((entry, place), offer) in zip(zip(request.entries, places), request.offers) where entry.isBatched {
+      guard var offer else { continue }
+      offer.decision.id = place.name
+      actor.dependencies.tables.decisions.publish(offer, sequence: place.sequence, counter: counter)
+    }
+  }
+
+  // MARK: repeats
+
+  static func settleRepeats(for actor: isolated VaultActor) -> BootInstant? {
+    actor.recorder.settleRepeats(for: actor)
+  }
+
+  /// Takes counted repeats into the log. Returns when to call it again; nil once no repeats are counted.
+  private func settleRepeats(for actor: isolated VaultActor) -> BootInstant? {
+    guard let vault = actor.vault, vault.records.repeats.counter.isOpen else { return nil }
+    let now = actor.dependencies.clock.boot()
+    if !vault.records.repeats.counter.isEmpty {
+      settledAt = now
+      try? actor.commit(vault.audit.settled(.unchanged), to: vault)
+    } else if now - settledAt >= Self.repeatIdle {
+      endRepeats(for: actor)
+      return nil
+    }
+    return now + Self.repeatIdle
+  }
+
+  /// Takes counted repeats into the log, and counts no more in the journal.
+  func endRepeats(for actor: isolated VaultActor) {
+    guard let vault = actor.vault, vault.records.repeats.counter.isOpen else { return }
+    actor.dependencies.tables.decisions.withdrawAll()
+    try? actor.commit(vault.audit.settled(.inLog), to: vault)
+  }
+
+  /// Takes in what an earlier process counted. If the disk refuses, the next entry brings it.
+  func recoverRepeats(_ vault: OpenVault, for actor: isolated VaultActor) {
+    guard (try? vault.records.recoverRepeats(boot: actor.dependencies.clock.bootID)) == true else { return }
+    try? actor.commit(vault.audit.settled(.inLog), to: vault)
+  }
+
+  /// Ends repeating before the log is read: no entry that is read changes afterwards.
+  func closeRepeats(_ vault: OpenVault, for actor: isolated VaultActor) {
+    actor.dependencies.tables.decisions.withdrawAll()
+    if !vault.records.repeats.counter.isEmpty { try? actor.commit(vault.audit.settled(.unchanged), to: vault) }
+  }
+}
+
+extension VaultActor {
+  /// Reads from the log with all repeats in it. No entry that is read changes afterwards.
+  package func readAudit<Result: Sendable>(
+    _ body: @Sendable (OpenVault) throws(AgentFailure) -> Result
+  ) throws(AgentFailure) -> Result {
+    let vault = try unlocked()
+    recorder.closeRepeats(vault, for: self)
+    return try body(vault)
+  }
+}
