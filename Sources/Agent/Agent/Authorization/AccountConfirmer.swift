@@ -125,13 +125,13 @@ final class AccountConfirmer {
     }
     guard let loaded = account.loaded, let token = account.tokens.standard(of: account) else { return .refused }
     let (epoch, subject) = (loaded.profile.epoch, loaded.profile.identity.subject)
-    let client = account.dependencies.client(of: provider)
+    let requests = RightsRequests(by: account.dependencies.client(of: provider))
     let rolesAreOwed = loaded.rights?.rolesAreOwed ?? true
     do throws(RightsFailure) {
       let answer: (told: RightsUpdate?, sentAt: BootInstant)
       switch step {
       case .userInfo:
-        let (claims, sentAt) = try await client.confirmByUserInfo(token, subject: subject)
+        let (claims, sentAt) = try await requests.confirmByUserInfo(token, subject: subject)
         // Where tokens tell the roles, a missing claim says nothing of them.
         let tellsRoles = provider.rightsRule.rolesClaim != nil && (claims.roles != nil || rolesAreOwed)
         if question.roles, !tellsRoles {
@@ -142,9 +142,9 @@ final class AccountConfirmer {
           tellsRoles ? provider.rightsRule.rightsUpdate(userInfo: claims, source: .refresh) : nil, sentAt
         )
       case .entitlements:
-        let (told, sentAt) = try await client.entitlements(token, subject: subject)
+        let (told, sentAt) = try await requests.entitlements(token, subject: subject)
         answer = (told, sentAt)
-      case .introspection, .exchange: answer = (nil, try await client.confirmByIntrospection(token, subject: subject))
+      case .introspection, .exchange: answer = (nil, try await requests.confirmByIntrospection(token, subject: subject))
       }
       return await keep(answer.told, sentAt: answer.sentAt, epoch: epoch, of: account, confirms: isLast)
     } catch {

@@ -114,17 +114,17 @@ final class RightsFetcher {
     let asksEntitlements = provider.rightsRule.hasEntitlementsURL
     guard asksUserInfo || asksEntitlements else { return nil }
     guard let token = account.tokens.standard(of: account) else { return .rights(.noAccessToken) }
-    let client = account.dependencies.client(of: provider)
+    let requests = RightsRequests(by: account.dependencies.client(of: provider))
     let subject = start.profile.identity.subject
     var failure: AgentFailure?
     if asksUserInfo {
       failure = await ask(account, start.profile.epoch) { () async throws(RightsFailure) in
-        try await client.userInfoRights(token, subject: subject)
+        try await requests.userInfoRights(token, subject: subject)
       }
     }
     if asksEntitlements {
       let second = await ask(account, start.profile.epoch) { () async throws(RightsFailure) in
-        try await client.entitlements(token, subject: subject)
+        try await requests.entitlements(token, subject: subject)
       }
       failure = failure ?? second
     }
@@ -152,10 +152,20 @@ final class RightsFetcher {
       return nil
     } catch {
       // With its session its tokens end, so that what was refused may be that.
-      if let gone = await vault.failureOfEnded(id, epoch: epoch) { return gone }
+      if let gone = await Self.failureOfEnded(id, epoch: epoch, in: vault) { return gone }
       account.dependencies.environment.log.log(
         .notice, "snapshot not refreshed",
         [(.account, .hashed(id.text)), (.reason, .name(error.kind.rawValue))])
+      return error
+    }
+  }
+
+  /// Why the sign-in of this epoch is over; nil if it is current.
+  private static func failureOfEnded(_ id: AccountID, epoch: UInt64, in vault: VaultActor) async -> AgentFailure? {
+    do throws(AgentFailure) {
+      try await vault.read { vault throws(AgentFailure) in try vault.rights.requireCurrent(id, epoch: epoch) }
+      return nil
+    } catch {
       return error
     }
   }
@@ -182,17 +192,5 @@ final class RightsFetcher {
     fetcher.retryAt = nil
     fetcher.retry(for: account)
     return nil
-  }
-}
-
-extension VaultActor {
-  /// Why the sign-in of this epoch is over; nil if it is current.
-  fileprivate func failureOfEnded(_ id: AccountID, epoch: UInt64) async -> AgentFailure? {
-    do throws(AgentFailure) {
-      try read { vault throws(AgentFailure) in try vault.rights.requireCurrent(id, epoch: epoch) }
-      return nil
-    } catch {
-      return error
-    }
   }
 }

@@ -7,11 +7,16 @@ package import Secrets
 
 /// Asks where a provider tells rights beside its tokens: userinfo (OpenID Connect Core §5.3) and the entitlements'
 /// address. One GET each with the access token, no redirects, so that the token goes nowhere else.
-extension ProviderClient {
+package struct RightsRequests: Sendable {
   /// Long enough for a slow directory, whether or not a caller waits.
   private static let rightsTimeout = Milliseconds.seconds(10)
   /// The 1024 names of a snapshot, each as long as it may be.
   private static let rightsBytes = 1 << 20
+
+  private let client: ProviderClient
+  private var provider: Provider { client.provider }
+
+  package init(by client: ProviderClient) { self.client = client }
 
   /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
   package func userInfoRights(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
@@ -54,10 +59,10 @@ extension ProviderClient {
     _ accessToken: Secret, subject: String
   ) async throws(RightsFailure) -> BootInstant {
     guard let url = provider.endpoints.introspection else { throw .refused("noIntrospection") }
-    let sentAt = clock.boot()
+    let sentAt = client.clock.boot()
     let isActive: Bool
     do throws(DocumentFailure) {
-      isActive = try await introspect(accessToken, at: url) { node -> Bool? in
+      isActive = try await client.introspect(accessToken, at: url) { node -> Bool? in
         guard let isActive = node["active"]?.bool else { return nil }
         return isActive && (node["sub"].map { $0.string == subject } ?? true)
       }
@@ -94,11 +99,11 @@ extension ProviderClient {
     guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
       throw .refused("invalidURL")
     }
-    var request = request(
+    var request = client.request(
       "GET", url, fields: [HTTPField("Accept", "application/json"), .bearer(accessToken)], body: nil)
     request.timeout = Self.rightsTimeout
     request.maximumResponseBytes = Self.rightsBytes
-    switch await send(request) {
+    switch await client.send(request) {
     case .response(let response) where response.status == 200:
       let body = response.body.withoutPreface
       // A page for people comes of a captive portal, or of a proxy in trouble.
@@ -117,7 +122,7 @@ extension ProviderClient {
     let reason = "status\(response.status)"
     switch response.status {
     case 408, 425, 429, 300..<400, 500...:
-      let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
+      let pause = TokenEndpointRefusal(response, now: client.clock.wall()).retryAfter
       return .unavailable(reason, retryAfter: pause.map { min($0, FailureClassifier.longestPause) })
     default: return .refused(reason)
     }
