@@ -9,15 +9,15 @@ extension AgentServer {
   /// Opens the vault as far as that needs no person, and never makes one; serves nothing. `isOpen` is false if a start
   /// would fail.
   public func check(protection: String) async -> (line: [UInt8], isOpen: Bool) {
-    let (findings, isOpen) = await agent.checkFindings(protection: protection)
+    let (findings, isOpen) = await AgentDiagnosis(of: agent).check(protection: protection)
     return (Self.line(findings), isOpen)
   }
 
   /// The same for a directory without a store.
-  public static var nothingToCheck: [UInt8] { line(AgentService.findingsWithoutStore) }
+  public static var nothingToCheck: [UInt8] { line(AgentDiagnosis.withoutStore) }
 
   /// The same for a store that can't be opened.
-  public static func check(of failure: StoreFailure) -> [UInt8] { line(AgentService.findings(of: failure)) }
+  public static func check(of failure: StoreFailure) -> [UInt8] { line(AgentDiagnosis.findings(of: failure)) }
 
   /// Why a store can't be opened, as the part of a sentence.
   public static func cause(of failure: StoreFailure) -> String { failure.cause }

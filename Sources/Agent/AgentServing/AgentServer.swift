@@ -138,7 +138,7 @@ public final class AgentServer: ConversationHost {
     guard let holder = largest else { return [] }
     let held = HeldConnections(
       process: holder.process, name: one?.output.peerName, count: holder.count, limit: ConnectionPlaces.ofOneProcess)
-    return AgentService.findings(ofConnections: count, of: limits.connections, mostHeld: held)
+    return held.findings(among: count, of: limits.connections)
   }
 
   var connectionCount: Int { clients.withLock { $0.places.count } }

@@ -15,21 +15,16 @@ package struct HeldConnections: Sendable {
     self.count = count
     self.limit = limit
   }
-}
 
-extension AgentService {
   /// A finding if fewer than a tenth of the places are left, for all or for one process; it names the holder.
-  package static func findings(
-    ofConnections open: Int, of limit: Int, mostHeld held: HeldConnections
-  ) -> [Finding] {
+  package func findings(among open: Int, of limit: Int) -> [Finding] {
     let isNearlyFull = open >= limit * 9 / 10
-    guard isNearlyFull || held.count >= held.limit * 9 / 10 else { return [] }
-    let name = held.name.map { " (\($0))" } ?? ""
+    guard isNearlyFull || count >= self.limit * 9 / 10 else { return [] }
+    let name = name.map { " (\($0))" } ?? ""
     return [
       Finding(
-        check: "connections", severity: isNearlyFull ? .problem : .notice, subject: String(held.process),
-        message:
-          "\(open) of \(limit) connections are open. Process \(held.process)\(name) holds \(held.count) of them.",
+        check: "connections", severity: isNearlyFull ? .problem : .notice, subject: String(process),
+        message: "\(open) of \(limit) connections are open. Process \(process)\(name) holds \(count) of them.",
         remedies: [
           "End that program, or have it close the connections that it does not use.",
           "`limits.connections` in the agent's configuration file allows more.",

@@ -5,9 +5,9 @@ enum AgentDiagnoseHandler: MethodHandler {
   typealias Method = AgentDiagnose
 
   static func handle(_ params: AgentDiagnose.Params, _ call: Call) async throws(AgentFailure) -> AgentDiagnose.Result {
-    var findings = await call.agent.diagnosis()
+    var findings = await AgentDiagnosis(of: call.agent).findings()
     findings += call.server.connectionFindings()
-    if params.askProviders { findings += await call.agent.diagnoseProviders() }
+    if params.askProviders { findings += await ProviderDiagnosis(of: call.agent).findings() }
     return AgentDiagnose.Result(findings: findings.map { WireFinding($0) })
   }
 }

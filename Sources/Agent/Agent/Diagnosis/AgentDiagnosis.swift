@@ -2,12 +2,18 @@ internal import AgentModel
 package import AgentPorts
 internal import AgentVault
 
-extension AgentService {
+/// Diagnoses an agent as a whole, for `agent.diagnose` and `lanyard-agent --check`.
+package struct AgentDiagnosis: Sendable {
+  private let agent: AgentService
+  private var vault: VaultActor { agent.vault }
+
+  package init(of agent: AgentService) { self.agent = agent }
+
   /// Diagnoses the whole agent without changing anything.
-  package func diagnosis() async -> [Finding] {
+  package func findings() async -> [Finding] {
     var findings = await vault.diagnoseVault().list
-    findings += await diagnoseStore().list
-    findings += diagnoseConfiguration().list
+    findings += await checkStore().list
+    findings += checkConfiguration().list
     guard await vault.isOpen else { return findings }
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
@@ -37,9 +43,9 @@ extension AgentService {
     return findings + more.list + work
   }
 
-  private func diagnoseConfiguration() -> Findings {
+  private func checkConfiguration() -> Findings {
     var findings = Findings()
-    let configuration = environment.configuration
+    let configuration = agent.environment.configuration
     let problems = configuration.problems()
     for problem in problems {
       findings.problem(
@@ -64,7 +70,7 @@ extension AgentService {
   }
 
   /// Runs the database's integrity check.
-  private func diagnoseStore() async -> Findings {
+  private func checkStore() async -> Findings {
     var findings = Findings()
     do throws(StoreFailure) {
       let problems = try await vault.integrityProblems()
@@ -85,7 +91,7 @@ extension AgentService {
 
   /// Diagnoses the vault without serving clients: opens it if that needs no person, and never creates one. Returns the
   /// findings of `agent.diagnose`; `isOpen` is false if a start would fail.
-  package func checkFindings(protection: String) async -> (findings: [Finding], isOpen: Bool) {
+  package func check(protection: String) async -> (findings: [Finding], isOpen: Bool) {
     var findings: [Finding] = []
     var isOpen = true
     do throws(AgentFailure) {
@@ -97,13 +103,13 @@ extension AgentService {
       isOpen = false
     }
     // The reason why it is closed is among the findings already.
-    findings += await diagnosis().filter { isOpen || $0.check != "vault" }
+    findings += await self.findings().filter { isOpen || $0.check != "vault" }
     await vault.closeStore()
     return (findings, isOpen)
   }
 
   /// The findings for a directory without a store.
-  package static var findingsWithoutStore: [Finding] {
+  package static var withoutStore: [Finding] {
     var findings = Findings()
     findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
     return findings.list

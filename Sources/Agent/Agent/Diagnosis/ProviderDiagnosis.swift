@@ -2,14 +2,18 @@ internal import AgentModel
 internal import AgentOAuth
 
 /// Asks the providers whether they answer, only on a caller's request: each provider sees that it was asked.
-extension AgentService {
+package struct ProviderDiagnosis: Sendable {
   /// A provider that hangs must not hold up the others; more than a few at once would look like an attack from here.
   private static let askedAtOnce = 4
 
+  private let agent: AgentService
+
+  package init(of agent: AgentService) { self.agent = agent }
+
   /// Reads the providers' public documents, as before a sign-in, and keeps nothing of them.
-  package func diagnoseProviders() async -> [Finding] {
+  package func findings() async -> [Finding] {
     // Providers without documents are asked at a sign-in and not before.
-    let all = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
+    let all = try? await agent.vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
     let asked = (all ?? []).filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in
       var answers = [Findings](repeating: Findings(), count: asked.count)
@@ -27,7 +31,7 @@ extension AgentService {
     let name = provider.configuration.name.text
     do throws(AgentFailure) {
       var provider = provider
-      try await discover(&provider)
+      try await agent.discover(&provider)
       findings.sound("providerReach", "The provider \(name) answers.")
       if let ignored = provider.ignoredEndpoints {
         findings.notice(
