@@ -63,25 +63,25 @@ class Memory(AgentFixture):
             with open(f"/proc/{scene.pid}/status") as status:
                 return next(int(line.split()[1]) for line in status if line.startswith("RssAnon"))
 
-        def waiters(count, first):
+        def waiters(count):
             connection = socket.socket(socket.AF_UNIX)
             self.addCleanup(connection.close)
             connection.connect(scene.socket)
-            for identity in range(first, first + count):
+            for identity in range(count):
                 connection.sendall(request("signIn.wait", {"signIn": sign_in}, identity))
             return connection
 
-        held = [waiters(128, 1), waiters(128, 1)]
-        # The requests of the two connections wait before the refused one is read.
+        held = [waiters(128), waiters(128), waiters(8)]
+        # Eight more than there is room for, of any connection.
         self.until(lambda: self.refuses_a_waiter(scene, sign_in), "a refusal")
         before = memory()
-        for _ in range(40):
+        for _ in range(6):
             for connection in held:
                 connection.close()
-            held = [waiters(128, 1), waiters(128, 1)]
+            self.until(lambda: not self.refuses_a_waiter(scene, sign_in), "room for a caller")
+            held = [waiters(128), waiters(128), waiters(8)]
             self.until(lambda: self.refuses_a_waiter(scene, sign_in), "a refusal")
-        # 10,240 waits of vanished callers: with a copy of the list for each it was hundreds of MB.
-        self.assertLess(memory() - before, 8 << 10)
+        self.assertLess(memory() - before, 4 << 10)
         client.call("signIn.cancel", {"signIn": sign_in})
 
     def refuses_a_waiter(self, scene, sign_in):
