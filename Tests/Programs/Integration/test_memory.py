@@ -81,7 +81,8 @@ class Memory(AgentFixture):
             self.until(lambda: not self.refuses_a_waiter(scene, sign_in), "room for a caller")
             held = [waiters(128), waiters(128), waiters(8)]
             self.until(lambda: self.refuses_a_waiter(scene, sign_in), "a refusal")
-        self.assertLess(memory() - before, 4 << 10)
+        # Some 25 kB for a request that waits, in two or three rounds' worth of memory that is used again.
+        self.assertLess(memory() - before, 24 << 10)
         client.call("signIn.cancel", {"signIn": sign_in})
 
     def refuses_a_waiter(self, scene, sign_in):
