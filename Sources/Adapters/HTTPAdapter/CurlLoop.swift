@@ -72,6 +72,7 @@ final class CurlLoop: Sendable {
         if let handle = active[easy] { end(handle, result, on: multi, &active) }
       }
       let wait = endOverdue(on: multi, &active)
+      clearRegisters()
       _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Int32(wait))
     } while !active.isEmpty || !mayEnd()
     ccurl_multi_cleanup(multi)

@@ -28,7 +28,10 @@ public enum StackDepth: Sendable {
   case libraries
 }
 
-/// Wipes what calls that have returned left on the current thread's stack, for a thread that goes on.
+/// Clears the vector registers of the current thread, before it waits: the last bytes that it copied may be in them.
+public func clearRegisters() { lanyard_clear_registers() }
+
+/// Wipes what calls that have returned left in the vector registers and on the current thread's stack, for a thread that goes on.
 public func wipeStack(_ depth: StackDepth) {
   switch depth {
   case .agent: lanyard_wipe_stack(LANYARD_STACK_OF_AGENT)

@@ -102,6 +102,7 @@ struct ReadingLoop: ~Copyable {
         wipeStack(.agent)
         wipesStack = false
       }
+      clearRegisters()
     }
   }
 

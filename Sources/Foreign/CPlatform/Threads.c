@@ -49,4 +49,5 @@ __attribute__((noinline)) void lanyard_wipe_stack(size_t bytes) {
   explicit_bzero(below, bytes);
   // Its address escapes, so that the compiler keeps the array.
   __asm__ volatile("" : : "r"(below) : "memory");
+  lanyard_clear_registers();
 }

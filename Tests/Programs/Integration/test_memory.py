@@ -1,8 +1,15 @@
 """A used secret leaves nothing in the agent's memory."""
 
+import ctypes
+import errno
+import json
 import os
+import platform
 import socket
 import stat
+import subprocess
+import sys
+import time
 import unittest
 
 from agent_fixture import AgentFixture, add_provider, import_account, raw, request
@@ -114,6 +121,99 @@ class Memory(AgentFixture):
         for name, pin in (("right", right), ("wrong", wrong), ("typed", typed)):
             with self.subTest(name):
                 self.assertEqual(self.found(scene, pin), [])
+
+
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's registers")
+class Registers(AgentFixture):
+    """A core file has the registers of each thread, and with them the last bytes that it copied."""
+
+    def remnants(self, pid, secrets):
+        """The secrets of which eight bytes in a row are in a register of a thread that waits."""
+        pieces = {secret[at:at + 8]: name for name, secret in secrets.items() for at in range(len(secret) - 7)}
+        found = set()
+        for registers in registers_of(pid):
+            found |= {pieces[registers[at:at + 8]] for at in range(len(registers) - 7)
+                      if registers[at:at + 8] in pieces}
+        return found
+
+    @unittest.skipIf(platform.machine() != "x86_64", "NOT TESTED: the code of the child is for x86-64")
+    def test_register_reading_sees_what_a_waiting_thread_has(self):
+        child = subprocess.Popen([sys.executable, "-c", WAITS_WITH_A_TEXT_IN_A_REGISTER], stdout=subprocess.PIPE)
+        self.addCleanup(child.communicate)
+        self.addCleanup(child.kill)
+        child.stdout.readline()
+        self.until(lambda: self.remnants(child.pid, {"text": b"not-a-secret-8362"}) == {"text"}, "a text in a register")
+
+    def test_waiting_threads_have_no_secret_in_their_registers(self):
+        scene = self.scene()
+        owner = self.client(scene)
+        idp = self.provider()
+        add_provider(owner, idp, clientId="confidential", clientSecret="practice-secret")
+        issued = idp.post("sign-in", user="alice", client_id="confidential")
+        owner.call("signIn.import", {"provider": "practice", "refreshToken": issued["refresh_token"], "alias": "work"})
+        secrets = {"client secret": b"practice-secret", "imported": issued["refresh_token"].encode()}
+        for turn in range(8):
+            grant = owner.call(
+                "grant.create", {"client": "test", "accounts": ["work"], "methods": ["token.*", "secret.*"]})
+            secrets["grant"] = grant["secret"].encode()
+            secrets["value"] = f"kept-value-{os.urandom(12).hex()}".encode()
+            with socket.socket(socket.AF_UNIX) as program:
+                program.connect(scene.socket)
+                lines = program.makefile("rb")
+                for method, params in (
+                    ("agent.hello", {"client": {"name": "t", "version": "1"}, "grant": grant["secret"]}),
+                    ("secret.put", {"account": "work", "name": "n", "value": secrets["value"].decode()}),
+                    ("secret.get", {"account": "work", "name": "n"}),
+                    ("token.refresh", {"account": "work"}),
+                    ("token.get", {"account": "work"}),
+                ):
+                    program.sendall(request(method, params))
+                    answer = json.loads(lines.readline())
+                    self.assertIn("result", answer)
+                secrets["access token"] = answer["result"]["accessToken"].encode()
+                if turn % 2:
+                    owner.call("agent.lock", {})
+                # What works in the background ends first.
+                time.sleep(0.05)
+                self.assertEqual(self.remnants(scene.pid, secrets), set(), f"turn {turn}")
+                if turn % 2:
+                    owner.call("agent.unlock", {})
+
+
+PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, PTRACE_GETREGSET = 0x4206, 0x4207, 17, 0x4204
+NT_PRSTATUS, NT_PRFPREG, NT_X86_XSTATE = 1, 2, 0x202
+
+WAITS_WITH_A_TEXT_IN_A_REGISTER = """
+import ctypes, mmap
+# movdqu xmm7, [rdi]; mov eax, 34 (pause); syscall; ret
+code = bytes.fromhex("f30f6f3f") + bytes.fromhex("b822000000") + bytes.fromhex("0f05") + b"\\xc3"
+page = mmap.mmap(-1, 4096, prot=mmap.PROT_READ | mmap.PROT_WRITE | mmap.PROT_EXEC)
+page.write(code)
+place = ctypes.addressof(ctypes.c_char.from_buffer(page))
+print("waits", flush=True)
+ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_char_p)(place)(b"not-a-secret-8362")
+"""
+
+
+def registers_of(pid):
+    """The register sets of each thread, as a core file has them."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+    for thread in (int(name) for name in os.listdir(f"/proc/{pid}/task")):
+        if libc.ptrace(PTRACE_SEIZE, thread, None, None) != 0:
+            if ctypes.get_errno() == errno.ESRCH:
+                continue
+            raise OSError(ctypes.get_errno(), "PTRACE_SEIZE")
+        try:
+            libc.ptrace(PTRACE_INTERRUPT, thread, None, None)
+            os.waitpid(thread, 0x40000000)  # __WALL
+            for kind in (NT_PRSTATUS, NT_PRFPREG, NT_X86_XSTATE):
+                data = ctypes.create_string_buffer(32768)
+                vector = (ctypes.c_size_t * 2)(ctypes.addressof(data), len(data))
+                if libc.ptrace(PTRACE_GETREGSET, thread, kind, ctypes.addressof(vector)) == 0:
+                    yield data.raw[:vector[1]]
+        finally:
+            libc.ptrace(PTRACE_DETACH, thread, None, None)
 
 
 if __name__ == "__main__":

@@ -218,4 +218,8 @@ enum {
 };
 
 /// Overwrites `bytes` of this thread's stack below the caller's frame, which calls that have returned used.
+/// Clears the vector registers, too.
 void lanyard_wipe_stack(size_t bytes);
+
+/// Clears this thread's vector registers (Registers.c): the last bytes that it copied.
+void lanyard_clear_registers(void);
