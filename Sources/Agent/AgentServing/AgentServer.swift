@@ -21,10 +21,16 @@ public final class AgentServer: ConversationHost {
 
   private struct Clients {
     var places: ConnectionPlaces
-    var open: [UInt64: ConnectedClient] = [:]
+    var open: [UInt64: OpenClient] = [:]
     var next: UInt64 = 1
     /// The log tells the holder of the places once, until one is free again.
     var hasTold = false
+  }
+
+  /// The client of an open connection. The connection owns it, and it owns this server: a strong reference would keep
+  /// both of a connection that the transport drops without `ended()`, as at the end of a simulated process.
+  private struct OpenClient {
+    weak var client: ConnectedClient?
   }
 
   /// - Parameters:
@@ -99,20 +105,22 @@ public final class AgentServer: ConversationHost {
         return (nil, nil)
       }
       client.used()
-      clients.open[client.id] = client
+      clients.open[client.id] = OpenClient(client: client)
       guard case .inPlaceOf(let id) = verdict else { return (client, nil) }
-      return (client, clients.open.removeValue(forKey: id))
+      return (client, clients.open.removeValue(forKey: id)?.client)
     }
     leaving?.output.leave()
     return client.map { Connection($0, server: self) }
   }
 
   /// The connection that was idle longest: nothing in flight, nothing unread, no subscription.
-  private func idleLongest(of open: [UInt64: ConnectedClient], where fits: (UInt64) -> Bool) -> UInt64? {
+  private func idleLongest(of open: [UInt64: OpenClient], where fits: (UInt64) -> Bool) -> UInt64? {
     let subscribers = events.subscribers
-    return open.values.filter { fits($0.id) && $0.requests.isEmpty && !subscribers.contains($0.id) }
-      .sorted { $0.lastUse.load(ordering: .relaxed) < $1.lastUse.load(ordering: .relaxed) }
-      .first { !$0.output.hasUnreadInput }?.id
+    return open.values.compactMap(\.client).filter {
+      fits($0.id) && $0.requests.isEmpty && !subscribers.contains($0.id)
+    }
+    .sorted { $0.lastUse.load(ordering: .relaxed) < $1.lastUse.load(ordering: .relaxed) }
+    .first { !$0.output.hasUnreadInput }?.id
   }
 
   private func tellHolder(_ places: ConnectionPlaces) {

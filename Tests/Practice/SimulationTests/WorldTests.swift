@@ -36,4 +36,24 @@ import Testing
     #expect(try trace(11) == trace(11))
     #expect(try trace(11) != trace(12))
   }
+
+  /// A run makes a hundred thousand agents in one test process.
+  @Test func agentOfAKilledProcess_isFreedWithItsConnections() throws {
+    let killed = try SimulatedWorld(seed: 1).run { world in
+      let idp = try await world.provider("idp")
+      try await world.signIn("alice", at: idp, alias: "work")
+      await world.clock.sleep(for: .seconds(400))
+      let client = try world.client()
+      #expect(await client.call("token.get", #"{"account":"work"}"#).error == nil)
+      let running = Weak(object: world.server)
+      #expect(running.object != nil)
+      try await world.restart()
+      return running
+    }
+    #expect(killed.object == nil)
+  }
+}
+
+private struct Weak: Sendable {
+  weak var object: (any AnyObject & Sendable)?
 }
