@@ -104,7 +104,7 @@ let adapters: [Target] = [
   module("SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
   module(
     "SystemAdapters", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
+    ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
@@ -119,6 +119,7 @@ let foreign: [Target] = [
   system("CSQLite", pkgConfig: "sqlite3", apt: "libsqlite3-dev"),
   system("COpenSSL", pkgConfig: "libcrypto", apt: "libssl-dev"),
   shim("CBus", ["CLibraries"]),  // sd-bus, opened when the first connection needs it (Sources/Foreign/CBus/README.md)
+  shim("CConfinement"),  // Landlock, the filter of system calls, the broker
   shim("CCurl", ["CLibraries"]),  // libcurl, opened when the first exchange needs it (Sources/Foreign/CCurl/README.md)
   shim("CFaultVFS", ["CSQLite"]),  // an SQLite file system that fails and dies on demand
   shim("CHeap"),  // the agent's heap wipes what it frees
@@ -204,7 +205,7 @@ let checks: [Target] = [
     ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests(
     "SystemTests", in: "Adapters",
-    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CPlatform", "Secrets", "Threads"]),
+    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets", "Threads"]),
   tests(
     "TransportTests", in: "Adapters",
     [

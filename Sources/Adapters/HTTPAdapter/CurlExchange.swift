@@ -28,12 +28,22 @@ public final class CurlExchange: HTTPExchange {
   private let lingerMilliseconds: Int32
   private let clock: any AgentClock
   private let defaults: ConnectionDefaults
+  private let certificates: (@Sendable (String) -> [UInt8]?)?
 
-  public convenience init(clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults()) {
-    self.init(clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds)
+  /// - Parameter certificates: reads a file of authorities, where libcurl can't open it itself; nil if it can't be read.
+  public convenience init(
+    clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(),
+    certificates: (@Sendable (String) -> [UInt8]?)? = nil
+  ) {
+    self.init(
+      clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds, certificates: certificates)
   }
 
-  init(clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32) {
+  init(
+    clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32,
+    certificates: (@Sendable (String) -> [UInt8]?)? = nil
+  ) {
+    self.certificates = certificates
     self.clock = clock
     self.defaults = defaults
     self.lingerMilliseconds = lingerMilliseconds
@@ -41,11 +51,12 @@ public final class CurlExchange: HTTPExchange {
   }
 
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {
-    let plan: TransferPlan
+    var plan: TransferPlan
     switch TransferPlan.make(request, defaults) {
     case .success(let made): plan = made
     case .failure(let refusal): return refusal.outcome
     }
+    if let file = plan.authorities.file { plan.certificates = certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
     guard let beforeSending = request.beforeSending else {
       return await run(transfer, on: loop) {

@@ -67,7 +67,10 @@ final class EasyHandle {
     else { return false }
     if let pins = plan.pins, !string(CURLOPT_PINNEDPUBLICKEY, pins) { return false }
     if plan.authorities != CertificateAuthorities() {
-      return string(CURLOPT_CAINFO, plan.authorities.file) && string(CURLOPT_CAPATH, plan.authorities.directory)
+      let isTrusted =
+        plan.certificates.map { ccurl_set_authorities(easy, $0, $0.count) == CURLE_OK }
+        ?? string(CURLOPT_CAINFO, plan.authorities.file)
+      return isTrusted && string(CURLOPT_CAPATH, plan.authorities.directory)
     }
     // If the system has one file with all authorities, only that: from 7.87 on libcurl parses it once while the thread
     // lives, but a directory beside it costs 16 ms for each connection.

@@ -18,6 +18,8 @@ struct TransferPlan: Sendable {
   let pins: String?
   let authorities: CertificateAuthorities
   let proxy: String?
+  /// The certificates of `authorities.file`; nil if libcurl reads the file.
+  var certificates: [UInt8]?
 
   /// Why a request is refused before anything is sent.
   struct Refusal: Error { let outcome: HTTPOutcome }

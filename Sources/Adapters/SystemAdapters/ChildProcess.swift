@@ -1,6 +1,13 @@
+internal import CPlatform
 internal import Glibc
 
-// Helpers for every program that the agent starts.
+// Helpers for every program that the broker starts.
+
+/// The environment of a child: a fixed search path, and these variables of this process.
+func childEnvironment(_ passedOn: [String]) -> [String] {
+  ["PATH=/usr/local/bin:/usr/bin:/bin"]
+    + passedOn.compactMap { name in getenv(name).map { "\(name)=\(String(cString: $0))" } }
+}
 
 func withCStrings<Result>(
   _ texts: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
@@ -11,8 +18,8 @@ func withCStrings<Result>(
   return body(&pointers)
 }
 
-/// Lends spawn attributes with these flags and an empty signal mask: a child must not inherit the signals that the
-/// agent blocks for its signalfd.
+/// Lends spawn attributes with these flags and an empty signal mask, and with every signal at its default:
+/// a child must not inherit the signals that the broker ignores.
 func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_spawnattr_t>) -> Result) -> Result {
   var attributes = posix_spawnattr_t()
   posix_spawnattr_init(&attributes)
@@ -21,10 +28,9 @@ func withChildAttributes<Result>(_ flags: Int16, _ body: (UnsafePointer<posix_sp
   sigemptyset(&none)
   posix_spawnattr_setsigmask(&attributes, &none)
   // Ignored signals would stay ignored over exec (execve(2)).
-  var ignored = sigset_t()
-  sigemptyset(&ignored)
-  for signal in [SIGPIPE, SIGXFSZ] { sigaddset(&ignored, signal) }
-  posix_spawnattr_setsigdefault(&attributes, &ignored)
+  var all = sigset_t()
+  sigfillset(&all)
+  posix_spawnattr_setsigdefault(&attributes, &all)
   posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK) | Int16(POSIX_SPAWN_SETSIGDEF) | flags)
   return body(&attributes)
 }

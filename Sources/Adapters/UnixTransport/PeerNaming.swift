@@ -20,7 +20,12 @@ public struct ProcessNames: PeerNaming {
   /// The command line's programs.
   private static let commandLine = ["lanyard", "lanyard-cli"]
 
-  public init() {}
+  private let isCommandLine: @Sendable (Int32) -> Bool
+
+  /// - Parameter isCommandLine: the comparison of files, where this process itself may not look at others' (Landlock).
+  public init(isCommandLine: @escaping @Sendable (Int32) -> Bool = { ProcessNames.isOwnersCommandLine($0) }) {
+    self.isCommandLine = isCommandLine
+  }
 
   public func name(ofPeerAt socket: Int32) -> String? {
     guard let pid = Self.process(ofPeerAt: socket) else { return nil }
@@ -37,11 +42,13 @@ public struct ProcessNames: PeerNaming {
   /// Compares the files of the programs, and not their names. A program of the same user that runs `lanyard` gets what a
   /// person at a terminal gets: a place.
   public func isOwnersCommandLine(peerAt socket: Int32) -> Bool {
-    guard let pid = Self.process(ofPeerAt: socket), let program = Self.file("/proc/\(pid)/exe"),
-      let directory = Self.ownDirectory
-    else { return false }
-    return Self.commandLine.contains { name in
-      Self.file("\(directory)/\(name)").map { $0.device == program.device && $0.inode == program.inode } ?? false
+    Self.process(ofPeerAt: socket).map(isCommandLine) ?? false
+  }
+
+  public static func isOwnersCommandLine(_ pid: Int32) -> Bool {
+    guard let program = file("/proc/\(pid)/exe"), let directory = ownDirectory else { return false }
+    return commandLine.contains { name in
+      file("\(directory)/\(name)").map { $0.device == program.device && $0.inode == program.inode } ?? false
     }
   }
 

@@ -2,8 +2,13 @@
 /// selector).
 public protocol DirectoryAccounts: Sendable {
   /// The account name in the file; nil if there is no file, or its owner or mode makes it untrusted.
-  func account(for directory: String) -> String?
+  ///
+  /// - Throws: `DirectoryAccountsFailure` if that can't be told now: another account must not be taken instead.
+  func account(for directory: String) throws(DirectoryAccountsFailure) -> String?
 }
+
+/// Directories can't be searched now.
+public struct DirectoryAccountsFailure: Error, Sendable { public init() {} }
 
 /// A platform where no directory selects an account.
 public struct NoDirectoryAccounts: DirectoryAccounts {

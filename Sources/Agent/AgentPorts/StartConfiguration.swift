@@ -7,13 +7,25 @@ public struct StartConfiguration: Sendable {
   public var problems: @Sendable () -> [String]
   /// True if the kernel has kept every secret out of swap since the start.
   public var isMemoryLocked: @Sendable () -> Bool
+  /// What restricts the agent's process.
+  public var confinement: Confinement
 
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
-    isMemoryLocked: @escaping @Sendable () -> Bool = { true }
+    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement = .none
   ) {
     self.path = path
     self.problems = problems
     self.isMemoryLocked = isMemoryLocked
+    self.confinement = confinement
   }
+}
+
+/// What restricts the agent's process since its start (docs/callers.md, Confinement).
+public enum Confinement: String, CaseIterable, Hashable, Sendable {
+  /// Files and system calls.
+  case landlock
+  /// System calls only.
+  case seccomp
+  case none
 }

@@ -86,6 +86,11 @@ CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value) {
   return easy_setopt(easy, option, value);
 }
 
+CURLcode ccurl_set_authorities(CURL *easy, const void *bytes, size_t count) {
+  struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
+  return easy_setopt(easy, CURLOPT_CAINFO_BLOB, &blob);
+}
+
 CURLcode ccurl_set_callbacks(
   CURL *easy, void *context, ccurl_about_to_send about_to_send, ccurl_receive header, ccurl_receive body) {
   CURLcode code = easy_setopt(easy, CURLOPT_PREREQFUNCTION, about_to_send);

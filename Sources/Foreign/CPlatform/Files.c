@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/file.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -17,6 +18,8 @@ int lanyard_open_directory(const char *path) {
 int lanyard_open_directory_for_sync(const char *path) {
   return result_of(open(path, O_RDONLY | O_NOFOLLOW | O_DIRECTORY | O_CLOEXEC));
 }
+
+int lanyard_memory_file(const char *name) { return result_of(memfd_create(name, MFD_CLOEXEC)); }
 
 int lanyard_open_name(int directory, const char *name) {
   return result_of(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));

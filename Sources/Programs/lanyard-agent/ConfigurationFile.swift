@@ -5,6 +5,7 @@ internal import AgentServing
 internal import Glibc
 internal import HTTPAdapter
 internal import Secrets
+internal import SystemAdapters
 
 /// The configuration file: found, checked, read at the start.
 struct ConfigurationFile {
@@ -88,15 +89,15 @@ extension Options {
   }
 
   /// For `agent.status` and `agent.diagnose`.
-  var startConfiguration: StartConfiguration {
-    let (file, authorities) = (configuration, network.authorities)
+  func startConfiguration(_ confined: Confined) -> StartConfiguration {
+    let (file, authorities, broker) = (configuration, network.authorities, confined.broker)
     return StartConfiguration(
       path: file?.path,
       problems: {
-        (file?.problems ?? [])
+        (file?.problems ?? []) + (broker.isRunning ? [] : [Broker.whatIsGone])
           + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
             "\($0), which names the certificate authorities, can't be read: no server is trusted."
           }
-      }, isMemoryLocked: { LockedMemory.isComplete })
+      }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce)
   }
 }

@@ -10,7 +10,7 @@ internal import UnixTransport
 
 /// `--check`: examines the store without changing it.
 extension LanyardAgent {
-  static func check(_ options: Options) -> Never {
+  static func check(_ options: Options, _ confined: Confined) -> Never {
     let path = options.stateDirectory + "/lanyard.sqlite"
     var status = stat()
     let isKnown = place(options)?.isKnown == true
@@ -22,7 +22,7 @@ extension LanyardAgent {
     let lock = takeLock(state.path + "/lock")
     let files = StoreBackups(beside: path)
     files.removeAll()
-    let found = check(options, state, files, isKnown: isKnown)
+    let found = check(options, state, files, confined, isKnown: isKnown)
     files.removeAll()
     withExtendedLifetime(lock) {}
     tell(found)
@@ -30,20 +30,20 @@ extension LanyardAgent {
 
   /// Checks a copy of the store, because opening a vault writes at least the time.
   private static func check(
-    _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups, isKnown: Bool
+    _ options: Options, _ state: PrivateDirectory, _ files: StoreBackups, _ confined: Confined, isKnown: Bool
   ) -> (line: [UInt8], isOpen: Bool) {
     do throws(StoreFailure) {
       let store = try SQLiteStore(path: state.path + "/lanyard.sqlite", mayCreate: !isKnown)
       defer { store.close() }
       try store.snapshot(to: files.copyPath)
-      return look(try SQLiteStore(path: files.copyPath), options, state)
+      return look(try SQLiteStore(path: files.copyPath), options, state, confined)
     } catch {
       return (AgentServer.check(of: error), isOpen: false)
     }
   }
 
   private static func look(
-    _ copy: sending SQLiteStore, _ options: Options, _ state: PrivateDirectory
+    _ copy: sending SQLiteStore, _ options: Options, _ state: PrivateDirectory, _ confined: Confined
   ) -> (line: [UInt8], isOpen: Bool) {
     let pool = WorkerPool()
     let keys = keySources(options, state)
@@ -56,7 +56,8 @@ extension LanyardAgent {
       store: copy, keySource: keys.first { $0.protection == protection },
       otherKeySources: keys.filter { $0.protection != protection },
       anchor: Witness(anchors: anchors(options, pool)),
-      environment: environment(options, state, SystemClock(), pool, StandardErrorLog(least: options.logLevel)),
+      environment: environment(
+        options, state, SystemClock(), pool, StandardErrorLog(least: options.logLevel), confined),
       version: version)
     let (done, found) = (Semaphore(), Box<(line: [UInt8], isOpen: Bool)>())
     Task.detached(executorPreference: pool) {

@@ -57,6 +57,8 @@ struct LanyardAgent {
         .vaultClosed,
         says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
+    // Before the first thread and the first secret, and before files are open.
+    let broker = startBroker(options)
     lockMemory(options)
     let descriptors = ProcessHardening.raiseDescriptorLimit(to: options.limits.connections + otherDescriptors)
     if descriptors < fewestDescriptors {
@@ -73,8 +75,8 @@ struct LanyardAgent {
     options.limits.connections = min(options.limits.connections, forClients)
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
-    if options.checksOnly { check(options) }
-    serve(options, signals: signals)
+    if options.checksOnly { check(options, Confined(broker: broker)) }
+    serve(options, signals: signals, broker)
   }
 
   /// Tells on standard error, now or later, if memory of secrets can't be locked.
@@ -95,9 +97,11 @@ struct LanyardAgent {
     }
   }
 
-  private static func serve(_ options: Options, signals: Int32) {
+  private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
+    let passphrase = passphrase(options)
+    let confined = confine(options, state, broker)
     let clock = SystemClock()
     let pool = WorkerPool()
     let store: SQLiteStore
@@ -111,7 +115,7 @@ struct LanyardAgent {
       end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(AgentServer.cause(of: error)).\n")
     }
     let log = StandardErrorLog(least: options.logLevel)
-    let environment = environment(options, state, clock, pool, log)
+    let environment = environment(options, state, clock, pool, log, confined)
     let keys = keySources(options, state)
     let transport = TransportHandle()
     // The owner grant of an agent that was killed is no longer valid.
@@ -124,13 +128,13 @@ struct LanyardAgent {
       anchor: anchors(options, pool), environment: environment, version: version, ownerGrant: ownerSecret,
       locking: options.locking, limits: options.limits,
       onShutDown: { transport.stop() })
-    openVault(agent, options, pool)
+    openVault(agent, options, passphrase, pool)
     if let ownerSecret, !ownerGrant.write(ownerSecret) {
       end(
         .cannotCreate,
         says: "lanyard-agent: \(ownerGrant.path) can't be written: \(String(cString: strerror(errno))).\n")
     }
-    let server = LineServer(host: agent, clock: clock, names: ProcessNames())
+    let server = LineServer(host: agent, clock: clock, names: processNames(broker))
     transport.server = server
     run(agent, server, options, signals: signals, clock, pool, log)
     ownerGrant.remove()
@@ -177,16 +181,19 @@ struct LanyardAgent {
   }
 
   static func environment(
-    _ options: Options, _ state: PrivateDirectory, _ clock: SystemClock, _ pool: WorkerPool, _ log: StandardErrorLog
+    _ options: Options, _ state: PrivateDirectory, _ clock: SystemClock, _ pool: WorkerPool, _ log: StandardErrorLog,
+    _ confined: Confined
   ) -> AgentEnvironment {
     AgentEnvironment(
-      clock: clock, entropy: SystemEntropy(), http: CurlExchange(clock: clock, defaults: options.network),
+      clock: clock, entropy: SystemEntropy(), http: exchange(options, clock, confined.broker),
       signatures: OpenSSLSignatureVerifier(), keys: OpenSSLClientKeySigner(),
       redirects: LoopbackRedirects(executor: pool, log: log),
-      directories: DotLanyardFiles(),
-      browser: DesktopBrowser(), prompter: Pinentry(program: options.pinentry), signals: machineSignals(options, log),
-      backups: StoreBackups(beside: state.path + "/lanyard.sqlite"), configuration: options.startConfiguration,
-      log: log)
+      directories: BrokeredDirectoryAccounts(broker: confined.broker),
+      browser: DesktopBrowser(broker: confined.broker), prompter: Pinentry(broker: confined.broker),
+      signals: machineSignals(options, log),
+      backups: StoreBackups(
+        beside: state.path + "/lanyard.sqlite", outside: BrokeredBackups(broker: confined.broker)),
+      configuration: options.startConfiguration(confined), log: log)
   }
 
   /// The keys that open the vault without a person.
@@ -245,14 +252,18 @@ struct LanyardAgent {
     }
   }
 
-  private static func openVault(_ agent: AgentServer, _ options: Options, _ pool: WorkerPool) {
-    var passphrase: Secret?
-    if let path = options.passphraseFile {
-      guard let read = PassphraseFile.read(path) else {
-        end(.vaultClosed, says: "lanyard-agent: \(path) can't be read, is empty, or can be read by others.\n")
-      }
-      passphrase = read
+  /// Read before the agent confines itself: the file lies anywhere.
+  private static func passphrase(_ options: Options) -> Secret? {
+    guard let path = options.passphraseFile else { return nil }
+    guard let read = PassphraseFile.read(path) else {
+      end(.vaultClosed, says: "lanyard-agent: \(path) can't be read, is empty, or can be read by others.\n")
     }
+    return read
+  }
+
+  private static func openVault(
+    _ agent: AgentServer, _ options: Options, _ passphrase: Secret?, _ pool: WorkerPool
+  ) {
     let (given, protection, acceptsOldStore) = (passphrase, options.protection, options.acceptsOldStore)
     let opened = Semaphore()
     let failure = Box<AgentServer.StartFailure>()
@@ -287,7 +298,7 @@ struct LanyardAgent {
     exit(status.rawValue)
   }
 
-  private static func say(_ message: String, to fd: Int32 = STDERR_FILENO) {
+  static func say(_ message: String, to fd: Int32 = STDERR_FILENO) {
     var message = message
     message.withUTF8 { _ = write(fd, $0.baseAddress, $0.count) }
   }

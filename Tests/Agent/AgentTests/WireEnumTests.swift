@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import AgentPorts
 import AgentProtocol
 import Testing
 
@@ -23,6 +24,7 @@ import Testing
     #expect(Self.rawValues(Finding.Severity.self).isSubset(of: Self.rawValues(WireSeverity.self)))
     #expect(Self.rawValues(SkippedItem.Kind.self).isSubset(of: Self.rawValues(WireSkippedKind.self)))
     #expect(Self.rawValues(SkippedItem.Reason.self).isSubset(of: Self.rawValues(WireSkippedReason.self)))
+    #expect(Self.rawValues(Confinement.self).isSubset(of: Self.rawValues(WireConfinement.self)))
     #expect(Self.rawValues(Remedy.self).isSubset(of: Self.rawValues(WireRemedy.self)))
   }
 

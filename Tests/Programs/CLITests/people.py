@@ -29,6 +29,7 @@ AGENT = {
     "pendingOperations": 0, "connections": 1, "startedAt": "2030-01-01T00:00:00.000Z", "version": "0.1.0",
     "callersAreTrusted": True,
     "memoryLocked": True,
+    "confinement": "landlock",
 }
 SESSION = {
     "account": WORK["id"], "state": "active", "freshness": "fresh", "accessTokenExpiresAt": "2999-01-01T00:05:00.000Z",

@@ -101,6 +101,13 @@ class RealPinentry(AgentFixture):
 
         return heard
 
+    def is_started_for(self, scene, parent):
+        """True below the agent's broker, which has a process for each prompt."""
+        for _ in range(2):
+            with open(f"/proc/{parent}/stat") as file:
+                parent = file.read().rsplit(")", 1)[1].split()[1]
+        return int(parent) == scene.pid
+
     def child(self, scene, program):
         """The pinentry process."""
         for pid in filter(str.isdigit, os.listdir("/proc")):
@@ -109,7 +116,7 @@ class RealPinentry(AgentFixture):
                     name, rest = file.read().split("(", 1)[1].rsplit(")", 1)
             except OSError:
                 continue
-            if name == program[:15] and int(rest.split()[1]) == scene.pid:
+            if name == program[:15] and self.is_started_for(scene, rest.split()[1]):
                 return pid
         return None
 

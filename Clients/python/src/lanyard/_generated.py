@@ -48,6 +48,7 @@ __all__ = [
     "ClientAuthMethod",
     "ClientIdentity",
     "ClockTrust",
+    "Confinement",
     "Connectivity",
     "ConnectivityBasis",
     "ConnectivityState",
@@ -467,6 +468,16 @@ class ClockTrust(OpenEnum):
 
     TRUSTED = "trusted"
     SUSPECT = "suspect"
+
+
+class Confinement(OpenEnum):
+    """What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its system calls
+    only, `none` neither.
+    """
+
+    LANDLOCK = "landlock"
+    SECCOMP = "seccomp"
+    NONE = "none"
 
 
 class ConnectivityBasis(OpenEnum):
@@ -1033,6 +1044,7 @@ class AgentStatusResult(Record):
     version: str
     callers_are_trusted: bool
     memory_locked: bool
+    confinement: Union[Confinement, str]
     configuration: Optional[str] = None
 
 

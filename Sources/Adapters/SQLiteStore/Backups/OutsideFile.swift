@@ -38,14 +38,12 @@ struct OutsideFile {
 
   /// Copies a private file here. The copy gets its name when it is complete and durable: if this ends early, no file is
   /// there.
-  func write(from source: String) throws(BackupFileFailure) -> Int {
+  ///
+  /// - Parameter from: a descriptor of the private file.
+  func write(from: Int32) throws(BackupFileFailure) -> Int {
     let place = try openDirectory()
     defer { close(place) }
     try checkFree(in: place)
-    let from = open(source, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-    guard from >= 0 else { throw .store(.inputOutput) }
-    defer { close(from) }
-
     // An unnamed file leaves nothing behind. If the file system has none, the copy gets a temporary name that shows
     // what it is.
     let partial = ".\(name).partial"
@@ -71,21 +69,27 @@ struct OutsideFile {
     return count
   }
 
-  /// Copies this file into a new private file, if it begins like a store.
-  func read(into target: String) throws(BackupFileFailure) {
+  /// Opens this file for reading, if it begins like a store.
+  func openStore() throws(BackupFileFailure) -> Int32 {
     let from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard from >= 0 else { throw errno == ENOENT || errno == ENOTDIR ? .notFound : Self.failure(errno) }
-    defer { close(from) }
+    var isStore = false
+    defer { if !isStore { close(from) } }
     var status = stat()
     guard fstat(from, &status) == 0 else { throw Self.failure(errno) }
     guard status.st_mode & S_IFMT == S_IFREG, status.st_size <= Self.mostBytes else { throw .notABackup }
-    var header = [UInt8](repeating: 0, count: StoreHeader.byteCount)
-    guard pread(from, &header, header.count, 0) == header.count, StoreHeader.isOurs(header) else { throw .notABackup }
+    guard StoreHeader.isOurs(from) else { throw .notABackup }
+    isStore = true
+    return from
+  }
+
+  /// Copies a file that `openStore` opened into a new private file.
+  static func copy(_ from: Int32, into target: String) throws(BackupFileFailure) {
     let file = open(target, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw Self.failure(errno) }
+    guard file >= 0 else { throw failure(errno) }
     defer { close(file) }
-    guard fchmod(file, 0o600) == 0 else { throw Self.failure(errno) }
-    _ = try Self.copy(from, to: file, limit: Self.mostBytes)
+    guard fchmod(file, 0o600) == 0 else { throw failure(errno) }
+    _ = try copy(from, to: file, limit: mostBytes)
   }
 
   private func openDirectory() throws(BackupFileFailure) -> Int32 {

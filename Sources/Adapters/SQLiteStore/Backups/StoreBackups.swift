@@ -1,5 +1,6 @@
 public import AgentPorts
 internal import CSQLite
+internal import Glibc
 
 /// `BackupFiles` beside an SQLite store, in its private directory.
 ///
@@ -8,12 +9,16 @@ internal import CSQLite
 public struct StoreBackups: BackupFiles {
   private let path: String
   private let vfs: String?
+  private let outside: any OutsideFiles
 
-  /// - Parameter path: of the live store. `vfs` as for `SQLiteStore`: on a simulated disk the person's file is in it
-  /// too.
-  public init(beside path: String, vfs: String? = nil) {
+  /// - Parameters:
+  ///   - path: of the live store.
+  ///   - vfs: as for `SQLiteStore`. On a simulated disk the person's file is in it too.
+  ///   - outside: where the person's file is.
+  public init(beside path: String, vfs: String? = nil, outside: any OutsideFiles = DirectFiles()) {
     self.path = path
     self.vfs = vfs
+    self.outside = outside
   }
 
   public var copyPath: String { path + "-copy" }
@@ -28,12 +33,15 @@ public struct StoreBackups: BackupFiles {
   public func makeDraft() throws(StoreFailure) -> any Store { try SQLiteStore(path: draftPath, vfs: vfs) }
 
   public func checkTarget(_ path: String) throws(BackupFileFailure) {
-    if let vfs { try SimulatedPlace.check(path, vfs) } else { try OutsideFile(path).checkFree() }
+    if let vfs { try SimulatedPlace.check(path, vfs) } else { try outside.check(path) }
   }
 
   public func publish(to path: String) throws(BackupFileFailure) -> Int {
     if let vfs { return try SimulatedPlace.copy(draftPath, to: path, vfs) }
-    return try OutsideFile(path).write(from: draftPath)
+    let draft = open(draftPath, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    guard draft >= 0 else { throw .store(.inputOutput) }
+    defer { close(draft) }
+    return try outside.write(draft, to: path)
   }
 
   public func fetch(from path: String) throws(BackupFileFailure) -> any Store {
@@ -41,7 +49,9 @@ public struct StoreBackups: BackupFiles {
       try SimulatedPlace.checkIsStore(path, vfs)
       _ = try SimulatedPlace.copy(path, to: fetchedPath, vfs)
     } else {
-      try OutsideFile(path).read(into: fetchedPath)
+      let file = try outside.open(path)
+      defer { close(file) }
+      try OutsideFile.copy(file, into: fetchedPath)
     }
     do {
       return try SQLiteStore(path: fetchedPath, vfs: vfs)
@@ -64,6 +74,11 @@ public struct StoreBackups: BackupFiles {
 /// The first bytes of every database of this agent (SQLite's file format, 1.3 "The Database Header").
 enum StoreHeader {
   static let byteCount = 100
+
+  static func isOurs(_ file: Int32) -> Bool {
+    var header = [UInt8](repeating: 0, count: byteCount)
+    return pread(file, &header, header.count, 0) == header.count && isOurs(header)
+  }
 
   static func isOurs(_ bytes: [UInt8]) -> Bool {
     guard bytes.count >= byteCount, bytes.starts(with: Array("SQLite format 3\0".utf8)) else { return false }

@@ -61,6 +61,17 @@ package struct AgentDiagnosis: Sendable {
         "Raise the limit (`ulimit -l`, `LimitMEMLOCK=` of the service) to 8 MiB, then start the agent anew.",
         "Or encrypt the swap space.")
     }
+    switch configuration.confinement {
+    case .landlock: findings.sound("confinement", "The agent can reach its own files only, and starts no programs.")
+    case .seccomp:
+      findings.notice(
+        "confinement", "The agent starts no programs, but the kernel does not restrict its files: it has no Landlock.",
+        "Boot a kernel from 5.13 on with `landlock` in `lsm=`.")
+    case .none:
+      findings.notice(
+        "confinement", "The kernel restricts neither the files nor the system calls of the agent.",
+        "Run the agent where filters of system calls (seccomp) and Landlock are available.")
+    }
     return findings
   }
 

@@ -20,7 +20,7 @@ enum AccountResolveHandler: MethodHandler {
       }
       return AccountResolve.Result(account: account, because: .selector)
     }
-    if let directory = params.workingDirectory, let word = call.agent.environment.directories.account(for: directory) {
+    if let directory = params.workingDirectory, let word = try word(for: directory, call) {
       return AccountResolve.Result(
         account: try only(await matches(word, call)), because: .directory)
     }
@@ -36,6 +36,15 @@ enum AccountResolveHandler: MethodHandler {
       return AccountResolve.Result(account: try only(matching), because: .issuer)
     }
     return AccountResolve.Result(account: try await vault.profile(call.pinned(.active)).id, because: .active)
+  }
+
+  /// The word in the directory's `.lanyard` file.
+  private static func word(for directory: String, _ call: Call) throws(AgentFailure) -> String? {
+    do throws(DirectoryAccountsFailure) {
+      return try call.agent.environment.directories.account(for: directory)
+    } catch {
+      throw .overloaded("files that name accounts can't be searched for")
+    }
   }
 
   private static func matches(_ word: String, _ call: Call) async throws(AgentFailure) -> [AccountProfile] {

@@ -24,6 +24,7 @@ enum AgentStatusHandler: MethodHandler {
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
+      confinement: WireConfinement(agent.environment.configuration.confinement),
       configuration: agent.environment.configuration.path)
   }
 }

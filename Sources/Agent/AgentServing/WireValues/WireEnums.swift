@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 
 // The agent's enums as wire enums. Both have the same raw values: a case of the agent without its wire value would trap
@@ -109,4 +110,8 @@ extension WireConnectivity {
 
 extension WireLastFailure {
   init(_ failure: LastFailure) { self.init(name: failure.kind.rawValue, at: failure.at, reason: failure.reason) }
+}
+
+extension WireConfinement {
+  init(_ confinement: Confinement) { self = Self(rawValue: confinement.rawValue)! }
 }

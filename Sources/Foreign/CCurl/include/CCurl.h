@@ -20,6 +20,8 @@ CURLcode ccurl_set_size(CURL *easy, CURLoption option, curl_off_t value);
 CURLcode ccurl_set_string(CURL *easy, CURLoption option, const char *value);
 // libcurl keeps the pointer.
 CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value);
+// Certificates that are trusted, in PEM form, instead of a file. libcurl copies them.
+CURLcode ccurl_set_authorities(CURL *easy, const void *bytes, size_t count);
 
 typedef size_t (*ccurl_receive)(char *bytes, size_t size, size_t count, void *context);
 // Called once, after the connection stands and before the first byte of the request leaves.

@@ -155,6 +155,8 @@ int lanyard_open_unnamed(int directory);
 int lanyard_name_file(int file, int directory, const char *name);
 /// Renames within a directory: -EEXIST if the new name exists.
 int lanyard_rename_new(int directory, const char *name, const char *new_name);
+/// A file in memory for reading and writing (memfd_create(2)), close-on-exec.
+int lanyard_memory_file(const char *name);
 /// True if `path` still names the file of `fd` (device and inode).
 int lanyard_is_same_file(int fd, const char *path);
 

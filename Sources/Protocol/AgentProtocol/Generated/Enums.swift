@@ -26,6 +26,14 @@ public enum WireClockTrust: String, CaseIterable, Hashable, Sendable {
   case suspect
 }
 
+/// What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its system calls only,
+/// `none` neither.
+public enum WireConfinement: String, CaseIterable, Hashable, Sendable {
+  case landlock
+  case seccomp
+  case none
+}
+
 /// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an exchange
 /// with a provider. `interface`: the machine's network interfaces.
 public enum WireConnectivityBasis: String, CaseIterable, Hashable, Sendable {

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6497c68334bb534d26efc58f8050dc4952cd7fc4539fbd480a93841a5d0ab42b"
+  public static let schemaDigest = "aed4f3f95ec8affdf6a2e18217b3826a7a5ef54fb2943a8c621bd0b7dfb785b9"
 }

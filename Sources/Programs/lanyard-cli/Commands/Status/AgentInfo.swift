@@ -5,6 +5,7 @@ struct AgentInfo {
   let isLocked: Bool
   let isInitialized: Bool
   let protection: String
+  let confinement: String
   let connectivity: String
   let accounts: Int
   let byState: [(state: String, count: Int)]
@@ -19,6 +20,7 @@ struct AgentInfo {
     isLocked = node["locked"]?.bool ?? false
     isInitialized = node["initialized"]?.bool ?? true
     protection = node["protection"]?.string ?? ""
+    confinement = node["confinement"]?.string ?? ""
     connectivity = node["connectivity"]?.string ?? ""
     accounts = Int(node["accounts"]?["total"]?.integer ?? 0)
     byState =
@@ -32,6 +34,15 @@ struct AgentInfo {
     startedAt = node["startedAt"]?.string.flatMap { Moment($0) }
     version = node["version"]?.string ?? ""
     json = node.text
+  }
+
+  /// What of the agent's confinement is missing, for a person; nil if nothing is.
+  var confinementWords: String? {
+    switch confinement {
+    case "none": "none: this kernel restricts neither the agent's files nor its system calls"
+    case "seccomp": "system calls only: this kernel does not restrict the agent's files"
+    default: nil
+    }
   }
 
   /// The protection of the store, for a person.

@@ -14,6 +14,7 @@ struct StatusReport {
     var facts = Facts()
     facts.add("Agent", "running, version \(agent.version)\(agent.startedAt.map { ", started \($0.relative)" } ?? "")")
     facts.add("Vault", styled: vault)
+    facts.add("Confinement", agent.confinementWords)
     facts.add("Network", agent.connectivity)
     facts.add("Accounts", accounts)
     if agent.pendingRevocations > 0 { facts.add("Revocations", "\(agent.pendingRevocations) waiting to be sent") }

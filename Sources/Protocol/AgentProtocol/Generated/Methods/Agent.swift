@@ -138,6 +138,7 @@ public enum AgentStatus: RPCMethod {
     /// True if the machine has kept every secret in locked memory since the agent's start, so that none was written
     /// to swap.
     public var memoryLocked: Bool
+    public var confinement: WireConfinement
     /// The path of the configuration file that the agent read at its start; absent without one.
     public var configuration: String?
 
@@ -154,6 +155,7 @@ public enum AgentStatus: RPCMethod {
       version: String,
       callersAreTrusted: Bool,
       memoryLocked: Bool,
+      confinement: WireConfinement,
       configuration: String? = nil
     ) {
       self.locked = locked
@@ -168,6 +170,7 @@ public enum AgentStatus: RPCMethod {
       self.version = version
       self.callersAreTrusted = callersAreTrusted
       self.memoryLocked = memoryLocked
+      self.confinement = confinement
       self.configuration = configuration
     }
 
@@ -197,6 +200,8 @@ public enum AgentStatus: RPCMethod {
       writer.bool(callersAreTrusted)
       writer.key("memoryLocked")
       writer.bool(memoryLocked)
+      writer.key("confinement")
+      writer.string(confinement.rawValue)
       if let configuration {
         writer.key("configuration")
         writer.string(configuration)

@@ -1,0 +1,91 @@
+public import AgentPorts
+internal import CPlatform
+internal import Glibc
+
+/// `.lanyard` files, which lie anywhere: the broker searches for them.
+public struct BrokeredDirectoryAccounts: DirectoryAccounts {
+  private let broker: Broker
+
+  public init(broker: Broker) { self.broker = broker }
+
+  public func account(for directory: String) throws(DirectoryAccountsFailure) -> String? {
+    // No directory has a longer path, so that no file can be there (PATH_MAX).
+    guard directory.utf8.count < Int(PATH_MAX), !directory.utf8.contains(0) else { return nil }
+    guard let answer = broker.ask(.directoryAccount, directory) else { throw DirectoryAccountsFailure() }
+    return answer.bytes.first == Self.found ? String(answer.text.dropFirst()) : nil
+  }
+
+  private static let found = UInt8(ascii: "=")
+
+  /// In the broker.
+  public static func perform(_ request: BrokerRequest) {
+    request.answer(DotLanyardFiles().account(for: request.text).map { "=" + $0 } ?? "-")
+  }
+}
+
+/// Files of certificate authorities, which lie anywhere: the broker reads them, and hands over the certificates alone.
+public enum BrokeredAuthorities {
+  /// The bundles of systems have 200 KiB.
+  private static let mostBytes = 8 << 20
+
+  /// The certificates of a PEM file; nil if it can't be read or has none.
+  public static func certificates(of path: String, through broker: Broker) -> [UInt8]? {
+    guard path.utf8.count < Int(PATH_MAX), let answer = broker.ask(.authorities, path), answer.descriptor >= 0 else {
+      return nil
+    }
+    defer { close(answer.descriptor) }
+    return contents(of: answer.descriptor)
+  }
+
+  /// In the broker.
+  public static func perform(_ request: BrokerRequest) {
+    let file = open(request.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
+    guard file >= 0, let bytes = contents(of: file) else { return }
+    let certificates = certificates(in: bytes)
+    guard !certificates.isEmpty else { return }
+    let copy = lanyard_memory_file("authorities")
+    guard copy >= 0 else { return }
+    var done = 0
+    while done < certificates.count {
+      let written = certificates.withUnsafeBytes { write(copy, $0.baseAddress! + done, $0.count - done) }
+      guard written > 0 else { return }
+      done += written
+    }
+    request.answer("certificates", passing: copy)
+  }
+
+  private static func contents(of file: Int32) -> [UInt8]? {
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= mostBytes else { return nil }
+    let size = Int(status.st_size)
+    let bytes = [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let got = pread(file, buffer.baseAddress! + count, size - count, off_t(count))
+        if got <= 0 { break }
+        count += got
+      }
+    }
+    return bytes.count == size ? bytes : nil
+  }
+
+  /// The blocks of a PEM file that are certificates (RFC 7468 §5; `TRUSTED` is OpenSSL's), so that a key that lies in the
+  /// same file stays where it is.
+  static func certificates(in pem: [UInt8]) -> [UInt8] {
+    let labels = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"]
+    var found: [UInt8] = []
+    var block: (end: [UInt8], bytes: [UInt8])?
+    for line in pem.split(separator: 0x0A) {
+      let text = Array(line.reversed().drop { $0 == 0x0D || $0 == 0x20 || $0 == 0x09 }.reversed())
+      if let label = labels.first(where: { text == Array("-----BEGIN \($0)-----".utf8) }) {
+        block = (Array("-----END \(label)-----".utf8), [])
+      }
+      guard block != nil else { continue }
+      block?.bytes += text + [0x0A]
+      if let whole = block, text == whole.end {
+        found += whole.bytes
+        block = nil
+      }
+    }
+    return found
+  }
+}
