@@ -7,12 +7,12 @@ public struct StartConfiguration: Sendable {
   public var problems: @Sendable () -> [String]
   /// True if the kernel has kept every secret out of swap since the start.
   public var isMemoryLocked: @Sendable () -> Bool
-  /// What restricts the agent's process.
-  public var confinement: Confinement
+  /// What restricts the agent's process; nil for an agent that has no process of its own.
+  public var confinement: Confinement?
 
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
-    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement = .none
+    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil
   ) {
     self.path = path
     self.problems = problems

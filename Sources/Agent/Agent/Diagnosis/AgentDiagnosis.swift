@@ -67,10 +67,11 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "confinement", "The agent starts no programs, but the kernel does not restrict its files: it has no Landlock.",
         "Boot a kernel from 5.13 on with `landlock` in `lsm=`.")
-    case .none:
+    case Confinement.none?:
       findings.notice(
         "confinement", "The kernel restricts neither the files nor the system calls of the agent.",
         "Run the agent where filters of system calls (seccomp) and Landlock are available.")
+    case nil: break
     }
     return findings
   }

@@ -24,7 +24,7 @@ enum AgentStatusHandler: MethodHandler {
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
-      confinement: WireConfinement(agent.environment.configuration.confinement),
+      confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
       configuration: agent.environment.configuration.path)
   }
 }
