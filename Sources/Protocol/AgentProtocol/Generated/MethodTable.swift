@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "aed4f3f95ec8affdf6a2e18217b3826a7a5ef54fb2943a8c621bd0b7dfb785b9"
+  public static let schemaDigest = "2edadb0b8c7db42cd99d5d283636a881074050cc35276c81f553ccf04c6c183a"
 }
