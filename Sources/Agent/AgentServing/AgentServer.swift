@@ -141,7 +141,10 @@ public final class AgentServer: ConversationHost {
   func connectionFindings() -> [Finding] {
     let (count, largest, one) = clients.withLock { clients in
       let holder = clients.places.largestHolder
-      return (clients.places.count, holder, clients.open.values.lazy.compactMap(\.client).first { $0.process == holder?.process })
+      return (
+        clients.places.count, holder,
+        clients.open.values.lazy.compactMap(\.client).first { $0.process == holder?.process }
+      )
     }
     guard let holder = largest else { return [] }
     let held = HeldConnections(
