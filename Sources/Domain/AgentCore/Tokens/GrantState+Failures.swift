@@ -17,7 +17,7 @@ extension GrantState {
     if case .unknownOutcome(let reason, let retryAfter) = failure, reason.hasPrefix("status") {
       pause.hold(failure, for: max(retryAfter ?? .zero, replay.pause(at: now)), at: now)
     }
-    return attempt.isReplay ? effects + [.sessionExpired(reason: Machine.outcomeUnknown)] : effects
+    return attempt.isReplay ? effects + [.sessionExpired(reason: TokenMachine.outcomeUnknown)] : effects
   }
 
   /// What a failure means for later requests: for all of them, or for those of its audience.
@@ -28,7 +28,7 @@ extension GrantState {
     case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
       .misconfigured where attempt.isReplay:
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
-      return [.stateChanged, .sessionExpired(reason: Machine.outcomeUnknown)]
+      return [.stateChanged, .sessionExpired(reason: TokenMachine.outcomeUnknown)]
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
     case .locked: return stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
@@ -37,7 +37,7 @@ extension GrantState {
       return []
     case .misconfigured(let error): return stand(.misconfigured(error), at: now)
     case .interaction(let claims):
-      audiences[attempt.key].interaction = Machine.Interaction(claims: claims, heardAt: now)
+      audiences[attempt.key].interaction = TokenMachine.Interaction(claims: claims, heardAt: now)
       return [.persistHealth, .stateChanged]
     case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
     case .unexplained:
@@ -61,7 +61,7 @@ extension GrantState {
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { replay.giveBack() }
-      pause.hold(failure, for: failure == .store ? Machine.storePause : pause.backoff(jitter), at: now)
+      pause.hold(failure, for: failure == .store ? TokenMachine.storePause : pause.backoff(jitter), at: now)
       return [.stateChanged]
     }
   }
@@ -77,7 +77,7 @@ extension GrantState {
   private mutating func grantWasRefused(
     _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
   ) -> [TokenMachine.Effect] {
-    if pause.isLastUnexplained { return stand(.reauthenticate(reason: Machine.unexplainedRefusal), at: now) }
+    if pause.isLastUnexplained { return stand(.reauthenticate(reason: TokenMachine.unexplainedRefusal), at: now) }
     pause.hold(failure, for: RetryPause.length(after: failure, failures: pause.failures + 2, jitter), at: now)
     return [.persistHealth, .stateChanged]
   }

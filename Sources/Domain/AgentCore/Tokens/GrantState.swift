@@ -6,8 +6,6 @@ public import AgentModel
 ///
 /// What failures teach is in `GrantState+Failures.swift`. The invariants are those of `TokenMachine`.
 public struct GrantState: Sendable {
-  typealias Machine = TokenMachine
-
   var health: TokenMachine.Health
   public internal(set) var audiences = TokenMachine.Audiences()
   var pause: RetryPause
@@ -25,7 +23,7 @@ public struct GrantState: Sendable {
     pause = RetryPause(memory.patience)
     heardAt = now
     for (key, claims) in memory.interactions {
-      audiences[key].interaction = Machine.Interaction(claims: claims, heardAt: now)
+      audiences[key].interaction = TokenMachine.Interaction(claims: claims, heardAt: now)
     }
   }
 
@@ -51,23 +49,23 @@ public struct GrantState: Sendable {
 
   /// The refusal of an exchange for this key now; nil if nothing prevents one. Without a demand: for no caller in
   /// particular.
-  func refusal(for key: TokenKey, _ demand: Machine.Demand?, at now: BootInstant) -> Machine.Refusal? {
+  func refusal(for key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant) -> TokenMachine.Refusal? {
     if isIssuedElsewhere, health != .signedOut { return .interaction(claims: nil) }
     switch health {
     case .signedOut: return .signedOut
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
-      let pause = reason == Machine.unexplainedRefusal ? Machine.recheckUnexplained : nil
+      let pause = reason == TokenMachine.unexplainedRefusal ? TokenMachine.recheckUnexplained : nil
       if !isRevocable || !mayAskAgain(demand, since: heardAt, whenAsked: pause, at: now) {
         return .reauthenticate(reason: reason)
       }
     case .unknown where !mayReplay(at: now):  // I4
       return lastReplay(at: now).map { .unavailable(retryAfter: $0 - now) }
-        ?? .reauthenticate(reason: Machine.outcomeUnknown)
+        ?? .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
-      if !mayAskAgain(demand, since: heardAt, whenAsked: Machine.recheckWhenAsked, at: now) { return .locked }
+      if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
-      if !mayAskAgain(demand, since: heardAt, whenAsked: Machine.recheckWhenAsked, at: now) {
+      if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) {
         return .misconfigured(error)
       }
     case .ok, .unknown: break
@@ -77,7 +75,7 @@ public struct GrantState: Sendable {
       return .interaction(claims: interaction.claims)
     }
     if let rejected = audience.rejectedRequest, now < rejected.until {
-      return Machine.Refusal(rejected.failure, pause: rejected.until - now)
+      return TokenMachine.Refusal(rejected.failure, pause: rejected.until - now)
     }
     return pause.refusal(at: now)
   }
@@ -94,11 +92,11 @@ public struct GrantState: Sendable {
 
   /// `whenAsked`: the pause after which a caller that forces nothing may reach the provider; nil: it never may.
   private func mayAskAgain(
-    _ demand: Machine.Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
+    _ demand: TokenMachine.Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
   ) -> Bool {
     guard let heardAt, replay.lost == nil else { return false }  // I4
     switch demand {
-    case .forced: return now >= heardAt + Machine.recheckWhenForced
+    case .forced: return now >= heardAt + TokenMachine.recheckWhenForced
     case .usable: return whenAsked.map { now >= heardAt + $0 } ?? false
     case .replacing, nil: return false
     }
@@ -141,7 +139,7 @@ public struct GrantState: Sendable {
     var effects: [TokenMachine.Effect] = [.persistHealth, .stateChanged]
     if case .reauthenticate(let reason) = new, !wasToldAlready { effects.append(.sessionExpired(reason: reason)) }
     if new == .unknown, tellPerson, !wasToldAlready {
-      effects.append(.sessionExpired(reason: Machine.outcomeUnknown))
+      effects.append(.sessionExpired(reason: TokenMachine.outcomeUnknown))
     }
     return effects
   }
@@ -164,5 +162,5 @@ public struct GrantState: Sendable {
   }
 
   /// The reasons for which the refresh token is still there and may be tried again.
-  private static let revocableReasons: Set<String> = ["refused", Machine.unexplainedRefusal]
+  private static let revocableReasons: Set<String> = ["refused", TokenMachine.unexplainedRefusal]
 }
