@@ -66,7 +66,7 @@ package actor Account {
     tokens.removeAll()
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
-    exchanges.wipeAnswers()
+    exchanges.answers.keep(only: exchanges.machine.neededAnswers)
     var machine = TokenMachine(health: .ok, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere)
     if let token = token.flatMap({ tokens.take($0, from: profile.provider, of: self) }) {
       _ = machine.adopt(token.facts, for: .standard)

@@ -4,27 +4,12 @@ internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 
-/// The steps of a run after the request: stores the answer, judges it, and commits the new grant or the failure.
+/// The steps of a run after the answer is stored: judges it, and commits the new grant or the failure.
 extension ExchangeRunner {
-  /// Stores the raw answer before it is read.
-  func stage(_ answer: ExchangeIntent, of account: isolated Account) async -> ExchangeMachine.Staging {
-    guard let received = answers[answer.nonce] else { return .storeFailed }
-    do throws(AgentFailure) {
-      switch try await account.journal.stage(received.body, for: answer, of: received.origin) {
-      case .staged: return .staged
-      case .dropped: return .dropped
-      case .overtaken: return .overtaken
-      }
-    } catch {
-      account.noteStoreError(error)
-      return .storeFailed
-    }
-  }
-
   func judge(
     _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
   ) -> ExchangeMachine.Judgement {
-    guard let loaded = account.loaded, let response = answers[answer.nonce].flatMap({ TokenResponse(body: $0.body) })
+    guard let loaded = account.loaded, let response = answers[answer].flatMap({ TokenResponse(body: $0.body) })
     else {
       return .unreadable
     }

@@ -14,13 +14,7 @@ extension ExchangeRunner {
 
   func perform(_ effects: [ExchangeMachine.Effect], of account: isolated Account, _ data: inout RunData) {
     for effect in effects { perform(effect, of: account, &data) }
-    wipeAnswers()
-  }
-
-  /// Wipes the answers that the machine no longer refers to.
-  func wipeAnswers() {
-    let needed = machine.neededAnswers
-    answers = answers.filter { needed.contains($0.key) }
+    answers.keep(only: machine.neededAnswers)
   }
 
   private func perform(_ effect: ExchangeMachine.Effect, of account: isolated Account, _ data: inout RunData) {

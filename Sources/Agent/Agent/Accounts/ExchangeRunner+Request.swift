@@ -60,7 +60,7 @@ extension ExchangeRunner {
     switch answer {
     case .failed(let failure): return .failed(account.loaded?.machine.grant.judged(failure) ?? failure)
     case .answered(let body, let sentAt):
-      answers[intent.nonce] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
+      answers[intent] = ReceivedAnswer(body: body, origin: TokenOrigin(profile, provider))
       return .answered(sentAt: sentAt)
     }
   }

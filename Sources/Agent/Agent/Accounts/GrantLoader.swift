@@ -66,7 +66,7 @@ final class GrantLoader {
   private func recover(_ found: LoadedGrant, of account: isolated Account) {
     let (clock, exchanges) = (account.clock, account.exchanges)
     if let staged = found.staged, let profile = account.loaded?.profile {
-      exchanges.answers[staged.intent.nonce] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
+      exchanges.answers[staged.intent] = ReceivedAnswer(body: staged.body, origin: TokenOrigin(profile, nil))
     }
     exchanges.perform(
       exchanges.machine.recover(

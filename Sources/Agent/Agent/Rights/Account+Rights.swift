@@ -29,7 +29,9 @@ extension Account {
     let begun = rightsFetcher.begun
     if start.grant.refreshToken != nil || start.machine.health != .ok {
       // First finish an exchange that a crash interrupted: its answer is older than this request.
-      if exchanges.machine.heldAnswer != nil { _ = try? await token(.standard, .usable(minimumLifetime: .zero)) }
+      if exchanges.machine.unfinished.heldAnswer != nil {
+        _ = try? await token(.standard, .usable(minimumLifetime: .zero))
+      }
       _ = try await token(.standard, .forced)
     } else {
       // The grant can't be exchanged: only userinfo and the entitlements' address can answer anew, with the current

@@ -11,8 +11,7 @@ extension ExchangeMachine {
   /// A sign-in replaced the grant, and all that belonged to the old one. An overtaken run goes on to its end.
   public mutating func signedIn(epoch: UInt64) {
     grant = Grant(epoch: epoch)
-    leftover = .nothing
-    overtakenAnswer = nil
+    unfinished = UnfinishedWork()
     current = nil
   }
 
@@ -30,22 +29,18 @@ extension ExchangeMachine {
   /// The vault was locked: an answer that could not be kept until now goes to its inbox, in a run of its own that
   /// attempts after the unlocking wait for. Nothing begins if there is none, or a run sees to it.
   public mutating func vaultLocked(dropAs run: RunID) {
-    guard current == nil, let held = heldAnswer else { return }
+    guard current == nil, let held = unfinished.heldAnswer else { return }
     current = run
     runs[run] = Run(key: held.key, startedAt: held.boot, step: .drop(held))
   }
 
   /// A sign-out takes the held answer, whose refresh token is to be revoked. Nil if there is none, or a run sees to it.
   public mutating func surrender() -> ExchangeIntent? {
-    guard current == nil, let held = heldAnswer else { return nil }
-    leftover = .nothing
-    return held
+    current == nil ? unfinished.surrender() : nil
   }
 
   /// The answer that a sign-out took could not be kept.
-  public mutating func takeBack(_ answer: ExchangeIntent) {
-    if heldAnswer == nil { leftover = .answer(answer) }
-  }
+  public mutating func takeBack(_ answer: ExchangeIntent) { unfinished.takeBack(answer) }
 
   /// The account was loaded, and the journal read. The agent or the vault may have been closed during an exchange: an
   /// answer is gone on with, a request without one is in doubt.
@@ -55,16 +50,18 @@ extension ExchangeMachine {
     guard let epoch = grant?.epoch else { return [] }
     if let run = current.flatMap({ runs[$0] }) {
       // Asked before the vault was locked. If it was answered meanwhile, its attempt goes on with that.
-      if case .answer(let staged) = journal, staged.epoch == epoch { hold(current: staged) }
+      if case .answer(let staged) = journal, staged.epoch == epoch { unfinished.hold(staged, runs: runs.values) }
       return [.report(.answer(run.key, at: run.startedAt))]
     }
-    if case .outcome(let intent, _) = leftover {
-      if isLast(intent, by: journal, generation: generation) { return [.report(.answer(intent.key, at: intent.boot))] }
-      leftover = .nothing
+    if case .outcome(let intent, _) = unfinished.leftover {
+      if journal.isLast(intent, epoch: epoch, generation: generation) {
+        return [.report(.answer(intent.key, at: intent.boot))]
+      }
+      unfinished.leftover = .nothing
     }
     // One that is held for an earlier sign-in must not hide the staged one.
-    if let answer = [heldAnswer, journal.answer].compactMap({ $0 }).first(where: { $0.epoch == epoch }) {
-      hold(current: answer)
+    if let answer = [unfinished.heldAnswer, journal.answer].compactMap({ $0 }).first(where: { $0.epoch == epoch }) {
+      unfinished.hold(answer, runs: runs.values)
       return [.report(.answer(answer.key, at: now))]
     }
     // A request that never left changed nothing: an earlier one may be in doubt.
@@ -87,17 +84,18 @@ extension ExchangeMachine {
     if intent.wasNeverSent(asReadIn: bootID) { return (intent, doubt.map { .inDoubt($0) } ?? .done) }
     return isInDoubt && !wasKnown ? doubt.map { (intent, .inDoubt($0)) } : nil
   }
-
-  /// True if nothing was sent since: the journal has this request, or was told that it spent nothing.
-  private func isLast(_ intent: ExchangeIntent, by journal: JournalEntry, generation: UInt64) -> Bool {
-    switch journal {
-    case .intent(let last): last.nonce == intent.nonce
-    case .answer: false
-    case .empty: intent.epoch == grant?.epoch && intent.generation == generation
-    }
-  }
 }
 
 extension ExchangeMachine.JournalEntry {
   var answer: ExchangeIntent? { if case .answer(let intent) = self { intent } else { nil } }
+
+  /// True if nothing was sent since this request: the journal has it, or was told that it spent nothing. `epoch` and
+  /// `generation` are those of the grant.
+  func isLast(_ request: ExchangeIntent, epoch: UInt64, generation: UInt64) -> Bool {
+    switch self {
+    case .intent(let last): last.nonce == request.nonce
+    case .answer: false
+    case .empty: request.epoch == epoch && request.generation == generation
+    }
+  }
 }

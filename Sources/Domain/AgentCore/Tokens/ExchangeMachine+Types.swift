@@ -91,6 +91,28 @@ extension ExchangeMachine {
     case lostRequest(sentAt: BootInstant?, wasReplay: Bool)
   }
 
+  /// The outcome of a run's step.
+  public enum Outcome: Hashable, Sendable {
+    case heldWasRevoked
+    /// The run left the queue: it may go, or the agent ends.
+    case queued(isAdmitted: Bool)
+    /// The attempt is a replay, and its provider does not answer now: the replay would be lost too.
+    case providerIsSilent
+    case prepared(Preparation)
+    /// The connection has ended: with an answer, or with none.
+    case sent(Reply)
+    case staged(Staging)
+    case judged(Judgement)
+    case disowned
+    case committed(Commitment)
+    case adopted(hasToken: Bool)
+    case settled
+    case unspentWasNoted
+    case dropped(Staging)
+    case overtakenWasRevoked
+    case ended
+  }
+
   /// The findings of a run before it writes an intent.
   public enum Preparation: Hashable, Sendable {
     case ready(ExchangeIntent)

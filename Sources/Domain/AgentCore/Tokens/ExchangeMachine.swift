@@ -11,7 +11,8 @@ internal import AgentModel
 /// - A report for a step that the run is not at changes nothing.
 /// - An answer that came is kept before a new request leaves: its refresh token is the only one that lives.
 ///
-/// What the account tells is in `ExchangeMachine+Account.swift`, what runs report in `ExchangeMachine+Steps.swift`.
+/// What the account tells is in `ExchangeMachine+Account.swift`, what runs report in `ExchangeMachine+Steps.swift`, and
+/// what they left for the next one in `UnfinishedWork`.
 public struct ExchangeMachine: Hashable, Sendable {
   /// The account as it is in memory.
   struct Grant: Hashable {
@@ -20,6 +21,22 @@ public struct ExchangeMachine: Hashable, Sendable {
     var attempt: TokenMachine.Attempt?
     /// The request whose outcome is unknown, as the journal has it: a replay that never left goes back to it.
     var uncertain: ExchangeIntent?
+
+    /// What stays in the journal: what is in doubt, and if a replay never left, what was in doubt before it.
+    mutating func journalEnd(after failure: ExchangeFailure, of intent: ExchangeIntent) -> JournalEnd {
+      switch failure {
+      case .unknownOutcome:
+        if !intent.isReplay { uncertain = intent }
+        return .inDoubt(intent)
+      case .transient: return intent.isReplay ? .inDoubt(uncertain ?? intent) : .done
+      case .offline, .untrustedServer, .store:
+        return intent.isReplay ? uncertain.map { .inDoubt($0) } ?? .done : .done
+      case .reauthenticate: return .done
+      // A replay that was answered, and not with what became of the first request: the doubt stands.
+      case .unexplained, .locked, .interaction, .misconfigured:
+        return intent.isReplay ? .inDoubt(intent) : .done
+      }
+    }
   }
 
   struct Run: Hashable {
@@ -29,22 +46,9 @@ public struct ExchangeMachine: Hashable, Sendable {
     var isInQueue = false
   }
 
-  /// The work that a run left for the next one.
-  public enum Leftover: Hashable, Sendable {
-    case nothing
-    /// An answer that is not committed: the disk failed, or the agent ended. Its bytes stay in guarded memory.
-    case answer(ExchangeIntent)
-    /// The result of a request that ended while the vault was locked, so that the journal does not have it yet. Without
-    /// a failure: nothing was sent.
-    case outcome(ExchangeIntent, ExchangeFailure?)
-  }
-
   /// Nil while the account is not in memory.
   var grant: Grant?
-  public internal(set) var leftover = Leftover.nothing
-  /// An answer that was held for an earlier sign-in, and made way for one of the current: it is revoked by the next
-  /// run.
-  var overtakenAnswer: ExchangeIntent?
+  public internal(set) var unfinished = UnfinishedWork()
   /// The run that counts.
   public internal(set) var current: RunID?
   /// With the runs that a sign-in has overtaken.
@@ -59,11 +63,9 @@ public struct ExchangeMachine: Hashable, Sendable {
 
   /// The nonces of all answers whose bytes are still needed; the shell wipes the others.
   public var neededAnswers: Set<[UInt8]> {
-    Set(([heldAnswer, overtakenAnswer] + runs.values.map(\.step.answer)).compactMap { $0?.nonce })
+    let unfinished = [unfinished.heldAnswer, unfinished.overtakenAnswer]
+    return Set((unfinished + runs.values.map(\.step.answer)).compactMap { $0?.nonce })
   }
-
-  /// An answer that is held until a run commits it.
-  public var heldAnswer: ExchangeIntent? { if case .answer(let intent) = leftover { intent } else { nil } }
 
   // MARK: what stands
 
@@ -71,19 +73,5 @@ public struct ExchangeMachine: Hashable, Sendable {
   func attempt(of run: RunID, epoch: UInt64? = nil) -> TokenMachine.Attempt? {
     guard current == run, let grant, epoch == nil || grant.epoch == epoch else { return nil }
     return grant.attempt
-  }
-
-  /// Holds an answer of the current sign-in. One of an earlier sign-in makes way, and stays to be revoked unless a run
-  /// sees to it already.
-  mutating func hold(current answer: ExchangeIntent) {
-    if let held = heldAnswer, held.epoch < answer.epoch, !runs.values.contains(where: { $0.step.answer == held }) {
-      overtakenAnswer = held
-    }
-    leftover = .answer(answer)
-  }
-
-  /// Forgets the held answer, if it is this one.
-  mutating func forgetHeld(_ answer: ExchangeIntent) {
-    if heldAnswer?.nonce == answer.nonce { leftover = .nothing }
   }
 }

@@ -48,7 +48,7 @@ struct Exchange: Hashable {
   @discardableResult
   mutating func prepares(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     begins(Self.attempt(intent.key, replay: intent.isReplay), as: run)
-      + machine.queued(run, isAdmitted: true) + machine.prepared(run, .ready(intent))
+      + machine.completed(run, .queued(isAdmitted: true)) + machine.completed(run, .prepared(.ready(intent)))
   }
 
   /// The connection stands at once.
@@ -76,14 +76,14 @@ struct Exchange: Hashable {
   /// Drives the run of a new attempt until its answer has arrived.
   @discardableResult
   mutating func hears(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
-    sends(intent, as: run) + machine.sent(run, .answered(sentAt: Self.now))
+    sends(intent, as: run) + machine.completed(run, .sent(.answered(sentAt: Self.now)))
   }
 
   /// Drives the run until the disk fails at its answer: the answer is held, and the attempt has failed.
   mutating func holds(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) {
     hears(intent, as: run)
-    _ = machine.staged(run, .storeFailed)
-    _ = machine.ended(run)
+    _ = machine.completed(run, .staged(.storeFailed))
+    _ = machine.completed(run, .ended)
   }
 
   func step(_ run: UInt64 = 1) -> Machine.Step? { machine.step(of: run) }

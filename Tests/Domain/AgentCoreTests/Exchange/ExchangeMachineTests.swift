@@ -14,9 +14,9 @@ import Testing
     var exchange = Exchange()
     #expect(exchange.begins() == [])
     #expect(exchange.step() == .queue)
-    #expect(exchange.machine.queued(1, isAdmitted: true) == [])
+    #expect(exchange.machine.completed(1, .queued(isAdmitted: true)) == [])
     #expect(exchange.step() == .prepare(Exchange.attempt()))
-    #expect(exchange.machine.prepared(1, .ready(intent)) == [])
+    #expect(exchange.machine.completed(1, .prepared(.ready(intent))) == [])
     #expect(exchange.step() == .connect(intent))
     #expect(exchange.connects() == Exchange.attempt())
     #expect(exchange.step() == .begin(intent))
@@ -24,22 +24,22 @@ import Testing
     #expect(exchange.step() == .mark(sent))
     #expect(exchange.machine.marked(1, .done) == true)
     #expect(exchange.step() == .send(sent))
-    #expect(exchange.machine.sent(1, .answered(sentAt: Exchange.now)) == [])
+    #expect(exchange.machine.completed(1, .sent(.answered(sentAt: Exchange.now))) == [])
     #expect(exchange.step() == .stage(sent))
     #expect(exchange.machine.neededAnswers == [intent.nonce])
-    #expect(exchange.machine.staged(1, .staged) == [])
+    #expect(exchange.machine.completed(1, .staged(.staged)) == [])
     #expect(exchange.step() == .judge(sent))
-    #expect(exchange.machine.judged(1, .usable) == [])
+    #expect(exchange.machine.completed(1, .judged(.usable)) == [])
     #expect(exchange.step() == .commit(sent))
-    #expect(exchange.machine.committed(1, .durable) == [])
+    #expect(exchange.machine.completed(1, .committed(.durable)) == [])
     #expect(exchange.step() == .adopt(sent, takesToken: true))
     #expect(
-      exchange.machine.adopted(1, hasToken: true) == [
+      exchange.machine.completed(1, .adopted(hasToken: true)) == [
         .report(.token(attempt: 1)), .publish, .tellScopes, .tellRights, .tellRefreshed, .answerWaiters,
         .askAboutRights,
       ])
     #expect(exchange.step() == .end)
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .watchRenewal])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .watchRenewal])
     #expect(exchange.step() == nil)
     #expect(exchange.machine.neededAnswers.isEmpty)
     #expect(exchange.machine.current == nil)
@@ -49,7 +49,7 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     let sentAt = Exchange.now + .seconds(3)
-    _ = exchange.machine.sent(1, .answered(sentAt: sentAt))
+    _ = exchange.machine.completed(1, .sent(.answered(sentAt: sentAt)))
     var answered = sent
     answered.boot = sentAt
     #expect(exchange.step() == .stage(answered))
@@ -58,10 +58,10 @@ import Testing
   @Test func grantWithoutAUsableToken_isReportedAsNoToken() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
-    _ = exchange.machine.committed(1, .durable)
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
+    _ = exchange.machine.completed(1, .committed(.durable))
     #expect(
-      exchange.machine.adopted(1, hasToken: false)
+      exchange.machine.completed(1, .adopted(hasToken: false))
         == [.tellRights, .report(.noToken(attempt: 1)), .publish, .askAboutRights])
     #expect(exchange.step() == .end)
   }
@@ -71,8 +71,8 @@ import Testing
     let kept = Exchange.intent(key: .mail, leaving: true)
     exchange.holds(Exchange.intent(key: .mail))
     exchange.begins(as: 2)
-    _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .usable)
-    _ = exchange.machine.committed(2, .durable)
+    _ = exchange.machine.completed(2, .staged(.staged)) + exchange.machine.completed(2, .judged(.usable))
+    _ = exchange.machine.completed(2, .committed(.durable))
     #expect(exchange.step(2) == .adopt(kept, takesToken: false))
   }
 
@@ -95,9 +95,9 @@ import Testing
   @Test func attemptBegunDuringARun_startsAtItsEnd() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.offline("refused"))) + exchange.machine.settled(1)
+    _ = exchange.machine.completed(1, .sent(.failed(.offline("refused")))) + exchange.machine.completed(1, .settled)
     exchange.machine.attemptBegan(Exchange.attempt(.mail))
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .start(Exchange.attempt(.mail)), .watchRenewal])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .start(Exchange.attempt(.mail)), .watchRenewal])
   }
 
   // MARK: runs that send nothing
@@ -105,18 +105,18 @@ import Testing
   @Test func runRejectedByTheQueue_endsWithoutAFailure() {
     var exchange = Exchange()
     exchange.begins()
-    #expect(exchange.machine.queued(1, isAdmitted: false) == [])
+    #expect(exchange.machine.completed(1, .queued(isAdmitted: false)) == [])
     #expect(exchange.step() == .end)
-    #expect(exchange.machine.ended(1) == [.start(Exchange.attempt()), .watchRenewal])
+    #expect(exchange.machine.completed(1, .ended) == [.start(Exchange.attempt()), .watchRenewal])
   }
 
   @Test func runLockedInTheQueue_sendsNothing() {
     var exchange = Exchange()
     exchange.begins()
     exchange.machine.released()
-    #expect(exchange.machine.queued(1, isAdmitted: true) == [])
+    #expect(exchange.machine.completed(1, .queued(isAdmitted: true)) == [])
     #expect(exchange.step() == .end)
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .outdateLoads])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .outdateLoads])
   }
 
   @Test(arguments: [
@@ -128,9 +128,9 @@ import Testing
   ) {
     var exchange = Exchange()
     exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true)
+    _ = exchange.machine.completed(1, .queued(isAdmitted: true))
     #expect(
-      exchange.machine.prepared(1, preparation)
+      exchange.machine.completed(1, .prepared(preparation))
         == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -142,7 +142,7 @@ import Testing
     var exchange = Exchange()
     exchange.prepares()
     #expect(
-      exchange.machine.sent(1, .failed(failure))
+      exchange.machine.completed(1, .sent(.failed(failure)))
         == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -163,7 +163,7 @@ import Testing
       exchange.prepares()
       change(&exchange)
       #expect(exchange.connects() == nil)
-      #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+      #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
       #expect(exchange.step() == .end)
     }
   }
@@ -175,7 +175,7 @@ import Testing
     #expect(exchange.machine.began(1, .graceElapsed) == false)
     let failure = ExchangeFailure.unknownOutcome("graceElapsed")
     #expect(
-      exchange.machine.sent(1, .failed(.offline("withheld")))
+      exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
         == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -186,7 +186,7 @@ import Testing
     _ = exchange.connects()
     #expect(exchange.machine.began(1, .storeFailed) == false)
     #expect(
-      exchange.machine.sent(1, .failed(.offline("withheld")))
+      exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
         == [.logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
@@ -196,7 +196,7 @@ import Testing
     exchange.prepares()
     _ = exchange.connects()
     #expect(exchange.machine.began(1, .overtaken) == false)
-    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -206,10 +206,10 @@ import Testing
     _ = exchange.connects()
     exchange.machine.released()
     #expect(exchange.machine.began(1, .durable) == false)
-    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
     #expect(exchange.step() == .noteUnspent(intent))
-    #expect(exchange.machine.leftover == .outcome(intent, nil))
-    #expect(exchange.machine.unspentWasNoted(1) == [])
+    #expect(exchange.machine.unfinished.leftover == .outcome(intent, nil))
+    #expect(exchange.machine.completed(1, .unspentWasNoted) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -217,20 +217,21 @@ import Testing
     var exchange = Exchange()
     exchange.begins(durably: intent)
     #expect(exchange.machine.marked(1, .storeFailed) == false)
-    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [.logFailure(.store, attempt: 1)])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [.logFailure(.store, attempt: 1)])
     #expect(exchange.step() == .settle(sent, .store, attempt: 1, .done))
-    #expect(exchange.machine.settled(1) == [.report(.failure(.store, attempt: 1)), .publish])
+    #expect(exchange.machine.completed(1, .settled) == [.report(.failure(.store, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
 
   @Test func replayThatCanNotBeMarked_restoresTheFirstRequestInTheJournal() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
-    _ = exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.unknownOutcome("reset")))) + exchange.machine.completed(1, .settled)
+    _ = exchange.machine.completed(1, .ended)
     exchange.begins(durably: Exchange.intent(replay: true), as: 2)
     #expect(exchange.machine.marked(2, .storeFailed) == false)
-    _ = exchange.machine.sent(2, .failed(.offline("withheld")))
+    _ = exchange.machine.completed(2, .sent(.failed(.offline("withheld"))))
     let replay = Exchange.intent(
       replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
     #expect(exchange.step(2) == .settle(replay, .store, attempt: 1, .inDoubt(sent)))
@@ -243,9 +244,9 @@ import Testing
     exchange.begins(durably: intent)
     exchange.machine.released()
     #expect(exchange.machine.marked(1, marking) == false)
-    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
     #expect(exchange.step() == .noteUnspent(sent))
-    #expect(exchange.machine.leftover == .outcome(sent, nil))
+    #expect(exchange.machine.unfinished.leftover == .outcome(sent, nil))
   }
 
   @Test func markOvertakenByASignIn_sendsNothing() {
@@ -253,7 +254,7 @@ import Testing
     exchange.begins(durably: intent)
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.marked(1, .overtaken) == false)
-    #expect(exchange.machine.sent(1, .failed(.offline("withheld"))) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -261,7 +262,7 @@ import Testing
   @Test func lostAnswerToAnUnannouncedRequest_isMarkedInTheJournal() {
     var exchange = Exchange()
     exchange.prepares()
-    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
+    _ = exchange.machine.completed(1, .sent(.failed(.unknownOutcome("reset"))))
     #expect(exchange.step() == .settle(sent, .unknownOutcome("reset"), attempt: 1, .inDoubt(sent)))
   }
 
@@ -275,16 +276,16 @@ import Testing
   func failedFirstRequest_leavesAnEmptyJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
-    #expect(exchange.machine.sent(1, .failed(failure)) == [.logFailure(failure, attempt: 1)])
+    #expect(exchange.machine.completed(1, .sent(.failed(failure))) == [.logFailure(failure, attempt: 1)])
     #expect(exchange.step() == .settle(sent, failure, attempt: 1, .done))
-    #expect(exchange.machine.settled(1) == [.report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.machine.completed(1, .settled) == [.report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
 
   @Test func lostAnswer_staysInTheJournal() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset")))
+    _ = exchange.machine.completed(1, .sent(.failed(.unknownOutcome("reset"))))
     #expect(exchange.step() == .settle(sent, .unknownOutcome("reset"), attempt: 1, .inDoubt(sent)))
   }
 
@@ -292,10 +293,11 @@ import Testing
   func unsentReplay_restoresTheFirstRequestInTheJournal(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
-    _ = exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.unknownOutcome("reset")))) + exchange.machine.completed(1, .settled)
+    _ = exchange.machine.completed(1, .ended)
     exchange.sends(Exchange.intent(replay: true), as: 2)
-    _ = exchange.machine.sent(2, .failed(failure))
+    _ = exchange.machine.completed(2, .sent(.failed(failure)))
     let replay = Exchange.intent(
       replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
     #expect(exchange.step(2) == .settle(replay, failure, attempt: 1, .inDoubt(sent)))
@@ -309,7 +311,7 @@ import Testing
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true, leaving: true)
     exchange.sends(Exchange.intent(replay: true))
-    _ = exchange.machine.sent(1, .failed(failure))
+    _ = exchange.machine.completed(1, .sent(.failed(failure)))
     #expect(exchange.step() == .settle(replay, failure, attempt: 1, .inDoubt(replay)))
   }
 
@@ -317,7 +319,7 @@ import Testing
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true, leaving: true)
     exchange.sends(Exchange.intent(replay: true))
-    _ = exchange.machine.sent(1, .failed(.reauthenticate(reason: "refused")))
+    _ = exchange.machine.completed(1, .sent(.failed(.reauthenticate(reason: "refused"))))
     #expect(exchange.step() == .settle(replay, .reauthenticate(reason: "refused"), attempt: 1, .done))
   }
 
@@ -330,8 +332,8 @@ import Testing
   func unusableAnswer_failsTheAttempt(_ judgement: ExchangeMachine.Judgement, _ failure: ExchangeFailure) {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged)
-    #expect(exchange.machine.judged(1, judgement) == [.logFailure(failure, attempt: 1)])
+    _ = exchange.machine.completed(1, .staged(.staged))
+    #expect(exchange.machine.completed(1, .judged(judgement)) == [.logFailure(failure, attempt: 1)])
     let journal: ExchangeMachine.JournalEnd = judgement == .unreadable ? .inDoubt(sent) : .done
     #expect(exchange.step() == .settle(sent, failure, attempt: 1, journal))
     #expect(exchange.machine.neededAnswers.isEmpty)
@@ -340,20 +342,22 @@ import Testing
   @Test func anotherPersonsAnswer_isRevokedAndRequiresASignIn() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged)
-    #expect(exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged")) == [])
+    _ = exchange.machine.completed(1, .staged(.staged))
+    #expect(exchange.machine.completed(1, .judged(.anotherPerson(reason: "subjectChanged"))) == [])
     #expect(exchange.step() == .disown(sent, reason: "subjectChanged"))
     let failure = ExchangeFailure.reauthenticate(reason: "subjectChanged")
-    #expect(exchange.machine.disowned(1) == [.forgetRefreshToken, .logFailure(failure, attempt: 1)])
+    #expect(exchange.machine.completed(1, .disowned) == [.forgetRefreshToken, .logFailure(failure, attempt: 1)])
     #expect(exchange.step() == .settle(sent, failure, attempt: 1, .done))
   }
 
   @Test func newGrant_keepsItsTokenWhenAnotherPersonsAnswerIsRevoked() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .anotherPerson(reason: "subjectChanged"))
+    _ =
+      exchange.machine.completed(1, .staged(.staged))
+      + exchange.machine.completed(1, .judged(.anotherPerson(reason: "subjectChanged")))
     exchange.machine.signedIn(epoch: 2)
-    #expect(exchange.machine.disowned(1) == [])
+    #expect(exchange.machine.completed(1, .disowned) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -363,31 +367,31 @@ import Testing
     var exchange = Exchange()
     exchange.begins()
     let before = exchange
-    #expect(exchange.machine.heldWasRevoked(1) == [])
-    #expect(exchange.machine.prepared(1, .ready(intent)) == [])
+    #expect(exchange.machine.completed(1, .heldWasRevoked) == [])
+    #expect(exchange.machine.completed(1, .prepared(.ready(intent))) == [])
     #expect(exchange.connects() == nil)
     #expect(exchange.machine.began(1, .durable) == false)
     #expect(exchange.machine.marked(1, .done) == false)
-    #expect(exchange.machine.sent(1, .failed(.untrustedServer(.tls))) == [])
-    #expect(exchange.machine.staged(1, .staged) == [])
-    #expect(exchange.machine.judged(1, .usable) == [])
-    #expect(exchange.machine.disowned(1) == [])
-    #expect(exchange.machine.committed(1, .durable) == [])
-    #expect(exchange.machine.adopted(1, hasToken: true) == [])
-    #expect(exchange.machine.settled(1) == [])
-    #expect(exchange.machine.unspentWasNoted(1) == [])
-    #expect(exchange.machine.dropped(1, .dropped) == [])
-    #expect(exchange.machine.overtakenWasRevoked(1) == [])
-    #expect(exchange.machine.ended(1) == [])
+    #expect(exchange.machine.completed(1, .sent(.failed(.untrustedServer(.tls)))) == [])
+    #expect(exchange.machine.completed(1, .staged(.staged)) == [])
+    #expect(exchange.machine.completed(1, .judged(.usable)) == [])
+    #expect(exchange.machine.completed(1, .disowned) == [])
+    #expect(exchange.machine.completed(1, .committed(.durable)) == [])
+    #expect(exchange.machine.completed(1, .adopted(hasToken: true)) == [])
+    #expect(exchange.machine.completed(1, .settled) == [])
+    #expect(exchange.machine.completed(1, .unspentWasNoted) == [])
+    #expect(exchange.machine.completed(1, .dropped(.dropped)) == [])
+    #expect(exchange.machine.completed(1, .overtakenWasRevoked) == [])
+    #expect(exchange.machine.completed(1, .ended) == [])
     #expect(exchange == before)
   }
 
   @Test func secondReportOfAStep_changesNothing() {
     var exchange = Exchange()
     exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true)
+    _ = exchange.machine.completed(1, .queued(isAdmitted: true))
     let before = exchange
-    #expect(exchange.machine.queued(1, isAdmitted: false) == [])
+    #expect(exchange.machine.completed(1, .queued(isAdmitted: false)) == [])
     #expect(exchange == before)
   }
 
@@ -395,8 +399,8 @@ import Testing
     var exchange = Exchange()
     exchange.begins()
     let before = exchange
-    #expect(exchange.machine.queued(9, isAdmitted: true) == [])
-    #expect(exchange.machine.ended(9) == [])
+    #expect(exchange.machine.completed(9, .queued(isAdmitted: true)) == [])
+    #expect(exchange.machine.completed(9, .ended) == [])
     #expect(exchange == before)
   }
 }

@@ -17,7 +17,7 @@ import Testing
   @Test func emptyJournal_needsNoRecovery() {
     var exchange = Exchange()
     #expect(recover(&exchange, .empty) == [])
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
   }
 
   @Test func unloadedAccount_recoversNothing() {
@@ -39,7 +39,7 @@ import Testing
     exchange.machine.released()
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, .intent(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
-    #expect(exchange.machine.heldAnswer == intent)
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 
   @Test func heldAnswerOfAnEarlierSignIn_doesNotHideTheStagedOneAndIsRevoked() {
@@ -49,11 +49,11 @@ import Testing
     exchange.machine.loaded(epoch: 2)
     let staged = Exchange.intent(epoch: 2, leaving: true)
     #expect(recover(&exchange, .answer(staged)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
-    #expect(exchange.machine.heldAnswer == staged)
+    #expect(exchange.machine.unfinished.heldAnswer == staged)
     #expect(exchange.machine.neededAnswers == [intent.nonce, staged.nonce])
     exchange.begins(as: 2)
     #expect(exchange.step(2) == .revokeHeld(intent))
-    #expect(exchange.machine.heldWasRevoked(2) == [])
+    #expect(exchange.machine.completed(2, .heldWasRevoked) == [])
     #expect(exchange.step(2) == .stage(staged))
     #expect(exchange.machine.neededAnswers == [staged.nonce])
   }
@@ -125,7 +125,7 @@ import Testing
     #expect(!first.isReplay && first.isLeaving && first.boot == earlier && first.bootID == Exchange.bootID)
     // A second replay that is not sent goes back to it, too.
     exchange.sends(Exchange.intent(replay: true))
-    _ = exchange.machine.sent(1, .failed(.untrustedServer(.tls)))
+    _ = exchange.machine.completed(1, .sent(.failed(.untrustedServer(.tls))))
     guard case .settle(let replay, _, _, let journal)? = exchange.step() else {
       Issue.record("\(exchange.step() as Any)")
       return
@@ -166,7 +166,7 @@ import Testing
     var exchange = Exchange()
     _ = recover(&exchange, .intent(intent))
     exchange.sends(Exchange.intent(replay: true))
-    _ = exchange.machine.sent(1, .failed(.untrustedServer(.tls)))
+    _ = exchange.machine.completed(1, .sent(.failed(.untrustedServer(.tls))))
     let replay = Exchange.intent(
       replay: true, leaving: true, firstSent: .init(bootID: Exchange.bootID, boot: Exchange.now))
     #expect(exchange.step() == .settle(replay, .untrustedServer(.tls), attempt: 1, .inDoubt(intent)))
@@ -187,10 +187,10 @@ import Testing
     #expect(exchange.begins(as: 2) == [])
     #expect(exchange.step(2) == nil)
     // The run ends the attempt that waits for it.
-    _ = exchange.machine.sent(1, .answered(sentAt: Exchange.now))
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
-    _ = exchange.machine.committed(1, .durable)
-    #expect(exchange.machine.adopted(1, hasToken: true).first == .report(.token(attempt: 1)))
+    _ = exchange.machine.completed(1, .sent(.answered(sentAt: Exchange.now)))
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
+    _ = exchange.machine.completed(1, .committed(.durable))
+    #expect(exchange.machine.completed(1, .adopted(hasToken: true)).first == .report(.token(attempt: 1)))
   }
 
   @Test(arguments: [ExchangeMachine.JournalEntry.empty, .intent(Exchange.intent(leaving: true))])
@@ -198,58 +198,66 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1)
-    _ = exchange.machine.ended(1)
+    _ = exchange.machine.completed(1, .sent(.failed(.locked))) + exchange.machine.completed(1, .unspentWasNoted)
+    _ = exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, journal) == [.report(.answer(.standard, at: Exchange.now))])
     #expect(exchange.begins(as: 2) == [.logFailure(.locked, attempt: 1)])
     #expect(exchange.step(2) == .settle(intent, .locked, attempt: 1, .done))
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
   }
 
   @Test func unsentRequest_isSentAfterTheLoad() {
     var exchange = Exchange()
     exchange.begins()
-    _ = exchange.machine.queued(1, isAdmitted: true) + exchange.machine.prepared(1, .ready(Exchange.intent()))
+    _ =
+      exchange.machine.completed(1, .queued(isAdmitted: true))
+      + exchange.machine.completed(1, .prepared(.ready(Exchange.intent())))
     _ = exchange.connects()
     exchange.machine.released()
     _ = exchange.machine.began(1, .durable)
-    _ = exchange.machine.sent(1, .failed(.offline("withheld")))
-    _ = exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    _ = exchange.machine.completed(1, .sent(.failed(.offline("withheld"))))
+    _ = exchange.machine.completed(1, .unspentWasNoted) + exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, .empty) == [.report(.answer(.standard, at: Exchange.now))])
     #expect(exchange.begins(as: 2) == [])
     #expect(exchange.step(2) == .queue)
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
   }
 
   @Test func failureOfAnOlderGeneration_isForgotten() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.locked))) + exchange.machine.completed(1, .unspentWasNoted)
+      + exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, .empty, generation: 8) == [])
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
   }
 
   @Test func failureOfAnEarlierEpoch_isForgotten() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.locked))) + exchange.machine.completed(1, .unspentWasNoted)
+      + exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 2)
     #expect(recover(&exchange, .empty) == [])
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
   }
 
   @Test func failure_isForgottenForAStagedAnswer() {
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(.locked)) + exchange.machine.unspentWasNoted(1) + exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.locked))) + exchange.machine.completed(1, .unspentWasNoted)
+      + exchange.machine.completed(1, .ended)
     exchange.machine.loaded(epoch: 1)
     #expect(recover(&exchange, .answer(intent)) == [.report(.answer(.standard, at: Exchange.now + .seconds(9)))])
-    #expect(exchange.machine.heldAnswer == intent)
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 }

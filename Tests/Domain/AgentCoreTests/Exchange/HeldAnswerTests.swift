@@ -12,10 +12,10 @@ import Testing
     var exchange = Exchange()
     exchange.hears()
     #expect(
-      exchange.machine.staged(1, .storeFailed) == [
+      exchange.machine.completed(1, .staged(.storeFailed)) == [
         .report(.held(attempt: 1)), .logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish,
       ])
-    #expect(exchange.machine.leftover == .answer(intent))
+    #expect(exchange.machine.unfinished.leftover == .answer(intent))
     #expect(exchange.machine.neededAnswers == [intent.nonce])
     #expect(exchange.step() == .end)
   }
@@ -23,9 +23,9 @@ import Testing
   @Test func grantThatTheDiskRefuses_isHeldAndFailsTheAttempt() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
-    _ = exchange.machine.committed(1, .storeFailed)
-    #expect(exchange.machine.heldAnswer == intent)
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
+    _ = exchange.machine.completed(1, .committed(.storeFailed))
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
     #expect(exchange.step() == .end)
   }
 
@@ -34,33 +34,33 @@ import Testing
     exchange.holds()
     #expect(exchange.begins(as: 2) == [])
     #expect(exchange.step(2) == .stage(intent))
-    _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .usable)
-    _ = exchange.machine.committed(2, .durable)
-    #expect(exchange.machine.heldAnswer == nil)
-    _ = exchange.machine.adopted(2, hasToken: true)
+    _ = exchange.machine.completed(2, .staged(.staged)) + exchange.machine.completed(2, .judged(.usable))
+    _ = exchange.machine.completed(2, .committed(.durable))
+    #expect(exchange.machine.unfinished.heldAnswer == nil)
+    _ = exchange.machine.completed(2, .adopted(hasToken: true))
     // This run was never in the queue.
-    #expect(exchange.machine.ended(2) == [.watchRenewal])
+    #expect(exchange.machine.completed(2, .ended) == [.watchRenewal])
   }
 
   @Test func unreadableHeldAnswer_isForgotten() {
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
-    _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .unreadable)
-    #expect(exchange.machine.heldAnswer == nil)
+    _ = exchange.machine.completed(2, .staged(.staged)) + exchange.machine.completed(2, .judged(.unreadable))
+    #expect(exchange.machine.unfinished.heldAnswer == nil)
   }
 
   @Test func answerOvertakenByASignIn_isHeldUntilTheNextRunRevokesIt() {
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
-    #expect(exchange.machine.staged(1, .storeFailed) == [])
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1)])
+    #expect(exchange.machine.completed(1, .staged(.storeFailed)) == [])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1)])
     exchange.begins(as: 2)
     #expect(exchange.step(2) == .revokeHeld(intent))
-    #expect(exchange.machine.heldAnswer == nil)
+    #expect(exchange.machine.unfinished.heldAnswer == nil)
     #expect(exchange.machine.neededAnswers == [intent.nonce])
-    #expect(exchange.machine.heldWasRevoked(2) == [])
+    #expect(exchange.machine.completed(2, .heldWasRevoked) == [])
     #expect(exchange.step(2) == .queue)
     #expect(exchange.machine.neededAnswers.isEmpty)
   }
@@ -69,10 +69,10 @@ import Testing
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
-    _ = exchange.machine.staged(1, .storeFailed)
+    _ = exchange.machine.completed(1, .staged(.storeFailed))
     exchange.begins(as: 2)
     exchange.machine.released()
-    #expect(exchange.machine.heldWasRevoked(2) == [])
+    #expect(exchange.machine.completed(2, .heldWasRevoked) == [])
     #expect(exchange.step(2) == .end)
   }
 
@@ -82,8 +82,8 @@ import Testing
     exchange.machine.signedIn(epoch: 2)
     let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)
-    _ = exchange.machine.staged(1, .storeFailed)
-    #expect(exchange.machine.heldAnswer == newer)
+    _ = exchange.machine.completed(1, .staged(.storeFailed))
+    #expect(exchange.machine.unfinished.heldAnswer == newer)
     #expect(exchange.step(1) == .end)
     #expect(exchange.machine.neededAnswers == [intent.nonce, newer.nonce], "it is still to be revoked")
   }
@@ -95,10 +95,10 @@ import Testing
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.current == nil)
-    #expect(exchange.machine.staged(1, .overtaken) == [])
+    #expect(exchange.machine.completed(1, .staged(.overtaken)) == [])
     #expect(exchange.step() == .revokeOvertaken(intent))
-    #expect(exchange.machine.overtakenWasRevoked(1) == [])
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1)])
+    #expect(exchange.machine.completed(1, .overtakenWasRevoked) == [])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1)])
   }
 
   @Test func endOfAnOvertakenRun_doesNotEndTheNewRun() {
@@ -106,8 +106,8 @@ import Testing
     exchange.sends()
     exchange.machine.signedIn(epoch: 2)
     exchange.begins(as: 2)
-    #expect(exchange.machine.sent(1, .failed(.locked)) == [])
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1)])
+    #expect(exchange.machine.completed(1, .sent(.failed(.locked))) == [])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1)])
     #expect(exchange.machine.current == 2)
   }
 
@@ -116,8 +116,8 @@ import Testing
     exchange.sends()
     exchange.machine.signedIn(epoch: 2)
     exchange.machine.released()
-    #expect(exchange.machine.sent(1, .failed(.offline("refused"))) == [])
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("refused")))) == [])
+    #expect(exchange.machine.unfinished.leftover == .nothing)
     #expect(exchange.step() == .end)
   }
 
@@ -125,28 +125,29 @@ import Testing
     var exchange = Exchange()
     exchange.hears()
     exchange.machine.signedIn(epoch: 2)
-    #expect(exchange.machine.staged(1, .staged) == [])
+    #expect(exchange.machine.completed(1, .staged(.staged)) == [])
     #expect(exchange.step() == .end)
   }
 
   @Test func commitOvertakenByASignOut_changesNothing() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
-    #expect(exchange.machine.committed(1, .overtaken) == [])
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
+    #expect(exchange.machine.completed(1, .committed(.overtaken)) == [])
     #expect(exchange.step() == .end)
   }
 
   @Test func signIn_forgetsTheHeldAnswerAndTheUnknownOutcome() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.unknownOutcome("reset"))) + exchange.machine.settled(1)
-    _ = exchange.machine.ended(1)
+    _ =
+      exchange.machine.completed(1, .sent(.failed(.unknownOutcome("reset")))) + exchange.machine.completed(1, .settled)
+    _ = exchange.machine.completed(1, .ended)
     exchange.machine.signedIn(epoch: 2)
-    #expect(exchange.machine.leftover == .nothing)
+    #expect(exchange.machine.unfinished.leftover == .nothing)
     let replay = Exchange.intent(epoch: 2, replay: true, leaving: true)
     exchange.sends(Exchange.intent(epoch: 2, replay: true), as: 2)
-    _ = exchange.machine.sent(2, .failed(.offline("refused")))
+    _ = exchange.machine.completed(2, .sent(.failed(.offline("refused"))))
     #expect(exchange.step(2) == .settle(replay, .offline("refused"), attempt: 1, .done))
   }
 
@@ -156,7 +157,7 @@ import Testing
     #expect(exchange.machine.surrender() == intent)
     #expect(exchange.machine.surrender() == nil)
     exchange.machine.takeBack(intent)
-    #expect(exchange.machine.heldAnswer == intent)
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 
   @Test func signOut_leavesTheHeldAnswerToTheRunThatStoresIt() {
@@ -164,7 +165,7 @@ import Testing
     exchange.holds()
     exchange.begins(as: 2)
     #expect(exchange.machine.surrender() == nil)
-    #expect(exchange.machine.heldAnswer == intent)
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 
   @Test func returnedAnswer_doesNotReplaceANewerOne() {
@@ -175,7 +176,7 @@ import Testing
     let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)
     exchange.machine.takeBack(intent)
-    #expect(exchange.machine.heldAnswer == newer)
+    #expect(exchange.machine.unfinished.heldAnswer == newer)
   }
 
   // MARK: the vault is locked
@@ -186,9 +187,9 @@ import Testing
     exchange.machine.released()
     exchange.machine.vaultLocked(dropAs: 2)
     #expect(exchange.step(2) == .drop(intent))
-    #expect(exchange.machine.dropped(2, .dropped) == [])
-    #expect(exchange.machine.heldAnswer == nil)
-    #expect(exchange.machine.ended(2) == [.outdateLoads])
+    #expect(exchange.machine.completed(2, .dropped(.dropped)) == [])
+    #expect(exchange.machine.unfinished.heldAnswer == nil)
+    #expect(exchange.machine.completed(2, .ended) == [.outdateLoads])
   }
 
   @Test func heldAnswerThatTheInboxRefuses_staysInMemory() {
@@ -196,8 +197,8 @@ import Testing
     exchange.holds()
     exchange.machine.released()
     exchange.machine.vaultLocked(dropAs: 2)
-    #expect(exchange.machine.dropped(2, .storeFailed) == [])
-    #expect(exchange.machine.heldAnswer == intent)
+    #expect(exchange.machine.completed(2, .dropped(.storeFailed)) == [])
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
     #expect(exchange.step(2) == .end)
   }
 
@@ -206,9 +207,9 @@ import Testing
     exchange.holds()
     exchange.machine.released()
     exchange.machine.vaultLocked(dropAs: 2)
-    #expect(exchange.machine.dropped(2, .overtaken) == [])
+    #expect(exchange.machine.completed(2, .dropped(.overtaken)) == [])
     #expect(exchange.step(2) == .revokeOvertaken(intent))
-    #expect(exchange.machine.heldAnswer == nil)
+    #expect(exchange.machine.unfinished.heldAnswer == nil)
   }
 
   @Test func reloadedAnswer_staysHeldAfterItsMoveToTheInbox() {
@@ -217,8 +218,8 @@ import Testing
     exchange.machine.released()
     exchange.machine.vaultLocked(dropAs: 2)
     exchange.machine.loaded(epoch: 1)
-    _ = exchange.machine.dropped(2, .dropped)
-    #expect(exchange.machine.heldAnswer == intent)
+    _ = exchange.machine.completed(2, .dropped(.dropped))
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
   }
 
   @Test func lockWithoutAHeldAnswer_beginsNoRun() {
@@ -242,16 +243,16 @@ import Testing
   @Test func answerMovedToTheInbox_releasesTheAccount() {
     var exchange = Exchange()
     exchange.hears()
-    #expect(exchange.machine.staged(1, .dropped) == [.release])
+    #expect(exchange.machine.completed(1, .staged(.dropped)) == [.release])
     #expect(exchange.step() == .end)
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .outdateLoads])
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .outdateLoads])
   }
 
   @Test func commitToALockedVault_releasesTheAccount() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
-    #expect(exchange.machine.committed(1, .vaultLocked) == [.release])
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
+    #expect(exchange.machine.completed(1, .committed(.vaultLocked)) == [.release])
     #expect(exchange.step() == .end)
   }
 
@@ -259,9 +260,9 @@ import Testing
     var exchange = Exchange()
     exchange.holds()
     exchange.begins(as: 2)
-    _ = exchange.machine.staged(2, .staged) + exchange.machine.judged(2, .usable)
-    #expect(exchange.machine.committed(2, .vaultLocked) == [])
-    #expect(exchange.machine.heldAnswer == intent)
+    _ = exchange.machine.completed(2, .staged(.staged)) + exchange.machine.completed(2, .judged(.usable))
+    #expect(exchange.machine.completed(2, .committed(.vaultLocked)) == [])
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
     #expect(exchange.step(2) == .end)
   }
 
@@ -274,17 +275,17 @@ import Testing
       exchange.machine.recover(.answer(intent), generation: 7, bootID: Exchange.bootID, at: Exchange.now)
         == [.report(.answer(.standard, at: Exchange.now))])
     exchange.machine.attemptBegan(Exchange.attempt())
-    #expect(exchange.machine.staged(1, .dropped) == [])
-    #expect(exchange.machine.heldAnswer == intent)
-    #expect(exchange.machine.ended(1) == [.leaveQueue(1), .start(Exchange.attempt()), .watchRenewal])
+    #expect(exchange.machine.completed(1, .staged(.dropped)) == [])
+    #expect(exchange.machine.unfinished.heldAnswer == intent)
+    #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .start(Exchange.attempt()), .watchRenewal])
   }
 
   @Test func commitOfAReleasedAccount_isNotAdopted() {
     var exchange = Exchange()
     exchange.hears()
-    _ = exchange.machine.staged(1, .staged) + exchange.machine.judged(1, .usable)
+    _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     exchange.machine.released()
-    #expect(exchange.machine.committed(1, .durable) == [])
+    #expect(exchange.machine.completed(1, .committed(.durable)) == [])
     #expect(exchange.step() == .end)
   }
 
@@ -296,8 +297,8 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    #expect(exchange.machine.sent(1, .failed(failure)) == [])
-    #expect(exchange.machine.leftover == .outcome(intent, failure))
+    #expect(exchange.machine.completed(1, .sent(.failed(failure))) == [])
+    #expect(exchange.machine.unfinished.leftover == .outcome(intent, failure))
     #expect(exchange.step() == .noteUnspent(intent))
   }
 
@@ -306,8 +307,8 @@ import Testing
     var exchange = Exchange()
     exchange.sends()
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(failure))
-    #expect(exchange.machine.leftover == .outcome(intent, failure))
+    _ = exchange.machine.completed(1, .sent(.failed(failure)))
+    #expect(exchange.machine.unfinished.leftover == .outcome(intent, failure))
     #expect(exchange.step() == .end)
   }
 
@@ -315,16 +316,16 @@ import Testing
     var exchange = Exchange()
     exchange.sends(Exchange.intent(replay: true))
     exchange.machine.released()
-    _ = exchange.machine.sent(1, .failed(.offline("refused")))
+    _ = exchange.machine.completed(1, .sent(.failed(.offline("refused"))))
     #expect(exchange.step() == .end)
   }
 
   @Test func failureSettledInALockedVault_isLeft() {
     var exchange = Exchange()
     exchange.sends()
-    _ = exchange.machine.sent(1, .failed(.locked))
+    _ = exchange.machine.completed(1, .sent(.failed(.locked)))
     exchange.machine.released()
-    #expect(exchange.machine.settled(1) == [])
-    #expect(exchange.machine.leftover == .outcome(intent, .locked))
+    #expect(exchange.machine.completed(1, .settled) == [])
+    #expect(exchange.machine.unfinished.leftover == .outcome(intent, .locked))
   }
 }

@@ -71,7 +71,7 @@ extension ExchangeWalk {
     var isInDoubt = false
 
     func step(_ run: Machine.RunID) -> String? { exchange.machine.step(of: run).map(Labels.caseName) }
-    var leftover: String { Labels.caseName(exchange.machine.leftover) }
+    var leftover: String { Labels.caseName(exchange.machine.unfinished.leftover) }
 
     /// The facts that decide a run's next step, beside its current step.
     func standing(_ run: Machine.RunID) -> String {
@@ -167,17 +167,18 @@ extension ExchangeWalk {
 
     private func results(of step: Machine.Step, _ run: Machine.RunID) -> [(String, Report)] {
       switch step {
-      case .revokeHeld: [("revoked", { $0.heldWasRevoked(run) })]
+      case .revokeHeld: [("revoked", { $0.completed(run, .heldWasRevoked) })]
       case .queue:
         [
-          ("admitted", { $0.queued(run, isAdmitted: true) }), ("agent ends", { $0.queued(run, isAdmitted: false) }),
-          ("provider silent", { $0.providerIsSilent(run) }),
+          ("admitted", { $0.completed(run, .queued(isAdmitted: true)) }),
+          ("agent ends", { $0.completed(run, .queued(isAdmitted: false)) }),
+          ("provider silent", { $0.completed(run, .providerIsSilent) }),
         ]
       case .prepare(let attempt):
         [
-          ("ready", { $0.prepared(run, .ready(Exchange.intent(epoch: epoch, replay: attempt.isReplay))) }),
-          ("grace elapsed", { $0.prepared(run, .graceElapsed) }),
-          ("no refresh token", { $0.prepared(run, .noRefreshToken) }),
+          ("ready", { $0.completed(run, .prepared(.ready(Exchange.intent(epoch: epoch, replay: attempt.isReplay)))) }),
+          ("grace elapsed", { $0.completed(run, .prepared(.graceElapsed)) }),
+          ("no refresh token", { $0.completed(run, .prepared(.noRefreshToken)) }),
         ]
       case .connect:
         [
@@ -186,9 +187,9 @@ extension ExchangeWalk {
             { machine in
               // A connection for nothing is closed again.
               machine.connected(run, at: Exchange.now, wall: Exchange.intent().wall) == nil
-                ? machine.sent(run, .failed(.offline("withheld"))) : []
+                ? machine.completed(run, .sent(.failed(.offline("withheld")))) : []
             }
-          ), ("offline", { $0.sent(run, .failed(.offline("refused"))) }),
+          ), ("offline", { $0.completed(run, .sent(.failed(.offline("refused")))) }),
         ]
       case .begin:
         [
@@ -228,32 +229,38 @@ extension ExchangeWalk {
             }
           )
         }
-      case .withhold: [("closed", { $0.sent(run, .failed(.offline("withheld"))) })]
+      case .withhold: [("closed", { $0.completed(run, .sent(.failed(.offline("withheld")))) })]
       case .send:
-        [("answered", { $0.sent(run, .answered(sentAt: Exchange.now)) })]
+        [("answered", { $0.completed(run, .sent(.answered(sentAt: Exchange.now))) })]
           + [ExchangeFailure.offline("refused"), .unknownOutcome("reset"), .reauthenticate(reason: "refused")].map {
-            failure in (Labels.failure(failure), { $0.sent(run, .failed(failure)) })
+            failure in (Labels.failure(failure), { $0.completed(run, .sent(.failed(failure))) })
           }
-      case .stage: stagings { machine, staging in machine.staged(run, staging) }
-      case .drop: stagings { machine, staging in machine.dropped(run, staging) }
+      case .stage: stagings { machine, staging in machine.completed(run, .staged(staging)) }
+      case .drop: stagings { machine, staging in machine.completed(run, .dropped(staging)) }
       case .judge:
         [
-          ("usable", { $0.judged(run, .usable) }), ("unreadable", { $0.judged(run, .unreadable) }),
-          ("without tokens", { $0.judged(run, .withoutTokens) }),
-          ("another person", { $0.judged(run, .anotherPerson(reason: "subjectChanged")) }),
+          ("usable", { $0.completed(run, .judged(.usable)) }),
+          ("unreadable", { $0.completed(run, .judged(.unreadable)) }),
+          ("without tokens", { $0.completed(run, .judged(.withoutTokens)) }),
+          ("another person", { $0.completed(run, .judged(.anotherPerson(reason: "subjectChanged"))) }),
         ]
-      case .disown: [("revoked", { $0.disowned(run) })]
+      case .disown: [("revoked", { $0.completed(run, .disowned) })]
       case .commit:
         [
-          ("durable", { $0.committed(run, .durable) }), ("overtaken", { $0.committed(run, .overtaken) }),
-          ("vault locked", { $0.committed(run, .vaultLocked) }), ("store failed", { $0.committed(run, .storeFailed) }),
+          ("durable", { $0.completed(run, .committed(.durable)) }),
+          ("overtaken", { $0.completed(run, .committed(.overtaken)) }),
+          ("vault locked", { $0.completed(run, .committed(.vaultLocked)) }),
+          ("store failed", { $0.completed(run, .committed(.storeFailed)) }),
         ]
       case .adopt:
-        [("token", { $0.adopted(run, hasToken: true) }), ("no token", { $0.adopted(run, hasToken: false) })]
-      case .settle: [("settled", { $0.settled(run) })]
-      case .noteUnspent: [("noted", { $0.unspentWasNoted(run) })]
-      case .revokeOvertaken: [("revoked", { $0.overtakenWasRevoked(run) })]
-      case .end: [("ended", { $0.ended(run) })]
+        [
+          ("token", { $0.completed(run, .adopted(hasToken: true)) }),
+          ("no token", { $0.completed(run, .adopted(hasToken: false)) }),
+        ]
+      case .settle: [("settled", { $0.completed(run, .settled) })]
+      case .noteUnspent: [("noted", { $0.completed(run, .unspentWasNoted) })]
+      case .revokeOvertaken: [("revoked", { $0.completed(run, .overtakenWasRevoked) })]
+      case .end: [("ended", { $0.completed(run, .ended) })]
       }
     }
 
