@@ -1,5 +1,5 @@
 public import Agent
-internal import AgentModel
+public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
 public import JSONRPC
@@ -83,6 +83,9 @@ public final class AgentServer: ConversationHost {
       throw StartFailure(message: error.message, isStore: error.kind == .storeUnavailable)
     }
   }
+
+  /// The time until `open` judges a passphrase, after wrong ones that an earlier agent was given; nil if it does now.
+  public func pauseBeforePassphrase() async -> Milliseconds? { await agent.vault.pauseBeforePassphrase }
 
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   public func run() async { await agent.run() }

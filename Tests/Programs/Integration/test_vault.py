@@ -1,9 +1,11 @@
 """The protection of the store: a passphrase or a key file, and the agent's reaction when either is wrong or missing."""
 
 import concurrent.futures
+import contextlib
 import fcntl
 import os
 import shutil
+import sqlite3
 import subprocess
 import threading
 import time
@@ -90,6 +92,73 @@ class Passphrase(AgentFixture):
         for thread in threads:
             thread.join()
         return sorted(pauses)
+
+    def guessed(self, client, pause_ms):
+        """Guesses until the pause is at least this long."""
+        def guess():
+            error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG}))
+            return error.retry_after_ms >= pause_ms
+        self.until(guess, "a long pause")
+
+    def test_pause_after_wrong_passphrases_survives_a_kill_of_the_agent(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        client.call("agent.lock")
+        self.guessed(client, 7000)
+        left = 8000
+        for _ in range(2):
+            scene.kill()
+            scene.start()
+            pause = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG})).retry_after_ms
+            # A guess that was judged would double the pause.
+            self.assertTrue(1 < pause <= left, pause)
+            left = pause
+        self.unlock(client)
+        client.call("agent.lock")
+        # The right passphrase forgives none of the wrong ones.
+        scene.kill()
+        scene.start()
+        self.guessed(client, 7000)
+
+    def test_damaged_or_deleted_count_of_wrong_passphrases_keeps_nobody_out(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        client.call("agent.lock")
+        for change in ("DELETE FROM metadata WHERE name = 'throttle.unlock'",
+                       "UPDATE metadata SET value = x'00ff' WHERE name = 'throttle.unlock'",
+                       "UPDATE metadata SET value = CAST('lanyard-throttle-1 9223372036854775807 9223372036854775807 "
+                       "9223372036854775807 x' AS BLOB) WHERE name = 'throttle.unlock'"):
+            with self.subTest(change):
+                self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG}))
+                scene.kill()
+                with contextlib.closing(sqlite3.connect(os.path.join(scene.state, "lanyard.sqlite"))) as store:
+                    self.assertEqual(store.execute(change).rowcount, 1)
+                    store.commit()
+                scene.start()
+                error = self.refused(UNLOCK_FAILED, lambda: client.call("agent.unlock", {"passphrase": WRONG}))
+                self.assertLessEqual(error.retry_after_ms, 60_000)
+
+    def test_start_with_a_passphrase_file_waits_out_the_pause(self):
+        scene = self.scene("--protection", "passphrase")
+        client = self.client(scene)
+        client.call("agent.initialize", {"protection": "passphrase", "passphrase": RIGHT})
+        client.call("agent.lock")
+        self.guessed(client, 7000)
+        scene.kill()
+        command = [*scene.command, "--passphrase-file", self.passphrase_file(RIGHT)]
+
+        # A signal ends it while it waits.
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=scene.environment)
+        self.assertIn(b"waits", process.stderr.readline())
+        process.terminate()
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
+        process.stderr.close()
+
+        scene.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=scene.environment)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        self.assertFalse(client.call("agent.status")["locked"])
 
     def test_ten_concurrent_wrong_passphrases_are_throttled(self):
         scene = self.scene("--protection", "passphrase")

@@ -14,7 +14,6 @@ package actor BackupCoordinator {
   private let files: any BackupFiles
   private let clock: any AgentClock
   private var isBusy = false
-  private var throttle = UnlockThrottle()
 
   package init(
     vault: VaultActor, accounts: AccountDirectory, events: any EventPublishing, files: any BackupFiles,
@@ -120,7 +119,7 @@ package actor BackupCoordinator {
     try await vault.requireOpen()
     let store = try onFiles { () throws(BackupFileFailure) in try files.fetch(from: path) }
     defer { store.close() }
-    let reader = BackupReader(try open(store, by: passphrase))
+    let reader = BackupReader(try await open(store, by: passphrase))
     // Before any change: a backup with one damaged record is refused as a whole.
     let (createdAt, providers, policies, partitions) = try onBackup {
       () throws(VaultFailure) -> (Timestamp, [Provider], [StoredPolicy], [PartitionID]) in
@@ -157,8 +156,8 @@ package actor BackupCoordinator {
   }
 
   /// Opens a backup. A wrong passphrase takes as long as a wrong one of the vault.
-  private func open(_ store: any Store, by passphrase: Secret) throws(AgentFailure) -> Vault {
-    if let pause = throttle.begin(at: clock.boot()) { throw .backup(BackupFailure.wrongPassphrase(retryAfter: pause)) }
+  private func open(_ store: any Store, by passphrase: Secret) async throws(AgentFailure) -> Vault {
+    if let pause = await vault.beginRestoreAttempt() { throw .backup(BackupFailure.wrongPassphrase(retryAfter: pause)) }
     do throws(BackupFormat.Failure) {
       _ = try BackupFormat.slot(of: store)
       do throws(StoreFailure) {
@@ -166,15 +165,15 @@ package actor BackupCoordinator {
       } catch {
         throw .store(error)
       }
-      let vault = try BackupFormat.open(store, by: passphrase)
-      throttle.wasNotWrong()
-      return vault
+      let opened = try BackupFormat.open(store, by: passphrase)
+      await vault.endRestoreAttempt(wasWrong: false)
+      return opened
     } catch {
       guard case .wrongPassphrase = error else {
-        throttle.wasNotWrong()
+        await vault.endRestoreAttempt(wasWrong: false)
         throw .backup(error)
       }
-      throw .backup(BackupFailure.wrongPassphrase(retryAfter: throttle.wasWrong(at: clock.boot())))
+      throw .backup(BackupFailure.wrongPassphrase(retryAfter: await vault.endRestoreAttempt(wasWrong: true)))
     }
   }
 

@@ -13,6 +13,7 @@ package actor VaultActor {
   private let store: any Store
   nonisolated let dependencies: VaultDependencies
   private var opening: VaultOpening
+  private let restoreThrottle: PassphraseThrottle
   private var state = VaultState.locked(LockedVault())
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
@@ -21,6 +22,7 @@ package actor VaultActor {
   package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
     self.dependencies = dependencies
+    restoreThrottle = PassphraseThrottle(.restore, store: store, clock: dependencies.clock)
     opening = VaultOpening(store: store, anchor: RollbackGuard(anchor), dependencies: dependencies)
   }
 
@@ -141,6 +143,23 @@ package actor VaultActor {
   package func unlock(passphrase: Secret) throws(AgentFailure) {
     guard !isOpen else { return }
     try enter(opening.unlock(passphrase: passphrase))
+  }
+
+  /// The time until a passphrase is judged again, after wrong ones of this process or an earlier one; nil if it is judged
+  /// now.
+  package var pauseBeforePassphrase: Milliseconds? { opening.throttle.pause() }
+
+  /// Counts an attempt at a backup's passphrase. Returns the time to wait if it is not allowed yet.
+  func beginRestoreAttempt() -> Milliseconds? { restoreThrottle.begin() }
+
+  /// The outcome of the attempt. Returns the time until the next one.
+  @discardableResult
+  func endRestoreAttempt(wasWrong: Bool) -> Milliseconds {
+    guard wasWrong else {
+      restoreThrottle.wasNotWrong()
+      return .zero
+    }
+    return restoreThrottle.wasWrong()
   }
 
   /// Makes `vault` the open vault. Drains the inbox first, so that no caller gets an older token than the inbox holds.

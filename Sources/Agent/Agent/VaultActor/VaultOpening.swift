@@ -20,7 +20,7 @@ struct VaultOpening {
   private let dependencies: VaultDependencies
   /// True if the person accepted an old copy of the store at the start, because there is no newer one.
   private var acceptsOldStore = false
-  private var throttle = UnlockThrottle()
+  let throttle: PassphraseThrottle
   /// Counts the openings.
   private(set) var unlockGeneration: UInt64 = 0
 
@@ -28,6 +28,7 @@ struct VaultOpening {
     self.store = store
     self.anchor = anchor
     self.dependencies = dependencies
+    throttle = PassphraseThrottle(.unlock, store: store, clock: dependencies.clock)
   }
 
   func slots() throws(AgentFailure) -> [KeySlotRow] { try store.slots() }
@@ -100,7 +101,7 @@ struct VaultOpening {
 
   /// Opens by a passphrase. After a few wrong ones the next attempt has to wait.
   mutating func unlock(passphrase: Secret) throws(AgentFailure) -> OpenVault {
-    if let wait = throttle.begin(at: dependencies.clock.boot()) { throw .passphrase(.wrong(retryAfter: wait)) }
+    if let wait = throttle.begin() { throw .passphrase(.wrong(retryAfter: wait)) }
     do throws(AgentFailure) {
       let vault = try tryUnlock(passphrase: passphrase)
       throttle.wasNotWrong()
@@ -110,7 +111,7 @@ struct VaultOpening {
         throttle.wasNotWrong()
         throw error
       }
-      throw .passphrase(.wrong(retryAfter: throttle.wasWrong(at: dependencies.clock.boot())))
+      throw .passphrase(.wrong(retryAfter: throttle.wasWrong()))
     }
   }
 
