@@ -59,6 +59,55 @@ public struct AnchorFile: RollbackAnchor {
     return true
   }
 
+  // MARK: root keys
+
+  /// Prints lie in a file of their own, which is written at a rotation only and which earlier versions leave alone.
+  ///
+  /// A database that is unknown here, where another one stood whose root key was changed, is answered with the prints of
+  /// that one: an old root key also makes a database with a new id.
+  public func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    let prints = try readRoots(databaseID)
+    guard prints.isEmpty, let other = try place?.database(), other != databaseID,
+      try openPrivately(path(databaseID)).map({ close($0) }) == nil
+    else { return prints }
+    return try readRoots(other).filter { $0.epoch > 1 }
+  }
+
+  public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
+    try makeDirectory(directory)
+    let lock = try lockDirectory()
+    defer { close(lock) }
+    do throws(KeySourceFailure) {
+      if try readRoots(databaseID) == prints { return }
+    } catch .damaged {
+      // Damaged prints are replaced.
+    }
+    var text = RootPrints.text(prints)
+    let path = rootsPath(databaseID)
+    let failure = text.withUTF8 { utf8 -> KeySourceFailure? in
+      do throws(KeySourceFailure) {
+        try writeDurably(UnsafeRawBufferPointer(utf8), to: path, replacing: true)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    if let failure { throw failure }
+  }
+
+  private func readRoots(_ databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    guard let file = try openPrivately(rootsPath(databaseID)) else { return [] }
+    defer { close(file) }
+    var bytes = [UInt8](repeating: 0, count: RootPrints.longest)
+    guard let count = bytes.withUnsafeMutableBytes({ readAll(file, into: $0) }) else { throw .unavailable }
+    guard let prints = RootPrints.read(String(decoding: bytes[..<count], as: UTF8.self)) else { throw .damaged }
+    return prints
+  }
+
+  private func rootsPath(_ databaseID: [UInt8]) -> String { path(databaseID) + ".root" }
+
+  // MARK: files
+
   /// Another agent holds the lock for one write of a file: the time of a sync.
   private static let lockMilliseconds = 1_000
 

@@ -46,6 +46,12 @@ public final class AnchoredPlace: Sendable {
     noted.withLock { $0 = databaseID }
   }
 
+  /// The database that the note names; nil without a readable note.
+  func database() throws(KeySourceFailure) -> [UInt8]? {
+    guard let text = try read(), text.hasPrefix(Self.heading), text.hasSuffix("\n") else { return nil }
+    return RootPrints.bytes(hexadecimal: text.dropFirst(Self.heading.count).dropLast())
+  }
+
   private func read() throws(KeySourceFailure) -> String? {
     guard let file = try openPrivately(path) else { return nil }
     defer { close(file) }

@@ -43,4 +43,48 @@ public struct Anchors: RollbackAnchor {
     if succeeded == 0 { throw first ?? .unavailable }
     return isNew
   }
+
+  /// The prints of the highest epoch count: an anchor that was out of reach during a rotation does not outvote one that
+  /// knows of it. Throws as `sequence` does.
+  public func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    var newest: [RootPrint] = []
+    var newestEpoch: UInt32 = 0
+    var failures: [KeySourceFailure] = []
+    for anchor in anchors {
+      do throws(KeySourceFailure) {
+        let prints = try anchor.rootPrints(databaseID: databaseID)
+        let epoch = prints.map(\.epoch).max() ?? 0
+        if epoch > newestEpoch {
+          (newest, newestEpoch) = (prints, epoch)
+        } else if epoch == newestEpoch {
+          newest += prints.filter { !newest.contains($0) }
+        }
+      } catch {
+        failures.append(error)
+      }
+    }
+    if !newest.isEmpty { return newest }
+    if failures.contains(.damaged) { throw .damaged }
+    if failures.count == anchors.count { throw failures.first ?? .unavailable }
+    return []
+  }
+
+  /// Throws if an anchor goes on naming other root keys: then a later opening would be refused. An anchor that names none
+  /// or can't be read is left out.
+  public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
+    var first: KeySourceFailure?
+    for anchor in anchors {
+      do throws(KeySourceFailure) {
+        try anchor.record(prints, databaseID: databaseID)
+      } catch {
+        let others = (try? anchor.rootPrints(databaseID: databaseID)) ?? []
+        if !others.isEmpty, others != prints { first = first ?? error }
+      }
+    }
+    if let first { throw first }
+  }
+
+  public func slotsChanged(to protections: Set<String>) {
+    for anchor in anchors { anchor.slotsChanged(to: protections) }
+  }
 }

@@ -36,5 +36,31 @@ public struct KeyringAnchor: RollbackAnchor {
     return true
   }
 
+  public func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    var bytes = [UInt8](repeating: 0, count: RootPrints.longest)
+    let count = lanyard_keyring_read(rootsName(databaseID), &bytes, bytes.count)
+    switch -count {
+    case Int(ENOKEY), Int(EKEYEXPIRED), Int(EKEYREVOKED): return []
+    case 1...: throw .unavailable
+    default: break
+    }
+    guard count <= bytes.count, let prints = RootPrints.read(String(decoding: bytes[..<count], as: UTF8.self)) else {
+      throw .damaged
+    }
+    return prints
+  }
+
+  public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
+    do throws(KeySourceFailure) {
+      if try rootPrints(databaseID: databaseID) == prints { return }
+    } catch .damaged {
+      // Damaged prints are replaced.
+    }
+    let text = Array(RootPrints.text(prints).utf8)
+    guard lanyard_keyring_write(rootsName(databaseID), text, text.count) == 0 else { throw .unavailable }
+  }
+
   private func name(_ databaseID: [UInt8]) -> String { prefix + hexadecimal(databaseID) }
+
+  private func rootsName(_ databaseID: [UInt8]) -> String { name(databaseID) + ":root" }
 }

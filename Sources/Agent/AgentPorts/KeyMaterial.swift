@@ -42,7 +42,24 @@ public enum KeySourceFailure: Error, Sendable {
   case locked
 }
 
-/// Remembers, outside the store, the highest sequence of a database, so that the agent detects a restored older copy.
+/// Names a root key without telling it: a keyed hash that the key gives, and that gives no key.
+public struct RootPrint: Hashable, Sendable {
+  /// Length of a digest in bytes.
+  public static let digestBytes = 16
+
+  /// The epoch of the root key; each rotation raises it by one.
+  public var epoch: UInt32
+  /// `digestBytes` bytes.
+  public var digest: [UInt8]
+
+  public init(epoch: UInt32, digest: [UInt8]) {
+    self.epoch = epoch
+    self.digest = digest
+  }
+}
+
+/// Remembers, outside the store, the highest sequence of a database and its root key, so that the agent detects a
+/// restored older copy and a store that was made with a root key that the database no longer has.
 public protocol RollbackAnchor: Sendable {
   /// The highest sequence recorded for this database; nil if none was recorded.
   ///
@@ -55,4 +72,21 @@ public protocol RollbackAnchor: Sendable {
   /// - Throws: `KeySourceFailure` if the anchor can't be written.
   @discardableResult
   func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool
+  /// The root keys under which the database may be opened: one, or two while a rotation begins. Empty if none was
+  /// recorded.
+  ///
+  /// - Throws: `KeySourceFailure` if the anchor can't be read.
+  func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint]
+  /// Records the root keys in place of those recorded before, durable when this returns. Writes nothing if they are
+  /// recorded already.
+  ///
+  /// - Throws: `KeySourceFailure` if the anchor can't be written.
+  func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure)
+  /// Tells the protections of the vault's key slots: an anchor that lies where such a key lies takes part while there
+  /// is a slot of that protection. The default does nothing.
+  func slotsChanged(to protections: Set<String>)
+}
+
+extension RollbackAnchor {
+  public func slotsChanged(to protections: Set<String>) {}
 }

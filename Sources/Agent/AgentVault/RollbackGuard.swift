@@ -9,8 +9,13 @@ package final class RollbackGuard {
   package static let highestSequence: UInt64 = 1 << 62
 
   private let anchor: (any RollbackAnchor)?
-  /// The anchor did not take the last count.
-  package private(set) var isBehind = false
+  /// The anchor did not take the last count, or goes on naming another root key.
+  package var isBehind: Bool { missedCount || owedRoots != nil }
+  private var missedCount = false
+  /// The root keys that the anchor was last told.
+  private var roots: [RootPrint] = []
+  /// Root keys that an anchor did not take; told again with the next count.
+  private var owedRoots: [RootPrint]?
   /// Another copy of the store has used a count of this one: this one is the old copy from then on.
   package private(set) var isOvertaken = false
 
@@ -47,9 +52,77 @@ package final class RollbackGuard {
     guard let anchor else { return }
     do {
       if try !anchor.advance(databaseID: databaseID, to: sequence) { isOvertaken = true }
-      isBehind = false
+      missedCount = false
     } catch {
-      isBehind = true
+      missedCount = true
+    }
+    if let owed = owedRoots { recordRoots(owed, databaseID) }
+  }
+
+  // MARK: root keys
+
+  /// What the anchor says of a root key.
+  package enum RootKnowledge {
+    /// It is the one that the anchor knows, or the anchor knows none, or can't be asked.
+    case expected
+    /// The anchor knows another one: this one was rotated away, or never belonged to the database.
+    case another
+    /// It holds something that is no print, and no other anchor tells one.
+    case damaged
+  }
+
+  package func knowledge(of keys: VaultKeys, _ databaseID: [UInt8]) -> RootKnowledge {
+    do throws(KeySourceFailure) {
+      let prints = try anchor?.rootPrints(databaseID: databaseID) ?? []
+      return prints.isEmpty || prints.contains(keys.print(of: databaseID)) ? .expected : .another
+    } catch {
+      return error == .damaged ? .damaged : .expected
+    }
+  }
+
+  /// Before a rotation is committed: the anchor accepts both root keys, so that a death at any moment leaves a store that
+  /// opens. False if an anchor goes on naming only the old one: then the rotation must not take place.
+  package func expect(_ next: VaultKeys, after current: VaultKeys, _ databaseID: [UInt8]) -> Bool {
+    guard let anchor, !isOvertaken else { return true }
+    let prints = [current.print(of: databaseID), next.print(of: databaseID)]
+    do throws(KeySourceFailure) {
+      try anchor.record(prints, databaseID: databaseID)
+    } catch {
+      return false
+    }
+    roots = prints
+    return true
+  }
+
+  /// The database has this root key and no other.
+  package func settle(_ keys: VaultKeys, _ databaseID: [UInt8]) {
+    guard !isOvertaken else { return }
+    recordRoots([keys.print(of: databaseID)], databaseID)
+  }
+
+  /// The slots of the vault changed: an anchor that takes part from now on learns the root key.
+  package func slotsChanged(to protections: Set<String>, _ databaseID: [UInt8]) {
+    anchor?.slotsChanged(to: protections)
+    if !isOvertaken, !roots.isEmpty { recordRoots(roots, databaseID) }
+  }
+
+  private func recordRoots(_ prints: [RootPrint], _ databaseID: [UInt8]) {
+    guard let anchor else { return }
+    roots = prints
+    do throws(KeySourceFailure) {
+      try anchor.record(prints, databaseID: databaseID)
+      owedRoots = nil
+    } catch {
+      owedRoots = prints
+    }
+  }
+}
+
+extension StoreWrite {
+  var changesKeySlots: Bool {
+    switch self {
+    case .putKeySlot, .deleteKeySlot: true
+    default: false
     }
   }
 }

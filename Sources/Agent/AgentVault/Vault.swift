@@ -177,6 +177,9 @@ package final class Vault {
     knownLedger = ledger
     owesCount = false
     owedMarks = []
+    if writes.contains(where: \.changesKeySlots), let slots = try? store.keySlots() {
+      witness.slotsChanged(to: Set(slots.map(\.protection)), store.databaseID)
+    }
     if isNewer { witness.advance(store.databaseID, to: ledger.sequence) }
   }
 

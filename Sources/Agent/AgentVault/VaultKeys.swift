@@ -1,4 +1,4 @@
-internal import AgentPorts
+package import AgentPorts
 package import Secrets
 
 /// The keys that are derived from one root key (docs/storage.md, Key hierarchy).
@@ -18,6 +18,16 @@ package struct VaultKeys {
     log = root.derive("lanyard log")
     pepper = root.derive("lanyard step-up pepper")
     drops = root.derive("lanyard drops")
+  }
+
+  /// Names the root key at the anchors. The key is random, so that this helps nobody to guess a passphrase: the guess
+  /// still has to open a key slot.
+  package func print(of databaseID: [UInt8]) -> RootPrint {
+    var context = LengthPrefixed()
+    context.append(databaseID)
+    context.append(UInt64(epoch))
+    return RootPrint(
+      epoch: epoch, digest: Array(root.digest("lanyard root print", context.bytes).prefix(RootPrint.digestBytes)))
   }
 }
 

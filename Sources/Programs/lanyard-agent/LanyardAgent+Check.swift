@@ -83,4 +83,12 @@ private struct Witness: RollbackAnchor {
   }
 
   func advance(databaseID: [UInt8], to sequence: UInt64) throws(KeySourceFailure) -> Bool { true }
+
+  func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    try anchors.rootPrints(databaseID: databaseID)
+  }
+
+  func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {}
+
+  func slotsChanged(to protections: Set<String>) { anchors.slotsChanged(to: protections) }
 }

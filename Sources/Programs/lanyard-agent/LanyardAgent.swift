@@ -206,12 +206,14 @@ struct LanyardAgent {
 
   static func anchors(_ options: Options, _ pool: WorkerPool) -> Anchors {
     let file = options.anchorDirectory.map { AnchorFile(directory: $0, place: place(options)) }
-    // If the session keyring holds the key, it also holds a rollback anchor.
-    let keyring = AsyncRollbackAnchor(SecretServiceAnchor(bus: .session)) { work in
+    // If the session keyring holds a key of the vault, it also holds a rollback anchor.
+    let secretService = "secretService"
+    let sessionKeyring = AsyncRollbackAnchor(
+      SecretServiceAnchor(bus: .session), besideSlotsOf: options.protection == secretService ? nil : secretService
+    ) { work in
       Task.detached(executorPreference: pool) { work() }
     }
-    return Anchors(
-      (file.map { [$0] } ?? []) + [KeyringAnchor()] + (options.protection == "secretService" ? [keyring] : []))
+    return Anchors((file.map { [$0] } ?? []) + [KeyringAnchor(), sessionKeyring])
   }
 
   /// What the anchors know of this state directory; nil without a home directory.

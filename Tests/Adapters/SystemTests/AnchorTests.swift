@@ -93,6 +93,93 @@ import Testing
   }
 }
 
+/// The root keys that the anchors know (docs/storage.md, Anchors).
+@Suite struct RootPrintTests {
+  let directory = TemporaryDirectory()
+  let id: [UInt8] = [0x00, 0xab, 0x10]
+  var anchors: String { directory.path("anchors") }
+
+  private func print(_ epoch: UInt32, _ byte: UInt8 = 1) -> RootPrint {
+    RootPrint(epoch: epoch, digest: [UInt8](repeating: byte, count: RootPrint.digestBytes))
+  }
+
+  @Test func rootPrints_areReplacedAsAWhole() throws {
+    let anchor = AnchorFile(directory: anchors)
+    #expect(try anchor.rootPrints(databaseID: id) == [])
+    try anchor.record([print(1), print(2)], databaseID: id)
+    #expect(try AnchorFile(directory: anchors).rootPrints(databaseID: id) == [print(1), print(2)])
+    try anchor.record([print(.max, 0xff)], databaseID: id)
+    #expect(try anchor.rootPrints(databaseID: id) == [print(.max, 0xff)])
+    #expect(directory.mode("anchors/00ab10.root") == 0o600)
+    #expect(try anchor.rootPrints(databaseID: [1]) == [])
+  }
+
+  /// The file of the count keeps its format, so that an earlier version reads it and a later one reads its.
+  @Test func anchorOfAnEarlierVersion_hasACountAndNoRootKey() throws {
+    directory.write(Array("lanyard-anchor-1 5\n".utf8), to: "00ab10")
+    let anchor = AnchorFile(directory: directory.path)
+    #expect(try anchor.rootPrints(databaseID: id) == [])
+    try anchor.record([print(1)], databaseID: id)
+    #expect(try anchor.sequence(databaseID: id) == 5)
+    #expect(try String(contentsOfFile: directory.path("00ab10"), encoding: .utf8) == "lanyard-anchor-1 5\n")
+  }
+
+  @Test(arguments: [
+    "", "lanyard-roots-1\n", "lanyard-roots-1 1:0101\n", "lanyard-roots-2 1:01010101010101010101010101010101\n",
+    "lanyard-roots-1 1:01010101010101010101010101010101", "lanyard-roots-1 x:01010101010101010101010101010101\n",
+    "lanyard-roots-1 1:0101010101010101010101010101010g\n",
+    "lanyard-roots-1 1:01010101010101010101010101010101 2:01010101010101010101010101010101 "
+      + "3:01010101010101010101010101010101\n",
+  ]) func damagedRootPrints_areReportedAndReplaced(text: String) throws {
+    let anchor = AnchorFile(directory: directory.path)
+    directory.write(Array(text.utf8), to: "00ab10.root")
+    #expect(throws: KeySourceFailure.damaged) { try anchor.rootPrints(databaseID: id) }
+    try anchor.record([print(3)], databaseID: id)
+    #expect(try anchor.rootPrints(databaseID: id) == [print(3)])
+  }
+
+  /// An old root key makes a database with a new id, too, which no anchor knows.
+  @Test func anotherDatabaseInThePlaceOfOneThatWasRotated_hasAnotherRootKey() throws {
+    let place = AnchoredPlace(directory: anchors, stateDirectory: directory.path("state"))
+    let anchor = AnchorFile(directory: anchors, place: place)
+    try anchor.advance(databaseID: id, to: 1)
+    try anchor.record([print(1)], databaseID: id)
+    #expect(try anchor.rootPrints(databaseID: [9]) == [], "its root key never changed")
+    try anchor.record([print(2)], databaseID: id)
+    let later = AnchorFile(
+      directory: anchors, place: AnchoredPlace(directory: anchors, stateDirectory: directory.path("state")))
+    #expect(try later.rootPrints(databaseID: [9]) == [print(2)])
+    let elsewhere = AnchoredPlace(directory: anchors, stateDirectory: directory.path("other"))
+    #expect(try AnchorFile(directory: anchors, place: elsewhere).rootPrints(databaseID: [9]) == [])
+    try later.advance(databaseID: [9], to: 1)
+    #expect(try later.rootPrints(databaseID: [9]) == [], "it was accepted")
+  }
+
+  @Test func highestEpoch_winsOverAnchorsThatMissedARotation() throws {
+    let (file, other) = (FakeAnchor(), FakeAnchor())
+    (file.prints, other.prints) = ([print(2)], [print(1)])
+    #expect(try Anchors([file, other]).rootPrints(databaseID: []) == [print(2)])
+    #expect(try Anchors([other, file]).rootPrints(databaseID: []) == [print(2)])
+    other.prints = [print(1), print(2, 9)]
+    #expect(try Anchors([file, other]).rootPrints(databaseID: []) == [print(2), print(1), print(2, 9)])
+    file.failure = .damaged
+    #expect(try Anchors([file, other]).rootPrints(databaseID: []) == [print(1), print(2, 9)])
+    other.prints = []
+    #expect(throws: KeySourceFailure.damaged) { try Anchors([file, other]).rootPrints(databaseID: []) }
+  }
+
+  @Test func anchorThatGoesOnNamingAnotherRootKey_isReported() throws {
+    let (file, other) = (FakeAnchor(), FakeAnchor(failure: .unavailable))
+    try Anchors([file, other]).record([print(1)], databaseID: [])
+    #expect(file.prints == [print(1)])
+    file.writeFailure = .unavailable
+    try Anchors([file, other]).record([print(1)], databaseID: [])
+    #expect(throws: KeySourceFailure.unavailable) { try Anchors([file, other]).record([print(2)], databaseID: []) }
+    file.prints = []
+    try Anchors([file, other]).record([print(2)], databaseID: [])
+  }
+}
+
 /// True where the kernel and the sandbox allow a user keyring.
 let keyringWorks: Bool = {
   let name = "lanyard-test-probe:\(getpid())"
@@ -123,12 +210,30 @@ let keyringWorks: Bool = {
     try anchor.advance(databaseID: id, to: 4)
     #expect(try anchor.sequence(databaseID: id) == 4)
   }
+
+  @Test func rootPrints_areKeptBesideTheCountAndReplacedWhereDamaged() throws {
+    let name = prefix + "0708:root"
+    defer { _ = lanyard_keyring_remove(name) }
+    let anchor = KeyringAnchor(prefix: prefix)
+    let prints = [1, 2].map { RootPrint(epoch: $0, digest: [UInt8](repeating: 5, count: RootPrint.digestBytes)) }
+    #expect(try anchor.rootPrints(databaseID: id) == [])
+    try anchor.record(prints, databaseID: id)
+    #expect(try anchor.rootPrints(databaseID: id) == prints)
+    for content in ["short", String(repeating: "long", count: 100)] {
+      #expect(lanyard_keyring_write(name, content, content.utf8.count) == 0)
+      #expect(throws: KeySourceFailure.damaged) { try anchor.rootPrints(databaseID: id) }
+    }
+    try anchor.record([prints[0]], databaseID: id)
+    #expect(try anchor.rootPrints(databaseID: id) == [prints[0]])
+  }
 }
 
 /// An anchor in memory that can fail.
 private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
   var known: UInt64?
+  var prints: [RootPrint] = []
   var failure: KeySourceFailure?
+  var writeFailure: KeySourceFailure?
   init(_ known: UInt64? = nil, failure: KeySourceFailure? = nil) { (self.known, self.failure) = (known, failure) }
 
   func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {
@@ -141,6 +246,16 @@ private final class FakeAnchor: RollbackAnchor, @unchecked Sendable {
     guard known ?? 0 < sequence else { return false }
     known = sequence
     return true
+  }
+
+  func rootPrints(databaseID: [UInt8]) throws(KeySourceFailure) -> [RootPrint] {
+    if let failure { throw failure }
+    return prints
+  }
+
+  func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
+    if let failure = failure ?? writeFailure { throw failure }
+    self.prints = prints
   }
 }
 

@@ -64,6 +64,104 @@ import Testing
     }
   }
 
+  // MARK: root keys
+
+  /// An attacker with a copy from before a rotation has its root key, and can make a store with it of any count: here by
+  /// running an agent on the copy, beside another anchor.
+  private static func forge(_ world: SimulatedWorld) async throws -> Scene {
+    let scene = try await Scene.signedIn(world)
+    world.crash()
+    let (old, anchor) = (world.disk.snapshot(), world.anchor.content)
+    world.anchor.forget()
+    try await world.restart()
+    for index in 0..<20 {
+      let answer = try await Self.call(world, "account.rename", #"{"account":"work","alias":"work\#(index)"}"#)
+      #expect(answer.error == nil, "\(answer)")
+      let back = try await Self.call(world, "account.rename", #"{"account":"work\#(index)","alias":"work"}"#)
+      #expect(back.error == nil, "\(back)")
+    }
+    world.crash()
+    let forged = world.disk.snapshot()
+    world.disk.restore(old)
+    world.anchor.restore(anchor)
+    try await world.restart()
+    #expect(try await Self.call(world, "agent.rotateRootKey").error == nil)
+    world.crash()
+    world.disk.restore(forged)
+    return scene
+  }
+
+  @Test func storeWithARotatedRootKeyAndAHighCount_isRefusedAndSendsNothing() throws {
+    try scenario { world in
+      let scene = try await Self.forge(world)
+      let sent = scene.idp.requests(to: nil).count
+      await #expect(throws: (any Error).self) { try await world.restart() }
+      await #expect(throws: (any Error).self, "it is refused again, and opening changed nothing") {
+        try await world.restart()
+      }
+      await world.clock.sleep(for: .seconds(3600))
+      #expect(scene.idp.requests(to: nil).count == sent)
+    }
+  }
+
+  @Test func acceptedStoreWithARotatedRootKey_signsOutEveryAccount() throws {
+    try scenario { world in
+      let scene = try await Self.forge(world)
+      let sent = scene.idp.requests(to: nil).count
+      try await world.restart(acceptingOldStore: true)
+      #expect(try await scene.token().code == 2003)
+      #expect(scene.idp.requests(to: nil).count == sent)
+      try await world.restart()
+      #expect(try await scene.token().code == 2003, "from here on it is an ordinary store")
+      #expect(try await Self.call(world, "agent.rotateRootKey").error == nil)
+      try await world.restart()
+    }
+  }
+
+  /// An earlier version's anchor knows no root key: the next opening tells it.
+  @Test func anchorWithoutARootKey_isCompletedAtTheNextOpening() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let prints = world.anchor.content
+      world.anchor.forgetRoots()
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+      #expect(world.anchor.content.hasSameRoots(as: prints))
+    }
+  }
+
+  /// The anchor is told both root keys before the commit: a death at any commit of a rotation leaves a store that opens.
+  @Test(arguments: 1...4) func deathDuringARotation_leavesAStoreThatOpens(commit: Int) throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      for moment in [CommitMoment.before(commit), .after(commit)] {
+        world.crash(at: moment)
+        _ = try? await Self.call(world, "agent.rotateRootKey")
+        world.crash()
+        try await world.restart()
+        #expect(scene.works(try await scene.token()))
+        #expect(world.anchor.content.rootCount == 1, "the anchor knows one root key again")
+      }
+    }
+  }
+
+  /// An anchor that goes on naming the old root key would refuse the store.
+  @Test func rotationThatTheAnchorDoesNotTake_isRefusedAndChangesNothing() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      world.anchor.fail(.unavailable)
+      let answer = try await Self.call(world, "agent.rotateRootKey")
+      #expect(answer.code == 5001, "\(answer)")
+      world.anchor.fail(nil)
+      try await world.restart()
+      #expect(scene.works(try await scene.token()))
+      let done = try await Self.call(world, "agent.rotateRootKey")
+      #expect(done.result?["keyEpoch"]?.integerValue == 2, "\(done)")
+    }
+  }
+
+  // MARK: counts
+
   /// Changes that an old copy must not undo: a sign-out, a try at a PIN, a policy, a provider's settings.
   @Test(arguments: [
     ("account.signOut", #"{"account":"work","mode":"soft"}"#), ("account.rename", #"{"account":"work","alias":"x"}"#),

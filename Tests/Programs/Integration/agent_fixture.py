@@ -109,7 +109,7 @@ class Scene(Agent):
         self.end(signal.SIGKILL)
 
     def forget_keyring(self) -> None:
-        """Removes this state's anchor from the kernel's keyring, which no directory holds (keyctl(2))."""
+        """Removes this state's anchors from the kernel's keyring, which no directory holds (keyctl(2))."""
         path = os.path.join(self.state, "lanyard.sqlite")
         keyctl = {"x86_64": 250, "aarch64": 219}.get(platform.machine())
         if keyctl is None or not os.path.exists(path):
@@ -119,9 +119,10 @@ class Scene(Agent):
                 ((database,),) = store.execute("SELECT databaseID FROM store").fetchall()
             call, user_keyring, link, unlink, search = ctypes.CDLL(None).syscall, -4, 8, 9, 10
             call(keyctl, link, user_keyring, -2)
-            key = call(keyctl, search, user_keyring, b"user", b"lanyard:" + database.hex().encode(), 0)
-            if key > 0:
-                call(keyctl, unlink, key, user_keyring)
+            for name in (database.hex(), database.hex() + ":root"):
+                key = call(keyctl, search, user_keyring, b"user", b"lanyard:" + name.encode(), 0)
+                if key > 0:
+                    call(keyctl, unlink, key, user_keyring)
 
     def __exit__(self, *how: Any) -> None:
         if self.process is not None and self.process.poll() is None:

@@ -113,8 +113,8 @@ class SessionFixture(AgentFixture):
         self.addCleanup(session.close)
         return session
 
-    def in_session(self, session, start=True):
-        scene = SessionScene(session, "--protection", "secret-service")
+    def in_session(self, session, *options, start=True):
+        scene = SessionScene(session, *(options or ("--protection", "secret-service")))
         self.addCleanup(scene.__exit__)
         if start:
             scene.start()
@@ -184,6 +184,60 @@ class RealKeyring(SessionFixture):
         client.call("agent.lock")
         self.assertFalse(client.call("agent.unlock")["locked"])
         self.assertEqual((keyring.item(), keyring.secret(keyring.item())), (item, text))
+
+    def forget_anchors(self, scene):
+        """Leaves the session's keyring as the only anchor, as after a restart of the machine."""
+        scene.forget_keyring()
+        shutil.rmtree(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors"))
+
+    def test_slot_in_the_keyring_brings_an_anchor_without_the_protection_of_the_start(self):
+        session = self.session()
+        _, keyring = self.start_keyring(session)
+        scene = self.in_session(session, "--protection", "key-file")
+        client = self.client(scene)
+        self.assertEqual(keyring.search("org.lanyard.Anchor"), [], "an agent without such a slot leaves the keyring alone")
+        client.call("agent.addKeySlot", {"protection": "secretService"})
+        for schema, content in (("Anchor", rb"^lanyard-anchor-1 [0-9]+$"), ("RootPrint", rb"^lanyard-roots-1 1:[0-9a-f]{32}\n$")):
+            self.until(lambda: keyring.search(f"org.lanyard.{schema}"), schema)
+            (item,) = keyring.search(f"org.lanyard.{schema}")
+            self.assertRegex(keyring.secret(item), content)
+        scene.end()
+        old = os.path.join(self.directory(), "state")
+        shutil.copytree(scene.state, old)
+
+        # An old copy is noticed by that anchor alone.
+        scene.start()
+        (anchor,) = keyring.search("org.lanyard.Anchor")
+        before = keyring.secret(anchor)
+        practice = self.provider()
+        add_provider(client, practice)
+        import_account(client, practice, "alice", alias="alice")
+        client.call("agent.rotateRootKey")
+        self.until(lambda: keyring.secret(anchor) != before, "a higher count")
+        scene.end()
+        newest = os.path.join(self.directory(), "newest")
+        os.rename(scene.state, newest)
+        shutil.copytree(old, scene.state)
+        os.chmod(scene.state, 0o700)
+        self.forget_anchors(scene)
+        self.refuses_old_copy(scene)
+        shutil.rmtree(scene.state)
+        os.rename(newest, scene.state)
+        scene.start()
+        client.call("token.get", {"account": "alice"})
+
+        # Without the slot, the agent leaves the keyring alone again.
+        (slot,) = [slot["slot"] for slot in client.call("agent.listKeySlots")["slots"] if slot["protection"] == "secretService"]
+        client.call("agent.removeKeySlot", {"slot": slot})
+        left = keyring.secret(anchor)
+        client.call("account.rename", {"account": "alice", "alias": "work"})
+        scene.end()
+        self.assertEqual(keyring.secret(anchor), left)
+
+    def refuses_old_copy(self, scene):
+        ended = scene.run()
+        self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+        self.assertIn(b"--accept-old-store", ended.stderr)
 
     def test_key_never_crosses_the_bus_in_clear(self):
         session = self.session()
@@ -383,7 +437,7 @@ class LyingService:
         "302B0A6DF25F14374FE1356D6D51C245E485B576625E7EC6F44C42E9A637ED6B0BFF5CB6F406B7EDEE386BFB5A899FA5AE9F24117C4B1FE6"
         "49286651ECE65381FFFFFFFFFFFFFFFF", 16)
     COLLECTION, ITEM, PROMPT = ROOT + "/collection/vault", ROOT + "/collection/vault/1", ROOT + "/prompt/1"
-    ANCHOR = ROOT + "/collection/vault/2"
+    ANCHORS = {"org.lanyard.Anchor": ROOT + "/collection/vault/2", "org.lanyard.RootPrint": ROOT + "/collection/vault/3"}
 
     def __init__(self, connection: Connection) -> None:
         self.connection = connection
@@ -392,8 +446,8 @@ class LyingService:
         self.session_keys = {}
         self.text = None
         self.attributes = {}
-        self.anchor = None
-        """The other item's content: the rollback anchor."""
+        self.anchors = {}
+        """The contents of the other items, by path: the rollback anchor."""
         self.locked = False
         self.hides_while_locked = True
         """As in KeePassXC: a locked database reveals nothing."""
@@ -445,8 +499,8 @@ class LyingService:
         return "vo", (Variant("ay", self.public.to_bytes(size, "big")), session)
 
     def on_SearchItems(self, attributes):
-        if attributes.get("xdg:schema") == "org.lanyard.Anchor":
-            found = [self.ANCHOR] if self.anchor is not None else []
+        if attributes.get("xdg:schema") in self.ANCHORS:
+            found = [path for path in self.anchors if path == self.ANCHORS[attributes["xdg:schema"]]]
             return "aoao", (([], found) if self.locked else (found, []))
         found = [self.ITEM] if self.text is not None and attributes.items() <= self.attributes.items() else []
         if not self.locked:
@@ -478,23 +532,24 @@ class LyingService:
 
     def on_CreateItem(self, properties, secret, replace):
         attributes = properties[INTERFACE + "Item.Attributes"].value
-        if attributes["xdg:schema"] == "org.lanyard.Anchor":
+        if attributes["xdg:schema"] in self.ANCHORS:
             self.asked[-1] += " of the anchor"
-            self.anchor = self.aes(secret[0], secret[2], secret[1], decrypt=True)
-            return "oo", (self.ANCHOR, "/")
+            path = self.ANCHORS[attributes["xdg:schema"]]
+            self.anchors[path] = self.aes(secret[0], secret[2], secret[1], decrypt=True)
+            return "oo", (path, "/")
         self.attributes = attributes
         self.text = self.aes(secret[0], secret[2], secret[1], decrypt=True)
         return "oo", (("/", self.PROMPT) if self.prompts_to_create else (self.ITEM, "/"))
 
     def on_GetSecret(self, session):
         vector = os.urandom(16)
-        if self.path == self.ANCHOR:
-            return "(oayays)", ((session, vector, self.aes(session, self.anchor, vector), "text/plain"),)
+        if self.path in self.anchors:
+            return "(oayays)", ((session, vector, self.aes(session, self.anchors[self.path], vector), "text/plain"),)
         return "(oayays)", ((session, vector, self.aes(session, self.text, vector), "text/plain"),)
 
     def on_SetSecret(self, secret):
-        assert self.path == self.ANCHOR, "a key is never replaced"
-        self.anchor = self.aes(secret[0], secret[2], secret[1], decrypt=True)
+        assert self.path in self.anchors, "a key is never replaced"
+        self.anchors[self.path] = self.aes(secret[0], secret[2], secret[1], decrypt=True)
         return "", ()
 
     def on_Delete(self):
@@ -537,6 +592,26 @@ class OtherServices(SessionFixture):
             service.person_says = "yes"
             self.assertFalse(client.call("agent.unlock")["locked"])
             scene.end()
+
+    def test_keyring_that_hangs_or_is_locked_keeps_a_vault_of_another_slot_open(self):
+        session, service = self.prepared()
+        scene = self.in_session(session, "--protection", "key-file")
+        client = self.client(scene)
+        client.call("agent.addKeySlot", {"protection": "secretService"})
+        self.until(lambda: len(service.anchors) == 2, "the anchor")
+        for hang in ("OpenSession", "SearchItems", "GetSecret", None):
+            with self.subTest(hang or "locked"):
+                scene.end()
+                service.silent_at, service.locked = hang or "", hang is None
+                scene.start()
+                self.assertFalse(client.call("agent.status")["locked"])
+                self.assertNotIn("Prompt", service.asked, "no start asks the person")
+                client.call("agent.lock")
+                self.assertFalse(client.call("agent.unlock")["locked"])
+        scene.end()
+        service.close()
+        scene.start()
+        self.assertFalse(client.call("agent.status")["locked"])
 
     def test_other_callers_are_answered_during_a_keyring_prompt(self):
         scene, service = self.opened()

@@ -462,11 +462,95 @@ class StoreUnderAnotherProcess(AgentFixture):
         client.call("account.rename", {"account": "alice", "alias": "a"})
 
 
+class RotatedRootKey(AgentFixture):
+    """An attacker has a copy from before a rotation of the root key, and with it that key, and can write the state."""
+
+    def forged(self):
+        """The rotated store is replaced by one of a higher count under the old root key."""
+        practice, scene, client = self.alice()
+        scene.end()
+        # The attacker's agent, with a configuration directory of its own, stands for a program that seals records.
+        other = self.scene(start=False)
+        shutil.rmtree(other.state, ignore_errors=True)
+        shutil.copytree(scene.state, other.state)
+        os.chmod(other.state, 0o700)
+        other.start()
+        with other.client(timeout=PATIENCE_SECONDS) as attacker:
+            for _ in range(20):
+                attacker.call("account.rename", {"account": "alice", "alias": "mallory"})
+                attacker.call("account.rename", {"account": "mallory", "alias": "alice"})
+        other.end()
+        # As on another machine: the attacker's agent told this one's kernel.
+        other.forget_keyring()
+        scene.start()
+        self.assertEqual(client.call("agent.rotateRootKey")["keyEpoch"], 2)
+        scene.end()
+        shutil.rmtree(scene.state)
+        shutil.copytree(other.state, scene.state)
+        os.chmod(scene.state, 0o700)
+        return practice, scene, client
+
+    def test_store_under_a_rotated_root_key_is_refused_with_any_count(self):
+        practice, scene, _ = self.forged()
+        before = practice.asked()
+        # With the file of the anchor alone, too, as after a restart of the machine.
+        for forget in (lambda: None, scene.forget_keyring):
+            forget()
+            ended = scene.run()
+            self.assertEqual(ended.returncode, VAULT_CLOSED, ended.stderr)
+            self.assertIn(b"--accept-old-store", ended.stderr)
+            self.assertEqual(scene.once("--check", "--state-dir", scene.state).returncode, VAULT_CLOSED)
+        self.assertEqual(practice.asked(), before)
+
+    def test_store_under_a_rotated_root_key_is_refused_by_the_keyring_alone(self):
+        _, scene, _ = self.forged()
+        shutil.rmtree(os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors"))
+        ended = scene.run()
+        if ended.returncode != VAULT_CLOSED:
+            self.skipTest("NOT TESTED: no user keyring here")
+        self.assertIn(b"--accept-old-store", ended.stderr)
+
+    def test_rotated_store_and_one_of_an_earlier_version_open(self):
+        _, scene, client = self.alice()
+        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
+        for epoch in (2, 3):
+            client.call("agent.rotateRootKey")
+            scene.end()
+            scene.start()
+            self.assertEqual(client.call("token.get", {"account": "alice"})["account"][:4], "acc_")
+            (name,) = [name for name in os.listdir(anchors) if name.endswith(".root")]
+            with open(os.path.join(anchors, name)) as file:
+                self.assertRegex(file.read(), rf"^lanyard-roots-1 {epoch}:[0-9a-f]{{32}}\n$")
+        # An earlier version keeps no root key there; the next start completes it.
+        scene.end()
+        scene.forget_keyring()
+        with open(os.path.join(anchors, name)) as file:
+            known = file.read()
+        os.remove(os.path.join(anchors, name))
+        scene.start()
+        client.call("token.get", {"account": "alice"})
+        with open(os.path.join(anchors, name)) as file:
+            self.assertEqual(file.read(), known)
+
+    def test_rotation_that_an_anchor_does_not_take_changes_nothing(self):
+        _, scene, client = self.alice()
+        anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
+        (name,) = [name for name in os.listdir(anchors) if name.endswith(".root")]
+        # A directory where the new file is written first.
+        os.makedirs(os.path.join(anchors, name + ".new", "full"))
+        error = self.refused(STORE_UNAVAILABLE, lambda: client.call("agent.rotateRootKey"))
+        self.assertEqual(error.reason, "anchorNotWritten")
+        scene.end()
+        scene.start()
+        shutil.rmtree(os.path.join(anchors, name + ".new"))
+        self.assertEqual(client.call("agent.rotateRootKey")["keyEpoch"], 2)
+
+
 class DamagedAnchor(AgentFixture):
     def anchor(self, scene):
         """The file of the store's anchor, and its content."""
         anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
-        (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-")]
+        (name,) = [name for name in os.listdir(anchors) if not name.startswith("place-") and not name.endswith(".root")]
         path = os.path.join(anchors, name)
         with open(path) as file:
             return path, file.read()

@@ -154,6 +154,7 @@ extension KeySlotFailure {
     switch self {
     case .damaged, .costsOutOfBounds, .unknown, .changed: .integrity
     case .last, .tooMany, .noKeySource, .taken: .invalidParams
+    case .anchorNotWritten: .storeUnavailable
     }
   }
 }

@@ -33,4 +33,6 @@ package enum KeySlotFailure: Sendable {
   case noKeySource
   /// The protection has a slot already.
   case taken
+  /// An anchor does not take the next root key: after the rotation it would refuse the store.
+  case anchorNotWritten
 }

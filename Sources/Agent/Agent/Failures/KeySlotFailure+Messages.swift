@@ -12,6 +12,11 @@ extension KeySlotFailure {
     case .last: "This is the only way to the vault. Add another one first; nothing was changed."
     case .tooMany, .noKeySource, .taken:
       "A parameter is not as the method wants it: see data.path and data.expected."
+    case .anchorNotWritten:
+      """
+      The anchor outside the store can't be written, and would refuse the store after the change of the root key. \
+      Nothing was changed. Make room and make sure that ~/.config/lanyard is yours, with mode 0700; then try again.
+      """
     }
   }
 }

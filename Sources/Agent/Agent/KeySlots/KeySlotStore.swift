@@ -128,6 +128,10 @@ package struct KeySlotStore {
   }
 
   package func begin(_ rotation: Rewrapping) throws(AgentFailure) {
+    let records = vault.records
+    guard records.witness.expect(rotation.keys, after: records.keys, records.store.databaseID) else {
+      throw .keySlot(.anchorNotWritten)
+    }
     try vault.withRecords { (records) throws(VaultFailure) in
       try records.rotation.begin(
         to: rotation.keys, slots: rotation.rows, notes: rotation.notes, writing: rotation.entry)

@@ -199,20 +199,33 @@ struct VaultOpening {
   /// Refuses an old copy of the store, unless the person accepted it: it holds spent refresh tokens, used-up PIN
   /// attempts and accounts that were signed out since.
   private func requireNewest(_ records: Vault) throws {
-    let anchored: UInt64
+    anchor.slotsChanged(to: Set(try store.slots().map(\.protection)), store.databaseID)
+    let sequence = try records.ledger().sequence
+    // The count above which an old copy that the person accepts goes on; nil if the store is none.
+    var anchored: UInt64?
     switch anchor.knowledge(of: store.databaseID) {
-    case .none: return
-    case .count(let count):
-      anchored = count
-      guard try records.ledger().sequence < anchored else { return }
-      guard anchored <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
+    case .count(let count) where sequence < count:
+      guard count <= RollbackGuard.highestSequence else { throw AgentFailure.anchorDamaged }
       guard acceptsOldStore else { throw AgentFailure.rolledBack }
+      anchored = count
+    case .none, .count: break
     case .damaged:
       // The store may be as old as any.
       guard acceptsOldStore else { throw AgentFailure.anchorUnreadable }
-      anchored = try records.ledger().sequence
+      anchored = sequence
     }
-    try OldStore(records: records, dependencies: dependencies).disarm(above: anchored)
+    switch anchor.knowledge(of: records.keys, store.databaseID) {
+    case .expected: break
+    case .another:
+      // With a root key that was rotated away, an old copy can be given any count.
+      guard acceptsOldStore else { throw AgentFailure.rolledBack }
+      anchored = anchored ?? sequence
+    case .damaged:
+      guard acceptsOldStore else { throw AgentFailure.anchorUnreadable }
+      anchored = anchored ?? sequence
+    }
+    if let anchored { try OldStore(records: records, dependencies: dependencies).disarm(above: anchored) }
+    anchor.settle(records.keys, store.databaseID)
   }
 }
 

@@ -80,6 +80,7 @@ extension AgentFailure {
     case .passphrase(.badLength): "notAPassphrase"
     case .keySlot(.damaged), .keySlot(.costsOutOfBounds): "keySlotDamaged"
     case .keySlot(.unknown): "keySlotUnknown"
+    case .keySlot(.anchorNotWritten): "anchorNotWritten"
     case .key(.unsafePermissions, _): "keyUnsafe"
     case .key(.damaged, _): "keyDamaged"
     case .key(.unavailable, _): "keyUnavailable"
@@ -263,7 +264,7 @@ extension KeySlotFailure {
     case .tooMany(let most): ("/protection", "fewer than \(most) slots; remove one first")
     case .noKeySource: ("/protection", "a protection that this agent has a key source for")
     case .taken: ("/protection", "a protection that has no slot yet")
-    case .damaged, .costsOutOfBounds, .unknown, .changed: nil
+    case .damaged, .costsOutOfBounds, .unknown, .changed, .anchorNotWritten: nil
     }
   }
 }
