@@ -11,6 +11,7 @@ final class Acceptor: Sendable {
   private let threads: ListenerThreads
   private let admitted: AdmittedPeers
   private let maximumBodyBytes: Int
+  private let keepsQueryApart: Bool
   private let handler: LoopbackListener.Handler
 
   init(
@@ -19,6 +20,7 @@ final class Acceptor: Sendable {
     threads: ListenerThreads,
     admitted: AdmittedPeers,
     maximumBodyBytes: Int,
+    keepsQueryApart: Bool,
     handler: @escaping LoopbackListener.Handler
   ) {
     self.sockets = Mutex(sockets)
@@ -26,6 +28,7 @@ final class Acceptor: Sendable {
     self.threads = threads
     self.admitted = admitted
     self.maximumBodyBytes = maximumBodyBytes
+    self.keepsQueryApart = keepsQueryApart
     self.handler = handler
   }
 
@@ -58,8 +61,8 @@ final class Acceptor: Sendable {
     // One of the threads is the accepting one.
     guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
     let slot = ConnectionSlot(Connection(descriptor, stop: stop))
-    let isStarted = threads.start { [maximumBodyBytes, handler] in
-      slot.take()?.serve(maximumBodyBytes: maximumBodyBytes, handler: handler)
+    let isStarted = threads.start { [maximumBodyBytes, keepsQueryApart, handler] in
+      slot.take()?.serve(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart, handler: handler)
     }
     if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
   }

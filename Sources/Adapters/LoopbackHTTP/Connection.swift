@@ -17,8 +17,8 @@ struct Connection: ~Copyable {
     self.stop = stop
   }
 
-  func serve(maximumBodyBytes: Int, handler: (HTTPRequest) -> HTTPReply) {
-    switch readRequest(maximumBodyBytes: maximumBodyBytes) {
+  func serve(maximumBodyBytes: Int, keepsQueryApart: Bool, handler: (HTTPRequest) -> HTTPReply) {
+    switch readRequest(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart) {
     case .request(let request): perform(handler(request), isHead: request.method == "HEAD")
     case .refused(let status): answer(.text(HTTPResponse.reason(status) + "\n", status: status))
     case .gone: break
@@ -31,10 +31,12 @@ struct Connection: ~Copyable {
     case gone
   }
 
-  private func readRequest(maximumBodyBytes: Int) -> Outcome {
-    var reader = RequestReader(maximumBodyBytes: maximumBodyBytes)
+  private func readRequest(maximumBodyBytes: Int, keepsQueryApart: Bool) -> Outcome {
+    var reader = RequestReader(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart)
+    defer { reader.wipe() }
     let deadline = Elapsed.now() + Self.requestMilliseconds
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)
+    defer { chunk.wipe(first: chunk.count) }
     while true {
       switch stop.wait(for: [descriptor.number], events: POLLIN, milliseconds: max(0, deadline - Elapsed.now())) {
       case .stopped: return .gone

@@ -7,6 +7,8 @@ public struct HTTPRequest: Sendable {
   public var query: String
   public var headers: [(name: String, value: String)]
   public var body: [UInt8]
+  /// The query string in place of `query`, for a listener that keeps it apart.
+  public var secretQuery: WipedBytes?
 
   public init(
     method: String,

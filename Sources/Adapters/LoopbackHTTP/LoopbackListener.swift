@@ -28,15 +28,18 @@ public final class LoopbackListener: Sendable {
   ///   - port: 0 lets the system choose.
   ///   - admitted: connections of other users are answered 403 and not read.
   ///   - maximumBodyBytes: a longer body is answered 413 and not read.
+  ///   - keepsQueryApart: the query of each request is `secretQuery`, and no string ever holds it.
   public convenience init(
     host: String,
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
+    keepsQueryApart: Bool = false,
     handler: @escaping Handler
   ) throws(LoopbackError) {
     try self.init(
-      host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes, handlerForPort: { _ in handler })
+      host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart,
+      handlerForPort: { _ in handler })
   }
 
   /// The same, for a handler that has to know its port before the first request: an issuer contains it.
@@ -45,6 +48,7 @@ public final class LoopbackListener: Sendable {
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
+    keepsQueryApart: Bool = false,
     handlerForPort: (UInt16) -> Handler
   ) throws(LoopbackError) {
     let sockets = try ListeningSocket.open(host: host, port: port)
@@ -59,6 +63,7 @@ public final class LoopbackListener: Sendable {
       threads: threads,
       admitted: admitted,
       maximumBodyBytes: maximumBodyBytes,
+      keepsQueryApart: keepsQueryApart,
       handler: handlerForPort(self.port)
     )
     guard threads.start({ acceptor.run() }) else { throw .system(call: "pthread_create", errno: EAGAIN) }

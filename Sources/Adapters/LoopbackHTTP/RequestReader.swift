@@ -22,7 +22,18 @@ struct RequestReader {
   private var searched = 0
   private var head: (request: HTTPRequest, bodyBytes: Int)?
 
-  init(maximumBodyBytes: Int) { self.maximumBodyBytes = maximumBodyBytes }
+  private let keepsQueryApart: Bool
+
+  /// - Parameter keepsQueryApart: the query becomes `secretQuery` of the request.
+  init(maximumBodyBytes: Int, keepsQueryApart: Bool = false) {
+    self.maximumBodyBytes = maximumBodyBytes
+    self.keepsQueryApart = keepsQueryApart
+    // No part of a head is moved, which would leave a copy behind.
+    buffer.reserveCapacity(Self.maximumHeadBytes * 2)
+  }
+
+  /// Overwrites what was received.
+  mutating func wipe() { buffer.wipe(first: buffer.count) }
 
   mutating func receive(_ bytes: some Collection<UInt8>) -> Progress {
     buffer += bytes
@@ -32,10 +43,12 @@ struct RequestReader {
     }
     guard end <= Self.maximumHeadBytes else { return .refused(431) }
     do {
-      let request = try Self.parseHead(buffer[..<end])
+      let request = try parseHead(buffer[..<end])
       let length = try Self.bodyLength(of: request)
       guard length <= maximumBodyBytes else { return .refused(413) }
       head = (request, length)
+      // What follows the head moves to its place; nothing of the head stays behind that.
+      buffer.wipe(first: end)
       buffer.removeSubrange(..<end)
     } catch {
       return .refused(error.status)
@@ -72,14 +85,14 @@ struct RequestReader {
 extension RequestReader {
   struct Refusal: Error { let status: Int }
 
-  private static func parseHead(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> HTTPRequest {
-    var lines = try splitLines(bytes)
+  private func parseHead(_ bytes: ArraySlice<UInt8>) throws(Refusal) -> HTTPRequest {
+    var lines = try Self.splitLines(bytes)
     guard !lines.isEmpty else { throw Refusal(status: 400) }
     let first = lines.removeFirst()
-    guard lines.count <= maximumHeaders else { throw Refusal(status: 431) }
+    guard lines.count <= Self.maximumHeaders else { throw Refusal(status: 431) }
 
-    let words = first.split(separator: 0x20, omittingEmptySubsequences: false)
-    guard words.count == 3, !words[0].isEmpty, words[0].allSatisfy(isTokenByte), !words[1].isEmpty,
+    var words = first.split(separator: 0x20, omittingEmptySubsequences: false)
+    guard words.count == 3, !words[0].isEmpty, words[0].allSatisfy(Self.isTokenByte), !words[1].isEmpty,
       words[1].allSatisfy({ $0 > 0x20 && $0 < 0x7F })
     else { throw Refusal(status: 400) }
     let version = String(decoding: words[2], as: UTF8.self)
@@ -87,17 +100,25 @@ extension RequestReader {
       throw Refusal(status: version.hasPrefix("HTTP/") ? 505 : 400)
     }
 
+    var secretQuery: WipedBytes?
+    if keepsQueryApart {
+      words[1] = words[1].prefix { $0 != UInt8(ascii: "#") }
+      let mark = words[1].firstIndex(of: UInt8(ascii: "?")) ?? words[1].endIndex
+      secretQuery = WipedBytes(copying: words[1][mark...].dropFirst())
+      words[1] = words[1][..<mark]
+    }
     let target = RequestTarget(String(decoding: words[1], as: UTF8.self))
     guard target.path.hasPrefix("/") || target.path == "*" else { throw Refusal(status: 400) }
     var headers: [(name: String, value: String)] = []
-    for line in lines { headers.append(try parseField(line)) }
-    let request = HTTPRequest(
+    for line in lines { headers.append(try Self.parseField(line)) }
+    var request = HTTPRequest(
       method: String(decoding: words[0], as: UTF8.self),
       path: target.path,
       query: target.query,
       headers: headers
     )
-    try checkHost(request, authority: target.authority, isRequired: version == "HTTP/1.1")
+    request.secretQuery = secretQuery
+    try Self.checkHost(request, authority: target.authority, isRequired: version == "HTTP/1.1")
     return request
   }
 

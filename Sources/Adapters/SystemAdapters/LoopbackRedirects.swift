@@ -1,6 +1,7 @@
 public import AgentPorts
 internal import Glibc
 internal import LoopbackHTTP
+public import Secrets
 internal import Synchronization
 
 /// Receives the redirects of sign-ins on a loopback socket, from browsers of this user alone: another user's answer
@@ -19,7 +20,7 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   }
 
   public func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener {
     let (executor, log) = (executor, log)
     let refused = Atomic(0)
@@ -30,11 +31,14 @@ public struct LoopbackRedirects: RedirectListenerFactory {
       }
     }
     do throws(LoopbackError) {
-      let listener = try LoopbackListener(host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0) {
-        request in
+      let listener = try LoopbackListener(
+        host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0, keepsQueryApart: true
+      ) { request in
         guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
         guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
-        return .respond(Self.response(wait(on: executor) { await onRequest(request.query) }))
+        let query = request.secretQuery?.withBytes { Secret(copying: $0) } ?? Secret(text: "")
+        request.secretQuery?.wipe()
+        return .respond(Self.response(wait(on: executor) { await onRequest(query) }))
       }
       return Holder(listener, host: host, path: path)
     } catch {

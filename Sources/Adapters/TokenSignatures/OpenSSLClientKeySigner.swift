@@ -1,7 +1,7 @@
 public import AgentModel
 public import AgentPorts
 internal import CVerify
-internal import Secrets
+public import Secrets
 
 /// Signs client assertions by OpenSSL's EVP. The key is parsed for each signature: exchanges are rare, and a key that
 /// is not kept needs no wiping.
@@ -20,16 +20,18 @@ public struct OpenSSLClientKeySigner: ClientKeySigner {
     }
   }
 
-  public func sign(_ message: [UInt8], by key: PrivateKey, algorithm: SignatureAlgorithm) -> [UInt8]? {
-    withKey(key) { key -> [UInt8]? in
+  public func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret? {
+    withKey(key) { key -> Secret? in
       guard Self.fits(csign_kind_of(key), algorithm) else { return nil }
-      let signature = [UInt8](unsafeUninitializedCapacity: csign_most) { buffer, count in
-        message.withUnsafeBufferPointer { message in
-          let span = csign_span(bytes: message.baseAddress, count: message.count)
-          count = csign_sign(key, algorithm.foreign, span, buffer.baseAddress)
-        }
-      }
-      return signature.isEmpty ? nil : signature
+      let signature = Secret(
+        SecretBytes(capacity: csign_most) { target in
+          message.withBytes { message in
+            let span = csign_span(bytes: message.assumingMemoryBound(to: UInt8.self).baseAddress, count: message.count)
+            return csign_sign(
+              key, algorithm.foreign, span, target.assumingMemoryBound(to: UInt8.self).baseAddress)
+          }
+        })
+      return signature.count == 0 ? nil : signature
     }
   }
 

@@ -5,8 +5,9 @@ public import Secrets
 public protocol ClientKeySigner: Sendable {
   /// The default algorithm of a private key; nil if the key is invalid or not supported.
   func algorithm(of key: PrivateKey) -> SignatureAlgorithm?
-  /// Signs `message`. The signature has its JWS form (RFC 7518 §3); nil if key and algorithm don't fit.
-  func sign(_ message: [UInt8], by key: PrivateKey, algorithm: SignatureAlgorithm) -> [UInt8]?
+  /// Signs `message`. The signature has its JWS form (RFC 7518 §3); nil if key and algorithm don't fit. Both are secret:
+  /// together they are the assertion.
+  func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret?
 }
 
 /// A private key that was read and not yet checked. Numbers are big-endian bytes.
@@ -25,5 +26,5 @@ public enum PrivateKey: Sendable {
 public struct NoClientKeys: ClientKeySigner {
   public init() {}
   public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? { nil }
-  public func sign(_ message: [UInt8], by key: PrivateKey, algorithm: SignatureAlgorithm) -> [UInt8]? { nil }
+  public func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret? { nil }
 }

@@ -1,12 +1,14 @@
+public import Secrets
+
 /// Opens the loopback redirect URI of a sign-in (RFC 8252 §7.3).
 public protocol RedirectListenerFactory: Sendable {
   /// Listens on a loopback host. A nil `port` takes a free one. `onRequest` gets the query string of each GET request
-  /// to `path` and returns the page to show; requests with another method or path do not reach it. It listens until
+  /// to `path`, which may hold a code, and returns the page to show; requests with another method or path do not reach it. It listens until
   /// `stop()`, which `onRequest` may cause: the page is shown all the same.
   ///
   /// - Throws: `RedirectFailure` if the listener can't be opened.
   func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener
 }
 

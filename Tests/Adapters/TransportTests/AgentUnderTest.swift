@@ -89,7 +89,7 @@ struct NoRedirects: RedirectListenerFactory {
     func stop() {}
   }
   func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener { Listener() }
 }
 

@@ -58,7 +58,7 @@ import TokenSignatures
     let other = ClientKeyFixtures.p256.replacing(try Regex(#""d":"..."#), with: #""d":"AAA"#)
     let key = try #require(ClientKey(Secret(text: other)))
     #expect(signer.algorithm(of: key.material) == nil)
-    #expect(signer.sign([1], by: key.material, algorithm: .es256) == nil)
+    #expect(signer.sign(Secret(text: "x"), by: key.material, algorithm: .es256) == nil)
   }
 }
 

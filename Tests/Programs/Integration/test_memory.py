@@ -1,18 +1,26 @@
-"""A used secret leaves nothing in the agent's memory."""
+"""A used secret leaves nothing in the agent's memory, and one in use lies in guarded memory alone."""
 
+import base64
+import contextlib
 import ctypes
 import errno
+import hashlib
 import json
 import os
 import platform
+import re
 import socket
 import stat
 import subprocess
 import sys
+import threading
 import time
 import unittest
+import urllib.error
+import urllib.parse
+import urllib.request
 
-from agent_fixture import AgentFixture, add_provider, import_account, raw, request
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, import_account, raw, request
 
 PINENTRY = r"""#!/usr/bin/python3 -u
 import sys
@@ -40,6 +48,116 @@ def writable_memory(pid):
                         yield line.strip(), data
                 except (OSError, OverflowError, ValueError):
                     break
+
+
+def guarded_memory(pid):
+    """The beginnings of the mappings that no core dump takes: those of libsodium's allocations."""
+    with open(f"/proc/{pid}/smaps") as file:
+        place, guarded = "", set()
+        for line in file:
+            if re.match(r"[0-9a-f]+-[0-9a-f]+ ", line):
+                place = line.split()[0]
+            elif line.startswith("VmFlags:") and "dd" in line.split():
+                guarded.add(place)
+        return guarded
+
+
+@unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
+class SecretsInUse(AgentFixture):
+    """Secrets of a sign-in and a sign-out, searched for while the agent uses them."""
+
+    def places(self, scene, secret):
+        """The numbers of mappings that hold a secret, in guarded memory and elsewhere."""
+        guarded = guarded_memory(scene.pid)
+        found = [where for where, data in writable_memory(scene.pid) if secret in data]
+        ordinary = [where for where in found if where.split()[0] not in guarded]
+        return len(found) - len(ordinary), ordinary
+
+    def is_guarded(self, scene, name, secret):
+        with self.subTest(name):
+            self.assertGreater(len(secret), 20)
+            guarded, ordinary = self.places(scene, secret)
+            self.assertGreater(guarded, 0, "the search does not find what the request holds")
+            self.assertEqual(ordinary, [])
+
+    def key(self):
+        """A client's private key."""
+        return subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"],
+            capture_output=True, check=True).stdout.decode()
+
+    def test_code_verifier_and_assertion_lie_in_guarded_memory_alone(self):
+        """The token endpoint's TLS handshake hangs: the request is made, and not yet sent."""
+        for flow in ("browser", "paste"):
+            scene, idp = self.scene(), self.provider("--auto-approve", "alice")
+            client = self.client(scene)
+            endpoint = socket.create_server(("127.0.0.1", 0))
+            self.addCleanup(endpoint.close)
+            endpoint.settimeout(PATIENCE_SECONDS)
+            add_provider(
+                client, idp, clientKey=self.key(), tokenEndpointAuthMethod="private_key_jwt",
+                endpoints={"token": f"https://127.0.0.1:{endpoint.getsockname()[1]}/token"})
+            begun = client.call("signIn.begin", {"provider": "practice", "flow": flow, "openBrowser": False})
+            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["authorizationUrl"]).query)
+            redirect = self.redirect(begun["authorizationUrl"])
+            caller = threading.Thread(target=self.answer, args=(scene, flow, begun["signIn"], redirect))
+            caller.start()
+            connection, _ = endpoint.accept()
+            self.assertTrue(connection.recv(1))
+
+            code = urllib.parse.parse_qs(urllib.parse.urlsplit(redirect).query)["code"][0].encode()
+            body = self.body(scene, code)
+            self.is_guarded(scene, f"{flow}: code", code)
+            verifier = re.search(rb"code_verifier=([A-Za-z0-9_~.-]+)", body).group(1)
+            challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier).digest()).rstrip(b"=").decode()
+            self.assertEqual(asked["code_challenge"], [challenge])
+            self.is_guarded(scene, f"{flow}: verifier", verifier)
+            _, claims, signature = re.search(rb"client_assertion=([A-Za-z0-9_.-]+)", body).group(1).split(b".")
+            self.is_guarded(scene, f"{flow}: assertion", claims)
+            self.is_guarded(scene, f"{flow}: signature", signature)
+            self.assertEqual(self.places(scene, base64.urlsafe_b64decode(signature + b"=="))[1], [])
+
+            connection.close()
+            caller.join(PATIENCE_SECONDS)
+            scene.kill()
+
+    def body(self, scene, code):
+        """The request as it lies in memory."""
+        for _, data in writable_memory(scene.pid):
+            for found in re.finditer(rb"grant_type=authorization_code[!-~]+", data):
+                if code in found.group():
+                    return found.group()
+        raise AssertionError("the request is nowhere in memory")
+
+    def redirect(self, page):
+        class Stays(urllib.request.HTTPRedirectHandler):
+            def redirect_request(self, *_):
+                return None
+
+        with self.assertRaises(urllib.error.HTTPError) as answered:
+            urllib.request.build_opener(urllib.request.ProxyHandler({}), Stays).open(page, timeout=PATIENCE_SECONDS)
+        with answered.exception as redirect:
+            return redirect.headers["Location"]
+
+    def answer(self, scene, flow, sign_in, redirect):
+        """As the browser or the person; the agent answers once the exchange has failed."""
+        if flow == "paste":
+            raw(scene.socket, request("signIn.complete", {"signIn": sign_in, "redirectUrl": redirect}))
+            return
+        with contextlib.suppress(urllib.error.HTTPError):
+            urllib.request.build_opener(urllib.request.ProxyHandler({})).open(redirect, timeout=PATIENCE_SECONDS).close()
+
+    def test_id_token_of_an_end_session_url_is_in_guarded_memory_alone(self):
+        scene, idp = self.scene(), self.provider()
+        client = self.client(scene)
+        add_provider(client, idp)
+        for mode in ("soft", "hard"):
+            import_account(client, idp, "alice", alias="work")
+            url = client.call("account.signOut", {"account": "work", "mode": mode})["endSessionUrl"]
+            token = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["id_token_hint"][0].encode()
+            # The header is the same in every token.
+            for part in token.split(b".")[1:]:
+                self.assertEqual(self.places(scene, part)[1], [], mode)
 
 
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")

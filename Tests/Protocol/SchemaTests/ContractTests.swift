@@ -110,7 +110,7 @@ struct ContractTests {
       "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"
     ),
     ("account.switch", "active previous?"), ("account.resolve", "account because"),
-    ("account.signOut", "account mode data revocation endSessionUrl?"),
+    ("account.signOut", "account mode data revocation endSessionUrl?!"),
     (
       "session.get",
       "state freshness accessTokenExpiresAt? refreshTokenExpiresAt? lastOnlineAuthAt? offlineGraceUntil? scopes roles refresh serverTimeOffsetMs? clock stepUpValidUntil? deviceKeyId? generation"

@@ -908,7 +908,7 @@ class AccountSignOutResult(Record):
     data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
     next_attempt_at: Optional[datetime] = None
-    end_session_url: Optional[str] = None
+    end_session_url: Optional[str] = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)

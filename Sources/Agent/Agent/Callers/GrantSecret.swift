@@ -1,4 +1,4 @@
-internal import AgentModel
+internal import AgentOAuth
 public import AgentPorts
 public import Secrets
 
@@ -7,14 +7,5 @@ public enum GrantSecret {
   private static let byteCount = 32
 
   /// A new one. What it was made of is wiped.
-  public static func make(_ entropy: any Entropy) -> Secret {
-    var random = entropy.bytes(byteCount)
-    return random.withUnsafeMutableBytes { random in
-      defer { wipe(random) }
-      return Secret(
-        SecretBytes(capacity: byteCount * 4 / 3 + 2) { target in
-          Base64URL.encode(UnsafeRawBufferPointer(random), into: target)
-        })
-    }
-  }
+  public static func make(_ entropy: any Entropy) -> Secret { .randomText(byteCount: byteCount, entropy) }
 }

@@ -102,12 +102,12 @@ final class AuthorizationCodeFlow {
   /// An answer without the `state` of a sign-in that waits changes nothing: any page of the web can have the browser
   /// send one.
   private func redirected(
-    at listener: String, _ query: String, of signIns: isolated SignInCoordinator
+    at listener: String, _ query: Secret, of signIns: isolated SignInCoordinator
   ) async -> RedirectPage {
     guard let (job, request, answer) = recipient(of: query, at: listener, of: signIns) else {
       if redirects.isOfEndedSignIn(query) { return SignInPage.ended() }
       countForeignAnswer(at: listener, of: signIns)
-      return SignInPage.foreign(error: HTTPQuery(query)?["error"].map(AuthorizationAnswer.known))
+      return SignInPage.foreign(error: SecretQuery(query)?.text("error").map(AuthorizationAnswer.known))
     }
     guard !job.isAnswered else { return SignInPage.ended() }
     let id = job.id
@@ -130,7 +130,7 @@ final class AuthorizationCodeFlow {
 
   /// The sign-in that waits for an answer with this `state`.
   private func recipient(
-    of query: String, at listener: String, of signIns: isolated SignInCoordinator
+    of query: Secret, at listener: String, of signIns: isolated SignInCoordinator
   ) -> (SignInJob, AuthorizationRequest, AuthorizationAnswer)? {
     for id in redirects.signIns(at: listener) {
       guard let job = signIns.jobs[id], job.isPending, let request = job.request else { continue }
@@ -176,7 +176,7 @@ final class AuthorizationCodeFlow {
       }
     case .code(let found)?:
       guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState), of: signIns) }
-      (code, hasState) = (Secret(text: found), false)
+      (code, hasState) = (found, false)
     case nil:
       throw tryAgain(id, .signIn(.pastedNoAnswer), of: signIns)
     }

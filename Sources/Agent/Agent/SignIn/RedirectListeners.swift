@@ -1,5 +1,7 @@
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
+internal import Secrets
 
 /// The open redirect URIs of the sign-ins that wait for a browser. Sign-ins whose providers configure the same address
 /// share one listener: `state` tells which of them an answer is for (RFC 6749 §4.1.2).
@@ -22,7 +24,7 @@ struct RedirectListeners {
   /// listener's name, for `signIns(at:)`, and the query.
   mutating func open(
     _ redirect: ProviderConfiguration.Redirect, for id: String, by factory: any RedirectListenerFactory,
-    onRequest: @escaping @Sendable (_ listener: String, _ query: String) async -> RedirectPage
+    onRequest: @escaping @Sendable (_ listener: String, _ query: Secret) async -> RedirectPage
   ) throws(RedirectFailure) -> String {
     if redirect.port != nil, let shared = entries.first(where: { $0.value.redirect == redirect }) {
       entries[shared.key]?.signIns.insert(id)
@@ -48,7 +50,7 @@ struct RedirectListeners {
   func signIns(at listener: String) -> [String] { entries[listener]?.signIns.sorted() ?? [] }
 
   /// True if the answer is one to a sign-in that has left: a page that was loaded again, or that came too late.
-  func isOfEndedSignIn(_ query: String) -> Bool {
-    HTTPQuery(query)?["state"].map { endedStates.contains($0.hashValue) } ?? false
+  func isOfEndedSignIn(_ query: Secret) -> Bool {
+    SecretQuery(query)?.text("state").map { endedStates.contains($0.hashValue) } ?? false
   }
 }

@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-internal import Secrets
+package import Secrets
 
 /// Performs what `SignOutMachine` decides (docs/sign-out.md, Order).
 package struct SignOutCoordinator: Sendable {
@@ -14,7 +14,8 @@ package struct SignOutCoordinator: Sendable {
   /// The result of a sign-out, for its caller.
   package struct Answer: Sendable {
     package var outcome: SignOutMachine.Outcome
-    package var endSessionURL: String?
+    /// It holds the ID token.
+    package var endSessionURL: Secret?
     /// When the next revocation that waits is sent, by the wall clock. Nil if none waits.
     package var nextAttemptAt: Timestamp?
   }
@@ -153,14 +154,18 @@ package struct SignOutCoordinator: Sendable {
 
 extension SignedOut {
   /// The URL at which the browser ends the provider's own session (OpenID Connect RP-Initiated Logout §2).
-  package var endSessionURL: String? {
+  package var endSessionURL: Secret? {
     guard let provider, let endpoint = provider.endpoints.endSession.flatMap(HTTPURL.init) else { return nil }
-    var items = [("client_id", provider.configuration.clientID)]
-    if let idToken {
-      items.insert(("id_token_hint", idToken.withBytes { String(decoding: $0, as: UTF8.self) }), at: 0)
-    }
+    var parameters = FormBody()
+    if let idToken { parameters.append("id_token_hint", idToken) }
+    parameters.append("client_id", provider.configuration.clientID)
     // A provider refuses the whole request for an unregistered page, so send only a configured one.
-    if let uri = provider.configuration.postLogoutRedirectURI { items.append(("post_logout_redirect_uri", uri)) }
-    return endpoint.adding(items)
+    if let uri = provider.configuration.postLogoutRedirectURI { parameters.append("post_logout_redirect_uri", uri) }
+    var url = SecretBuilder(capacity: 4096)
+    url.append(endpoint.text)
+    // The endpoint's own query is kept (RFC 6749 §3.1).
+    url.append(endpoint.query.map { $0.isEmpty ? "" : "&" } ?? "?")
+    url.append(parameters.finish())
+    return url.finish()
   }
 }

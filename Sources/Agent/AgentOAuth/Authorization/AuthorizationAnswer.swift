@@ -19,23 +19,29 @@ package enum AuthorizationAnswer {
     }
   }
 
-  package init(query: String, to request: AuthorizationRequest, of provider: Provider) {
-    guard let answer = HTTPQuery(query), answer.duplicates.isEmpty else {
+  package init(query: Secret, to request: AuthorizationRequest, of provider: Provider) {
+    guard let answer = SecretQuery(query), !answer.hasDuplicates else {
       self = .foreign(.unreadable)
       return
     }
-    guard let state = answer["state"], Self.same(state, request.state) else {
+    // In constant time: the state is what an attacker must guess.
+    guard let state = answer.secret("state"), state.equals(Secret(text: request.state)) else {
       self = .foreign(.stateMismatch)
       return
     }
-    let (code, error) = (answer["code"] ?? "", answer["error"])
-    guard !code.isEmpty || error != nil else {
+    let code = answer.secret("code").flatMap { $0.count == 0 ? nil : $0 }
+    let found: AuthorizationAnswer
+    if let error = answer.text("error") {
+      found = .refused(Self.meaning(of: error))
+    } else if let code {
+      found = .code(code)
+    } else {
       // Our own address, before it went anywhere, has our state too.
       self = .foreign(.withoutCode)
       return
     }
     // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
-    let issuer = answer["iss"]
+    let issuer = answer.text("iss")
     let mustTell = provider.metadata?.authorizationResponseIssuer == true
     if issuer != nil || mustTell {
       guard let issuer, provider.isItself(issuer) else {
@@ -43,7 +49,7 @@ package enum AuthorizationAnswer {
         return
       }
     }
-    self = error.map { .refused(Self.meaning(of: $0)) } ?? .code(Secret(text: code))
+    self = found
   }
 
   private static func meaning(of error: String) -> AuthorizationFailure {
@@ -52,9 +58,6 @@ package enum AuthorizationAnswer {
     }
     return .refused(error: known(error))
   }
-
-  /// In constant time: the state is what an attacker must guess.
-  private static func same(_ a: String, _ b: String) -> Bool { Secret(text: a).equals(Secret(text: b)) }
 
   /// An error's name if the standards have it (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6); input is not echoed.
   package static func known(_ error: String) -> String {

@@ -16,7 +16,7 @@ package struct AuthorizationRequest: Sendable {
     self.redirectURI = redirectURI
     state = Base64URL.encode(entropy.bytes(24))
     nonce = Base64URL.encode(entropy.bytes(24))
-    verifier = Secret(text: Base64URL.encode(entropy.bytes(32)))
+    verifier = .randomText(byteCount: 32, entropy)
   }
 
   /// The parameters of the request (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the

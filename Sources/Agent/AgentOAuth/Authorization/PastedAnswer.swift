@@ -8,40 +8,62 @@ package import Secrets
 /// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in. A
 /// provider with neither takes no code alone (`Provider.bindsCodes`).
 package enum PastedAnswer: Equatable {
-  case query(String)
-  case code(String)
+  case query(Secret)
+  case code(Secret)
 
   /// Parameters by which an address is known that was copied without its beginning.
-  private static let parameters = ["code", "error", "iss", "scope", "session_state", "state"]
+  private static let parameters = ["code", "error", "iss", "scope", "session_state", "state"].map {
+    Array("\($0)=".utf8)
+  }
 
   /// Nil if it is neither.
   package init?(_ pasted: Secret) {
-    let text = pasted.withBytes { String(decoding: $0, as: UTF8.self) }.trimmed
+    guard let answer = pasted.withBytes({ Self.read($0.trimmed) }) else { return nil }
+    self = answer
+  }
+
+  private static func read(_ text: Slice<UnsafeRawBufferPointer>) -> PastedAnswer? {
     // Some pages add one (`#_=_`); the answer is never in it (response_mode=query).
-    let address = text.prefix { $0 != "#" }
-    if let mark = address.firstIndex(of: "?") {
-      self = .query(String(address[address.index(after: mark)...]))
-    } else if Self.parameters.contains(where: { address.hasPrefix("\($0)=") }) {
-      self = .query(String(address))
-    } else {
-      // As it stands in an address, or as a page shows it.
-      let code = PercentCoding.decode(text.utf8) ?? text
-      guard !address.contains("://"), code.isCode else { return nil }
-      self = .code(code)
+    let address = text.prefix { $0 != UInt8(ascii: "#") }
+    if let mark = address.firstIndex(of: UInt8(ascii: "?")) {
+      return .query(address[address.index(after: mark)...].secret)
+    }
+    if parameters.contains(where: { address.starts(with: $0) }) { return .query(address.secret) }
+    // As it stands in an address, or as a page shows it.
+    let code = Secret.percentDecoding(text) ?? text.secret
+    guard !address.namesScheme, code.isCode else { return nil }
+    return .code(code)
+  }
+
+  package static func == (a: PastedAnswer, b: PastedAnswer) -> Bool {
+    switch (a, b) {
+    case (.query(let a), .query(let b)), (.code(let a), .code(let b)): a.equals(b)
+    default: false
     }
   }
 }
 
-extension String {
+extension UnsafeRawBufferPointer {
   /// Without what a terminal or a mail puts around a copied line: blanks, quotes, the angle brackets of RFC 3986
   /// Appendix C.
-  fileprivate var trimmed: String {
-    let dependencies: Set<Character> = [" ", "\t", "\r", "\n", "\r\n", "\"", "'", "<", ">"]
-    let beginning = drop { dependencies.contains($0) }
-    let end = beginning.lastIndex { !dependencies.contains($0) }
-    return end.map { String(beginning[...$0]) } ?? ""
+  fileprivate var trimmed: Slice<UnsafeRawBufferPointer> {
+    let around = Array(" \t\r\n\"'<>".utf8)
+    var text = drop { around.contains($0) }
+    while let last = text.last, around.contains(last) { text.removeLast() }
+    return text
   }
+}
 
+extension Slice<UnsafeRawBufferPointer> {
+  fileprivate var secret: Secret { Secret(copying: UnsafeRawBufferPointer(rebasing: self)) }
+
+  fileprivate var namesScheme: Bool {
+    let mark = Array("://".utf8)
+    return indices.contains { self[$0...].starts(with: mark) }
+  }
+}
+
+extension Secret {
   /// RFC 6749 Appendix A.11, without the blank, which no server uses and every sentence has.
-  fileprivate var isCode: Bool { !isEmpty && utf8.allSatisfy { (0x21...0x7E).contains($0) } }
+  fileprivate var isCode: Bool { count > 0 && withBytes { $0.allSatisfy { (0x21...0x7E).contains($0) } } }
 }

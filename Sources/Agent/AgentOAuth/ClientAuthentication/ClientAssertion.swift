@@ -4,7 +4,8 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
-/// The assertion that a client signs to authenticate itself (RFC 7523 §3, OpenID Connect Core §9).
+/// The assertion that a client signs to authenticate itself (RFC 7523 §3, OpenID Connect Core §9). Until it expires it
+/// is as good as the client's secret, so that it is made in guarded memory.
 struct ClientAssertion {
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
   /// The client sends it at once. Servers allow up to five minutes; the rest is for clocks that differ.
@@ -33,8 +34,14 @@ struct ClientAssertion {
       writer.member("iat", now.milliseconds / 1000)
       writer.member("exp", (now + Self.lifetime).milliseconds / 1000)
     }
-    let input = header.withBytes { Base64URL.encode($0) } + "." + claims.withBytes { Base64URL.encode($0) }
-    guard let signature = signer.sign(Array(input.utf8), by: key.material, algorithm: algorithm) else { return nil }
-    return Secret(text: input + "." + Base64URL.encode(signature))
+    var token = SecretBuilder(capacity: 2048)
+    token.append(header.withBytes(Secret.base64URL))
+    token.append(UInt8(ascii: "."))
+    token.append(claims.withBytes(Secret.base64URL))
+    let input = token.withBytes { Secret(copying: $0) }
+    guard let signature = signer.sign(input, by: key.material, algorithm: algorithm) else { return nil }
+    token.append(UInt8(ascii: "."))
+    token.append(signature.withBytes(Secret.base64URL))
+    return token.finish()
   }
 }

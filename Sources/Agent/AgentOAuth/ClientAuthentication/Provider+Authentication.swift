@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
+internal import Secrets
 
 /// Chooses the client's authentication method.
 extension Provider {
@@ -31,7 +32,7 @@ extension Provider {
   ) throws(ClientAuthenticationFailure) {
     if let clientKey {
       guard let key = ClientKey(clientKey), let own = signer.algorithm(of: key.material),
-        signer.sign([], by: key.material, algorithm: key.algorithm ?? own) != nil
+        signer.sign(Secret(text: ""), by: key.material, algorithm: key.algorithm ?? own) != nil
       else {
         throw .keyUnusable
       }

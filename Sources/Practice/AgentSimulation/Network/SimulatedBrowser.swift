@@ -1,11 +1,12 @@
 public import AgentPorts
+public import Secrets
 internal import Synchronization
 
 /// Replaces loopback listeners and the person's browser: an address is open while the agent listens on it.
 public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
   private struct State {
     var opened: [String] = []
-    var open: [String: @Sendable (String) async -> RedirectPage] = [:]
+    var open: [String: @Sendable (Secret) async -> RedirectPage] = [:]
     var nextPort: UInt16 = 49_152
   }
   private let state = Mutex(State())
@@ -13,7 +14,7 @@ public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
   public init() {}
 
   public func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (String) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
   ) throws(RedirectFailure) -> any RedirectListener {
     guard ["127.0.0.1", "::1", "localhost"].contains(host) else { throw .notLoopback }
     let uri: String? = state.withLock { state in
@@ -33,7 +34,7 @@ public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
     let mark = location.firstIndex(of: "?") ?? location.endIndex
     let uri = String(location[..<mark])
     guard let answer = state.withLock({ $0.open[uri] }) else { return nil }
-    return await answer(String(location[mark...].dropFirst()))
+    return await answer(Secret(text: String(location[mark...].dropFirst())))
   }
 
   /// Only records the URL: scenarios decide where the person goes.

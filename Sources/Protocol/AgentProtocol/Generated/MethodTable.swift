@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "2edadb0b8c7db42cd99d5d283636a881074050cc35276c81f553ccf04c6c183a"
+  public static let schemaDigest = "c71307bd8796352ff54c54dc274321ecc49a4826bd6125c08040eb203a01711c"
 }

@@ -6,7 +6,7 @@ import TokenSignatures
 
 @Suite struct ClientKeySignerTests {
   let signer = OpenSSLClientKeySigner()
-  let message = Array("header.payload".utf8)
+  let message = "header.payload"
 
   @Test(arguments: SignatureAlgorithm.allCases)
   func signatureOfAClientKey_isAcceptedByTheVerifier(algorithm: SignatureAlgorithm) throws {
@@ -15,11 +15,12 @@ import TokenSignatures
     let own = try #require(signer.algorithm(of: pem))
     #expect(key.publicKey.serves(own))
     for other in SignatureAlgorithm.allCases {
-      let signature = signer.sign(message, by: pem, algorithm: other)
+      let signature = signer.sign(Secret(text: message), by: pem, algorithm: other)
       #expect((signature != nil) == key.publicKey.serves(other))
       guard let signature else { continue }
       let verifier = OpenSSLSignatureVerifier()
-      #expect(verifier.isValid(signature, over: message, by: key.publicKey, algorithm: other))
+      let bytes = signature.withBytes { Array($0) }
+      #expect(verifier.isValid(bytes, over: Array(message.utf8), by: key.publicKey, algorithm: other))
     }
   }
 
@@ -40,7 +41,7 @@ import TokenSignatures
       try key.pem("pkey", "-aes256", "-passout", "pass:secret"), try SigningKey(.rs256, rsaBits: 1024).pem(),
     ] {
       #expect(signer.algorithm(of: .pem(text)) == nil)
-      #expect(signer.sign(message, by: .pem(text), algorithm: .es256) == nil)
+      #expect(signer.sign(Secret(text: message), by: .pem(text), algorithm: .es256) == nil)
     }
   }
 }

@@ -1,0 +1,64 @@
+internal import AgentModel
+package import Secrets
+
+/// The query of a redirect, with its values in guarded memory: one of them is the authorization code.
+package struct SecretQuery {
+  private let items: [(name: String, value: Secret)]
+
+  /// Nil for an incomplete escape, invalid UTF-8 or more than `HTTPQuery.maximumItems` parameters.
+  package init?(_ query: Secret) {
+    guard let items = query.withBytes(Self.read) else { return nil }
+    self.items = items
+  }
+
+  private static func read(_ query: UnsafeRawBufferPointer) -> [(name: String, value: Secret)]? {
+    var items: [(name: String, value: Secret)] = []
+    for pair in query.split(separator: UInt8(ascii: "&")) {
+      let encodedName = pair.prefix { $0 != UInt8(ascii: "=") }
+      guard items.count < HTTPQuery.maximumItems, let name = PercentCoding.decode(encodedName, form: true),
+        let value = Secret.percentDecoding(pair.dropFirst(encodedName.count + 1), form: true)
+      else { return nil }
+      items.append((name, value))
+    }
+    return items
+  }
+
+  /// True if a parameter occurs more than once.
+  package var hasDuplicates: Bool { Set(items.map(\.name)).count < items.count }
+
+  /// The value of a parameter that occurs exactly once.
+  package func secret(_ name: String) -> Secret? {
+    let values = items.filter { $0.name == name }
+    return values.count == 1 ? values[0].value : nil
+  }
+
+  /// The same as ordinary text, for a parameter that is no secret.
+  package func text(_ name: String) -> String? {
+    secret(name)?.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension Secret {
+  /// Nil for an incomplete escape or invalid UTF-8.
+  static func percentDecoding(_ text: some Sequence<UInt8>, form: Bool = false) -> Secret? {
+    var decoded = SecretBuilder()
+    guard PercentCoding.decode(text, form: form, { decoded.append($0) }), decoded.withBytes({ $0.isUTF8 }) else {
+      return nil
+    }
+    return decoded.finish()
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  fileprivate var isUTF8: Bool {
+    var decoder = Unicode.UTF8()
+    var bytes = makeIterator()
+    while true {
+      switch decoder.decode(&bytes) {
+      case .scalarValue: continue
+      case .emptyInput: return true
+      case .error: return false
+      }
+    }
+  }
+}
