@@ -92,7 +92,7 @@ final class AuthorizationCodeFlow {
   // MARK: the browser
 
   private static func redirected(
-    at listener: String, _ query: String, of signIns: isolated SignInCoordinator
+    at listener: String, _ query: Secret, of signIns: isolated SignInCoordinator
   ) async -> RedirectPage {
     await signIns.codeFlow.redirected(at: listener, query, of: signIns)
   }

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c71307bd8796352ff54c54dc274321ecc49a4826bd6125c08040eb203a01711c"
+  public static let schemaDigest = "9d32d03693c0dcf45b6de60090924f5374bf97022cfe1c3ee801437a0346ffe6"
 }
