@@ -74,7 +74,7 @@ struct ContractTests {
     event.unsubscribe subscription
     audit.list account? after? limit?
     audit.verify account? after? limit?
-    grant.create client accounts methods expiresInSeconds?
+    grant.create client accounts methods scopes? resources? expiresInSeconds?
     grant.list
     grant.revoke grant
     """
