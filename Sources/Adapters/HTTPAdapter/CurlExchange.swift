@@ -50,13 +50,21 @@ public final class CurlExchange: HTTPExchange {
     self.loop = CurlLoop(lingerMilliseconds: lingerMilliseconds)
   }
 
+  /// By opening it: access(2) knows nothing of Landlock.
+  private static func isReadable(_ path: String) -> Bool {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return false }
+    close(file)
+    return true
+  }
+
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {
     var plan: TransferPlan
     switch TransferPlan.make(request, defaults) {
     case .success(let made): plan = made
     case .failure(let refusal): return refusal.outcome
     }
-    if let file = plan.authorities.file { plan.certificates = certificates?(file) }
+    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
     guard let beforeSending = request.beforeSending else {
       return await run(transfer, on: loop) {

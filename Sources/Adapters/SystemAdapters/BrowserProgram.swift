@@ -13,10 +13,9 @@ public struct BrowserProgram: Sendable {
 
   /// Opens a page of the agent's own, and no other address (`ForwardingPage`).
   public func perform(_ request: BrokerRequest) {
-    guard Self.isForwardingPage(request.text), let process = Self.start(request.text) else { return }
+    guard Self.isForwardingPage(request.text), Self.start(request.text) != nil else { return }
     request.answer("started")
-    // It ends when the browser has taken over; waiting for it leaves no zombie.
-    waitpid(process, nil, 0)
+    // Nothing waits for it: a browser that stays in the foreground must not hold a place of the broker. `init` reaps it.
   }
 
   /// `http://127.0.0.1:PORT/NAME`

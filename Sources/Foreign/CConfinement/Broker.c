@@ -8,9 +8,14 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+// A request that hangs (a file system that is gone) holds up no thread of the agent for longer. What takes a person's time
+// is answered when it has begun.
+static const struct timeval patience = {.tv_sec = 10};
 
 enum {
   // Requests that are performed at once; one more waits. A person sees one prompt and some browsers.
@@ -144,7 +149,10 @@ int lanyard_broker_start(lanyard_broker_work work, const void *context, char **a
   if (child == 0) become_broker(ends[1], agent, work, context, arguments);
   int reason = errno;
   close(ends[1]);
-  if (child > 0) return ends[0];
+  if (child > 0) {
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    return ends[0];
+  }
   close(ends[0]);
   return -reason;
 }
@@ -154,6 +162,7 @@ int lanyard_broker_ask(int broker, uint32_t kind, const char *text, size_t lengt
   if (length > LANYARD_BROKER_BYTES) return -ENAMETOOLONG;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   int passed[] = {ends[1], handed};
   int result = send_message(broker, &kind, sizeof kind, text, length, passed, handed < 0 ? 1 : 2);
   close(ends[1]);

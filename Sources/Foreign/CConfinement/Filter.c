@@ -4,6 +4,7 @@
 #include "CConfinement.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -43,7 +44,7 @@ static const int refused[] = {
   448 /* process_mrelease */,
   // A wide way around filters, and faults that a program serves itself, which exploits use to win races.
   425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_userfaultfd, SYS_bpf,
-  SYS_perf_event_open,
+  SYS_perf_event_open, SYS_memfd_create,
   // Mounts, namespaces, files past their paths.
   SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
   431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 467 /* open_tree_attr */,
@@ -70,13 +71,16 @@ static const int refused[] = {
 };
 
 // Bytes of a program that is being written.
+enum { most_instructions = 400 };
 struct program {
-  struct sock_filter code[320];
+  struct sock_filter code[most_instructions];
   unsigned short count;
 };
 
+// A program that does not fit has one instruction more than there is room for, and is not installed.
 static void emit(struct program *program, struct sock_filter instruction) {
-  program->code[program->count++] = instruction;
+  if (program->count < most_instructions) program->code[program->count] = instruction;
+  if (program->count <= most_instructions) program->count++;
 }
 
 static void give(struct program *program, uint32_t verdict) {
@@ -109,7 +113,7 @@ static unsigned short begin(struct program *program, int call) {
 
 static void end(struct program *program, unsigned short start, uint32_t otherwise) {
   give(program, otherwise);
-  program->code[start - 1].jf = (uint8_t)(program->count - start);
+  if (start <= most_instructions) program->code[start - 1].jf = (uint8_t)(program->count - start);
 }
 
 // A call that is allowed only with one of these values of an argument.
@@ -149,7 +153,7 @@ static void write_arguments(struct program *program) {
   end(program, start, refuse);
   only_with(
       program, SYS_socket, 0, VALUES(AF_UNIX, AF_INET, AF_INET6, AF_NETLINK), SECCOMP_RET_ERRNO | EAFNOSUPPORT);
-  // Memory that is written is never executed.
+  // Memory that this process wrote is not executed. A file that it may write can still be mapped so.
   not_with_all(program, SYS_mmap, 2, PROT_WRITE | PROT_EXEC);
   not_with_all(program, SYS_mprotect, 2, PROT_EXEC);
   not_with_all(program, SYS_pkey_mprotect, 2, PROT_EXEC);
@@ -161,6 +165,8 @@ static void write_arguments(struct program *program) {
   // Signals to itself only.
   uint32_t own = (uint32_t)getpid();
   only_with(program, SYS_kill, 0, VALUES(own), refuse);
+  only_with(program, SYS_prlimit64, 0, VALUES(0, own), refuse);
+  not_with(program, SYS_fcntl, 1, VALUES(F_SETOWN, F_SETOWN_EX, F_SETSIG));
   only_with(program, SYS_tgkill, 0, VALUES(own), refuse);
   only_with(program, SYS_rt_sigqueueinfo, 0, VALUES(own), refuse);
   only_with(program, SYS_rt_tgsigqueueinfo, 0, VALUES(own), refuse);
@@ -184,6 +190,7 @@ static void write_program(struct program *program) {
 int lanyard_filter_install(void) {
   struct program program;
   write_program(&program);
+  if (program.count > most_instructions) return -E2BIG;
   struct sock_fprog whole = {.len = program.count, .filter = program.code};
   // To all threads. A positive result is the id of a thread that can't be filtered.
   long result = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &whole);

@@ -8,7 +8,8 @@ internal import UnixTransport
 /// How this process is confined, and the broker that does what it can't do itself.
 struct Confined {
   var broker: Broker
-  var inForce = Confinement.none
+  /// Nil for a process that does not confine itself: `--check`.
+  var inForce: Confinement?
 }
 
 /// The agent confines itself (docs/callers.md, Confinement).

@@ -60,9 +60,44 @@ struct IssuingClientTests {
     let before = Self.provider(secret: "s3cret")
     var after = before
     after.configuration.clientID = "other"
-    after.keepCredentials(of: before)
-    after.authenticate(by: nil, key: Secret(text: "key"))
+    after.authenticate(by: nil, key: Secret(text: "key"), after: before)
     #expect(after.clientSecret == nil)
+    #expect(after.clientKey != nil)
+    after.configuration.clientID = "lanyard"
+    #expect(after.clientSecret == nil)
+  }
+
+  @Test func newKeyOfTheSameClient_keepsTheSecret() {
+    let before = Self.provider(secret: "s3cret")
+    var after = before
+    after.authenticate(by: nil, key: Secret(text: "key"), after: before)
+    #expect(after.clientSecret != nil && after.clientKey != nil)
+  }
+
+  @Test func twoSteps_overAnUnknownEndpoint_releaseNoSecret() {
+    let first = Self.provider(secret: "s3cret")
+    var second = first
+    second.forgetMetadata()
+    second.keepCredentials(of: first)
+    var third = second
+    var metadata = ServerMetadata(issuer: "https://idp.test")
+    metadata.endpoints.token = "https://evil.test/token"
+    third.learn(metadata, at: Timestamp(milliseconds: 0))
+    third.keepCredentials(of: second)
+    #expect(third.clientSecret == nil)
+  }
+
+  @Test(
+    arguments: [
+      \ServerMetadata.Endpoints.authorization, \.jwks, \.userinfo, \.revocation, \.introspection,
+      \.deviceAuthorization, \.endSession, \.registration, \.pushedAuthorizationRequest,
+    ] as [WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable])
+  func otherEndpoint_directsElsewhere(place: WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable) {
+    let before = Self.provider()
+    var after = before
+    #expect(!after.directsElsewhere(than: before))
+    after.configuration.endpoints[keyPath: place] = "https://evil.test/x"
+    #expect(after.directsElsewhere(than: before))
   }
 
   @Test func replacedProvider_isRememberedWhileAnAccountNeedsIt() {

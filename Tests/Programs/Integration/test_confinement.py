@@ -36,6 +36,8 @@ CALLS = {
 }
 NUMBER = {name: numbers[0 if MACHINE == "x86_64" else 1] for name, numbers in CALLS.items()}
 CLONE, KILL, KEYCTL, MPROTECT, MMAP, GETPID = (56, 62, 250, 10, 9, 39) if MACHINE == "x86_64" else (220, 129, 219, 226, 222, 172)
+MEMFD_CREATE, PRLIMIT64, FCNTL = (319, 302, 72) if MACHINE == "x86_64" else (279, 261, 25)
+F_SETOWN = 8
 SOCKET, PRCTL, IOCTL, CLONE3, TGKILL = (41, 157, 16, 435, 234) if MACHINE == "x86_64" else (198, 167, 29, 435, 131)
 
 
@@ -241,8 +243,8 @@ class TheFilter(unittest.TestCase):
         answers = self.inside(lambda _: [
             self.error(MMAP, 0, page, 1 | write, private, -1, 0), self.error(MMAP, 0, page, write | execute, private, -1, 0),
             self.error(MMAP, 0, page, 1 | execute, private, -1, 0), self.error(MPROTECT, 0, 0, execute),
-            self.error(MPROTECT, 0, 0, 1)])
-        self.assertEqual(answers, [0, errno.EPERM, 0, errno.EPERM, 0])
+            self.error(MPROTECT, 0, 0, 1), self.error(MEMFD_CREATE, 0, 0)])
+        self.assertEqual(answers, [0, errno.EPERM, 0, errno.EPERM, 0, errno.EPERM])
 
     def test_libraries_are_opened_after_the_filter(self):
         self.assertTrue(self.inside(lambda _: ctypes.CDLL("libm.so.6").cos is not None))
@@ -250,8 +252,9 @@ class TheFilter(unittest.TestCase):
     def test_signals_reach_this_process_only(self):
         answers = self.inside(lambda _: [
             self.error(KILL, os.getpid(), 0), self.error(KILL, os.getppid(), 0), self.error(KILL, -1, 0),
-            self.error(TGKILL, os.getppid(), os.getppid(), 0)])
-        self.assertEqual(answers, [0, errno.EPERM, errno.EPERM, errno.EPERM])
+            self.error(TGKILL, os.getppid(), os.getppid(), 0), self.error(PRLIMIT64, os.getppid(), 0, 0, 0),
+            self.error(PRLIMIT64, 0, 0, 0, 0), self.error(FCNTL, 0, F_SETOWN, os.getppid())])
+        self.assertEqual(answers, [0] + 4 * [errno.EPERM] + [0, errno.EPERM])
 
     def test_keyring_calls_of_the_anchor_only(self):
         # 11 reads a key; 0 names a keyring, 22 changes this process's rights.

@@ -1,13 +1,14 @@
 """A provider that is changed under its accounts: what it issued goes to no other place."""
 
 import http.server
+import subprocess
 import threading
 import urllib.parse
 
-from agent_fixture import PATIENCE_SECONDS, AgentFixture, Client, add_provider
+from agent_fixture import PATIENCE_SECONDS, AgentFixture, Client, LanyardError, add_provider
 
 SECRET = "practice-secret"
-NOT_PERMITTED, INTERACTION_REQUIRED, PROVIDER_NOT_FOUND = 1007, 2005, 3005
+NOT_PERMITTED, INTERACTION_REQUIRED, INVALID_PARAMS = 1007, 2005, -32602
 
 
 class Collector(http.server.ThreadingHTTPServer):
@@ -76,8 +77,8 @@ class DivertedProvider(AgentFixture):
             ):
                 try:
                     client.call(method, {"account": account, **params})
-                except Exception as error:
-                    self.assertNotIn(SECRET, str(error))
+                except LanyardError as error:
+                    self.assertIn(error.code, (INTERACTION_REQUIRED, NOT_PERMITTED))
 
     def test_grant_for_one_account_changes_no_provider_of_another(self):
         bobs = self.with_grant("bob")
@@ -93,6 +94,10 @@ class DivertedProvider(AgentFixture):
             {"endpoints": {"userinfo": self.evil.address + "/userinfo"}},
             {"endpoints": {"revocation": self.evil.address + "/revoke"}},
             {"endpoints": {"introspection": self.evil.address + "/introspect"}},
+            {"endpoints": {"pushedAuthorizationRequest": self.evil.address + "/par"}},
+            {"endpoints": {"deviceAuthorization": self.evil.address + "/device"}},
+            {"endpoints": {"jwks": self.evil.address + "/jwks"}},
+            {"endpoints": {"endSession": self.evil.address + "/logout"}},
             {"authorization": {"entitlementsUrl": self.evil.address + "/entitlements"}},
             {"proxy": self.evil.address},
             {"caFile": "/etc/ssl/certs/ca-certificates.crt"},
@@ -134,6 +139,30 @@ class DivertedProvider(AgentFixture):
                 self.assertEqual(self.state("alice"), "active")
                 self.owner.call("token.refresh", {"account": "alice"})
 
+    def test_new_key_does_not_take_the_old_secret_along(self):
+        key = subprocess.run(
+            ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"], check=True,
+            capture_output=True, text=True).stdout
+        changed = {"endpoints": {"token": self.evil.address + "/token"}, "clientKey": key}
+        self.refused(
+            INVALID_PARAMS, lambda: self.divert(self.owner, tokenEndpointAuthMethod="client_secret_basic", **changed))
+        told = self.divert(self.owner, **changed)
+        self.assertEqual((told["clientSecretSet"], told["clientKeySet"]), (False, True))
+        begun = self.owner.call("signIn.begin", {"provider": "practice", "flow": "paste"})
+        self.answer(begun)
+        self.assertEqual(len(self.evil.collected), 1)
+        self.assertNotIn(SECRET, str(self.evil.collected))
+        self.assertNotIn("Authorization", self.evil.collected[0][1])
+
+    def answer(self, begun):
+        """The browser comes back with a code, which the agent sends to the token endpoint."""
+        state = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["authorizationUrl"]).query)["state"][0]
+        with self.assertRaises(LanyardError):
+            self.owner.call(
+                "signIn.complete",
+                {"signIn": begun["signIn"],
+                 "redirectUrl": f"http://127.0.0.1/callback?code=abc&state={state}&iss={self.practice.issuer}"})
+
     def test_sign_out_revokes_where_the_token_was_issued(self):
         self.divert(
             self.owner,
@@ -149,11 +178,7 @@ class DivertedProvider(AgentFixture):
     def test_new_sign_in_gives_the_new_endpoint_no_old_secret(self):
         self.divert(self.owner, endpoints={"token": self.evil.address + "/token"})
         begun = self.owner.call("signIn.begin", {"provider": "practice", "flow": "paste"})
-        state = urllib.parse.parse_qs(urllib.parse.urlsplit(begun["authorizationUrl"]).query)["state"][0]
-        with self.assertRaises(Exception):
-            self.owner.call(
-                "signIn.complete",
-                {"signIn": begun["signIn"], "redirectUrl": f"http://127.0.0.1/callback?code=abc&state={state}&iss={self.practice.issuer}"})
+        self.answer(begun)
         self.assertEqual(len(self.evil.collected), 1)
         self.assertNotIn(SECRET, str(self.evil.collected))
         self.assertNotIn("Authorization", self.evil.collected[0][1])

@@ -22,6 +22,8 @@ package actor Account {
   let confirmer: AccountConfirmer
   /// The `reachabilityGeneration` that was last reported to the machine.
   private var noticedReachability: UInt64 = 0
+  /// Counts the changes of the provider's configuration, so that a slow read is detected as outdated.
+  private var configurationChanges: UInt64 = 0
   var waiting = WaitingCallers()
 
   /// The grant as stored, and its machine.
@@ -102,8 +104,13 @@ package actor Account {
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
     confirmer.configurationChanged()
-    guard let (profile, _, rule) = try? await journal.open(), loaded?.profile.epoch == profile.epoch else { return }
-    loaded?.profile = profile
+    configurationChanges += 1
+    let change = configurationChanges
+    guard let (profile, _, rule) = try? await journal.open(), change == configurationChanges,
+      loaded?.profile.epoch == profile.epoch
+    else { return }
+    loaded?.profile.issuedBy = profile.issuedBy
+    loaded?.profile.isIssuedElsewhere = profile.isIssuedElsewhere
     perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
 

@@ -43,12 +43,12 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  /// The configuration of these accounts' provider changed: each account reads it at its next token request.
-  /// Opens the accounts that are signed in, so that each tells what a change of their provider makes of it.
+  /// Opens these accounts, so that each tells its subscribers what a change of its provider makes of it.
   package func load(_ ids: [AccountID]) async {
     for id in ids { try? await account(id).load() }
   }
 
+  /// The configuration of these accounts' provider changed.
   package func configurationChanged(_ ids: [AccountID]) async {
     for id in ids {
       guard let known = actors.withLock({ $0[id] }) else { continue }

@@ -47,9 +47,9 @@ extension ExchangeRunner {
     let provider: Provider
     do throws(AgentFailure) {
       provider = try await account.dependencies.vault.receiver(ofTokensOf: profile.id)
-    } catch .token(.interaction, _) {
-      return .failed(.interaction(claims: nil))
     } catch {
+      // Its documents may have named another endpoint since, of which the account was not told.
+      if case .token(.interaction, _) = error { await account.configurationChanged() }
       account.noteStoreError(error)
       return .failed(.store)
     }

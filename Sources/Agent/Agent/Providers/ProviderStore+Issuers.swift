@@ -21,12 +21,12 @@ extension ProviderStore {
   }
 
   /// The accounts that this change of their provider concerns, as they are after it: what was issued to them stays with
-  /// the client and the server that issued it.
-  func changedAccounts(of provider: Provider, after before: Provider) -> [AccountProfile] {
+  /// the client and the server that issued it. `before` is nil where the provider's record did not open.
+  func changedAccounts(of provider: Provider, after before: Provider?) -> [AccountProfile] {
     vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.sorted { $0.id < $1.id }
       .compactMap { account in
         var profile = account
-        if profile.issuedBy == nil, !provider.mayReceive(before.issuingClient) {
+        if profile.issuedBy == nil, let before, provider.issuingClient != before.issuingClient {
           profile.issuedBy = before.issuingClient
         }
         profile.isIssuedElsewhere = !provider.mayReceive(profile.issuedBy)

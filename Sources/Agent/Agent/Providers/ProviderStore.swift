@@ -66,7 +66,7 @@ package struct ProviderStore {
     guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
       throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
     }
-    return try saving(provider, vault.audited(.providerAdd, .provider(provider.configuration.name)))
+    return try saving(provider, after: nil, entry: vault.audited(.providerAdd, .provider(provider.configuration.name)))
   }
 
   private func isOfItsAccounts(_ provider: Provider) -> Bool {
@@ -75,36 +75,37 @@ package struct ProviderStore {
     }
   }
 
-  /// `hasNewCredentials`: the client's secret or key was given with this change.
-  package func update(_ provider: Provider, hasNewCredentials: Bool) throws(AgentFailure) -> ChangeSet<Provider> {
+  /// Nil, and no change, if the stored provider is no longer `known`, from which `provider` was made.
+  package func update(_ provider: Provider, replacing known: Provider) throws(AgentFailure) -> ChangeSet<Provider?> {
     guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
-    var provider = provider
-    if !hasNewCredentials { provider.keepCredentials(of: before) }
+    guard before.record.equals(known.record) else { return .unchanged(nil) }
     var saving = try saving(
-      provider, after: before, vault.audited(.providerUpdate, .provider(provider.configuration.name)))
+      provider, after: before, entry: vault.audited(.providerUpdate, .provider(provider.configuration.name)))
     if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
     return ChangeSet(saving.records, memory: saving.memory, result: provider)
   }
 
-  /// Stores the metadata that a provider sent, if the provider is still configured.
-  func remember(_ metadata: ServerMetadata, of asked: ProviderConfiguration) throws(AgentFailure) -> ChangeSet<Void> {
+  /// Stores the metadata that a provider sent, and returns the provider with it; nil if it is not configured any more.
+  func remember(
+    _ metadata: ServerMetadata, of asked: ProviderConfiguration
+  ) throws(AgentFailure) -> ChangeSet<Provider?> {
     // Another issuer may have the name by now.
     guard let before = vault.directory.providers[asked.name], before.configuration.issuer == asked.issuer else {
-      return .unchanged
+      return .unchanged(nil)
     }
     var provider = before
     provider.learn(metadata, at: vault.time.now(for: asked.name))
-    // The first document names the endpoint for which the secret was given.
-    if before.endpoints.token != nil { provider.keepCredentials(of: before) }
-    return try saving(provider, after: before)
+    provider.keepCredentials(of: before)
+    let saving = try saving(provider, after: before, entry: nil)
+    return ChangeSet(saving.records, memory: saving.memory, result: provider)
   }
 
   private func saving(
-    _ provider: Provider, after before: Provider? = nil, _ entry: VaultChange? = nil
+    _ provider: Provider, after before: Provider?, entry: VaultChange?
   ) throws(AgentFailure) -> ChangeSet<Void> {
     let place = try place(of: provider.configuration.name)
     var provider = provider
-    let accounts = before.map { changedAccounts(of: provider, after: $0) } ?? []
+    let accounts = changedAccounts(of: provider, after: before)
     if let before {
       let all = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }
       let changed = Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0) })

@@ -175,7 +175,9 @@ final class AuthorizationCodeFlow {
       case .refused(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
       }
     case .code(let found)?:
-      guard job.provider.bindsCodes else { throw tryAgain(id, .signIn(.codeWithoutState), of: signIns) }
+      guard job.provider.bindsCodes(askedWith: job.scopes) else {
+        throw tryAgain(id, .signIn(.codeWithoutState), of: signIns)
+      }
       (code, hasState) = (found, false)
     case nil:
       throw tryAgain(id, .signIn(.pastedNoAnswer), of: signIns)

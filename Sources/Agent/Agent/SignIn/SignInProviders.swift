@@ -28,10 +28,13 @@ struct SignInProviders: Sendable {
     if !suffices(provider.endpoints) {
       let metadata = try await dependencies.client(of: provider).discoverOrExplain()
       let asked = provider.configuration
-      try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
+      let stored = try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
         try vault.providers.remember(metadata, of: asked)
       }
-      provider.learn(metadata, at: dependencies.time.now(for: provider.configuration.name))
+      // Not the copy of before: the documents may name another endpoint than the client's secret is for.
+      guard let stored else { throw .locked }
+      guard let known = stored else { throw .providerNotFound }
+      provider = known
     }
     return provider
   }

@@ -55,7 +55,9 @@ package struct RevocationOutboxStore {
       if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
       return live.map { Sender(provider: $0, isConfigured: true) }
     }
-    if let live, live.isSameClient(as: kept), live.mayReceive(kept.issuingClient), live.endpoints.revocation != nil {
+    if kept.hasEndpoints, let live, live.isSameClient(as: kept), live.mayReceive(kept.issuingClient),
+      live.endpoints.revocation != nil
+    {
       return Sender(provider: live, isConfigured: true)
     }
     return Sender(provider: kept, isConfigured: false)
@@ -75,7 +77,8 @@ package struct RevocationOutboxStore {
 
   /// True while a configured provider is this client, or an entry must still be sent by it.
   func needs(_ client: Provider) throws(AgentFailure) -> Bool {
-    if vault.directory.providers.values.contains(where: { $0.isSameClient(as: client) }) { return true }
+    let known = vault.directory.providers.values.flatMap { [$0] + $0.former }
+    if known.contains(where: { $0.isSameClient(as: client) }) { return true }
     return try entries().contains { $0.sender?.isSameClient(as: client) == true }
   }
 
@@ -126,7 +129,10 @@ package struct RevocationOutboxStore {
     // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
     let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
     if profile.signInStatus == .signedIn, scope == .grant { return nil }
-    return entry(for: token, of: profile, expiresAt: nil)
+    var late = entry(for: token, of: profile, expiresAt: nil)
+    // The account may have signed in at another client meanwhile.
+    late.sender = origin.provider?.forRevocation ?? late.sender
+    return late
   }
 
   /// A refresh token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.

@@ -6,7 +6,7 @@ package import Secrets
 /// An address carries the state, which is checked. A code alone carries none: that it belongs to this sign-in is then
 /// proved by PKCE at the token endpoint (RFC 7636 §1: a code that another client asked for has another challenge) and
 /// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in. A
-/// provider with neither takes no code alone (`Provider.bindsCodes`).
+/// provider with neither takes no code alone (`Provider.bindsCodes(askedWith:)`).
 package enum PastedAnswer: Equatable {
   case query(Secret)
   case code(Secret)

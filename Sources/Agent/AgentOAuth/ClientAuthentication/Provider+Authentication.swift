@@ -40,10 +40,10 @@ extension Provider {
     configuration.tokenEndpointAuthMethod = chosen ?? configuration.tokenEndpointAuthMethod
     switch configuration.tokenEndpointAuthMethod {
     case .clientSecretBasic?, .clientSecretPost?:
-      guard clientSecret == nil else { return }
+      guard !hasStoredSecret else { return }
       throw .secretMissing
     case .privateKeyJWT?:
-      guard clientKey == nil else { return }
+      guard !hasStoredKey else { return }
       throw .keyMissing
     case .publicClient?, nil: return
     }

@@ -69,14 +69,17 @@ extension Provider {
     return part
   }
 
-  /// A caller that only some accounts are open to could have tokens sent to a place of its own by such a change, and
-  /// no sign-in would follow: tokens and their answers go to these places, on these ways.
-  package func directsTokensElsewhere(than before: Provider) -> Bool {
+  /// False for `withoutEndpoints`.
+  package var hasEndpoints: Bool { endpoints != .init() }
+
+  /// A limited caller could have tokens or the client's secret sent to a place of its own by such a change, and no
+  /// sign-in would follow. A changed issuer, client or token endpoint is not one: nothing old is sent there.
+  package func directsElsewhere(than before: Provider) -> Bool {
     let (new, old) = (configuration, before.configuration)
-    return new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
+    var (newPlaces, oldPlaces) = (new.endpoints, old.endpoints)
+    (newPlaces.token, oldPlaces.token) = (nil, nil)
+    return newPlaces != oldPlaces || new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
       || new.allowedOrigins != old.allowedOrigins
       || new.authorization.entitlementsURL != old.authorization.entitlementsURL
-      || new.endpoints.userinfo != old.endpoints.userinfo || new.endpoints.revocation != old.endpoints.revocation
-      || new.endpoints.introspection != old.endpoints.introspection
   }
 }

@@ -14,7 +14,8 @@ package struct Provider: Sendable {
   package var clientKey: Secret? { mayReceive(credentialsOf) ? storedKey : nil }
   private var storedSecret: Secret?
   private var storedKey: Secret?
-  /// The client whose secret and key are stored; nil if the configuration did not change since they were given.
+  /// The client whose secret and key are stored; nil if its issuer, id and token endpoint did not change since they were
+  /// given.
   private var credentialsOf: IssuingClient?
   /// The providers that this configuration replaced, as far as accounts still have tokens of them.
   package var former: [Provider] = []
@@ -28,8 +29,14 @@ package struct Provider: Sendable {
   /// What the answers to refreshes showed; nil before the first.
   package var learnedReuse: LearnedReuse?
 
-  /// Replaces the client's secret or key, or both; nil keeps the one that is stored.
-  package mutating func authenticate(by secret: Secret?, key: Secret?) {
+  /// True if a secret or a key is stored, also one that is withheld.
+  var hasStoredSecret: Bool { storedSecret != nil }
+  var hasStoredKey: Bool { storedKey != nil }
+
+  /// Replaces the client's secret or key, or both; nil keeps the one that is stored, if it belongs to the same client as
+  /// the new one. `before`: the provider before the change that brings them.
+  package mutating func authenticate(by secret: Secret?, key: Secret?, after before: Provider? = nil) {
+    if let before { keepCredentials(of: before) }
     guard secret != nil || key != nil else { return }
     if !mayReceive(credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
     storedSecret = secret ?? storedSecret
@@ -39,9 +46,7 @@ package struct Provider: Sendable {
 
   /// The secret and the key stay those of the client that they were given for.
   package mutating func keepCredentials(of before: Provider) {
-    guard storedSecret != nil || storedKey != nil, credentialsOf == nil, !mayReceive(before.issuingClient) else {
-      return
-    }
+    guard hasStoredSecret || hasStoredKey, credentialsOf == nil, issuingClient != before.issuingClient else { return }
     credentialsOf = before.issuingClient
   }
 
@@ -65,9 +70,10 @@ package struct Provider: Sendable {
   }
 
   /// True if the provider ties a code to the request that asked for it: by PKCE (RFC 7636 §4.6), or by the nonce in the
-  /// ID token, which a sign-in with the scope `openid` requires.
-  package var bindsCodes: Bool {
-    metadata?.codeChallengeMethods.contains("S256") == true || configuration.scopes.contains("openid")
+  /// ID token, which is required where the scope `openid` is both configured and asked for.
+  package func bindsCodes(askedWith scopes: [String]) -> Bool {
+    metadata?.codeChallengeMethods.contains("S256") == true
+      || configuration.scopes.contains("openid") && scopes.contains("openid")
   }
 
   /// The refresh rule that applies to its accounts. What was learned does not change it: a provider that returned the

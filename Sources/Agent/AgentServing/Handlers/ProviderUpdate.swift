@@ -11,6 +11,17 @@ enum ProviderUpdateHandler: MethodHandler {
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> ProviderUpdate.Result
   {
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
+    for _ in 0..<mostTries {
+      if let stored = try await update(params, call) { return ProviderUpdate.Result(provider: WireProvider(stored)) }
+    }
+    throw .overloaded("changes of one provider at one time")
+  }
+
+  /// Each further try is after another change of the provider that came first.
+  private static let mostTries = 10
+
+  /// Nil if the provider was changed meanwhile: what was judged of this change is not true any more.
+  private static func update(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> Provider? {
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     var provider = try await call.changeable(params.provider)
     let (before, known) = (provider.configuration, provider)
@@ -26,10 +37,7 @@ enum ProviderUpdateHandler: MethodHandler {
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         caFile: params.caFile, proxy: params.proxy, policy: params.policy))
-    if call.limits != nil, provider.directsTokensElsewhere(than: known) { throw .caller(.notCovered) }
-    provider.authenticate(by: params.clientSecret, key: params.clientKey)
-    try provider.chooseAuthentication(
-      ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
+    if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
     let issuerChanged = provider.configuration.issuer != before.issuer
     if params.clientId != nil {
       provider.registration = nil
@@ -40,17 +48,21 @@ enum ProviderUpdateHandler: MethodHandler {
     if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
       try await call.agent.discover(&provider)
     }
+    // Now it is known where the new provider is: what belongs to another stays with that.
+    provider.authenticate(by: params.clientSecret, key: params.clientKey, after: known)
+    try provider.chooseAuthentication(
+      ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
     if provider.issuingClient != known.issuingClient {
       let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
         vault.directory.accounts(of: params.provider)
       }
       await call.agent.accounts.load(accounts)
     }
-    let hasNewCredentials = params.clientSecret != nil || params.clientKey != nil
     let stored = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
       try vault.providers.requireCovered(params.provider, by: limits)
-      return try vault.providers.update(provider, hasNewCredentials: hasNewCredentials)
+      return try vault.providers.update(provider, replacing: known)
     }
+    guard let stored else { return nil }
     if stored.registration == nil { call.agent.takeBackRegistration(of: known) }
     let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
       vault.directory.accounts(of: params.provider)
@@ -59,6 +71,6 @@ enum ProviderUpdateHandler: MethodHandler {
     call.agent.background.start { [revocations = call.agent.revocations] in
       await revocations.resume(.reconfigured(params.provider))
     }
-    return ProviderUpdate.Result(provider: WireProvider(stored))
+    return stored
   }
 }

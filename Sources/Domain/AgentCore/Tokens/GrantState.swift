@@ -117,7 +117,7 @@ public struct GrantState: Sendable {
 
   /// When `replayLast` allows the replay that it does not allow yet.
   private func lastReplay(at now: BootInstant) -> BootInstant? {
-    replay.allowedLater(lastExpiry: audiences.lastExpiry(at: now))
+    isIssuedElsewhere ? nil : replay.allowedLater(lastExpiry: audiences.lastExpiry(at: now))
   }
 
   /// The outcome of a request is unknown, and the one replay that the rule allows is still to come.
