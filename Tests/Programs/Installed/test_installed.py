@@ -84,7 +84,7 @@ class Unit(unittest.TestCase):
             return float(figure.group(1))
 
     def test_exposure_of_the_unit(self):
-        self.assertLessEqual(self.exposure(), 6.5)
+        self.assertLess(self.exposure(), 3)
         self.assertLess(self.exposure("sandbox.conf"), 3)
 
 
