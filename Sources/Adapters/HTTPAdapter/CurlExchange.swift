@@ -28,12 +28,12 @@ public final class CurlExchange: HTTPExchange {
   private let lingerMilliseconds: Int32
   private let clock: any AgentClock
   private let defaults: ConnectionDefaults
-  private let certificates: (@Sendable (String) -> [UInt8]?)?
+  private let certificates: (@Sendable (String) async -> [UInt8]?)?
 
   /// - Parameter certificates: reads a file of authorities, where libcurl can't open it itself; nil if it can't be read.
   public convenience init(
     clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(),
-    certificates: (@Sendable (String) -> [UInt8]?)? = nil
+    certificates: (@Sendable (String) async -> [UInt8]?)? = nil
   ) {
     self.init(
       clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds, certificates: certificates)
@@ -41,7 +41,7 @@ public final class CurlExchange: HTTPExchange {
 
   init(
     clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32,
-    certificates: (@Sendable (String) -> [UInt8]?)? = nil
+    certificates: (@Sendable (String) async -> [UInt8]?)? = nil
   ) {
     self.certificates = certificates
     self.clock = clock
@@ -64,7 +64,7 @@ public final class CurlExchange: HTTPExchange {
     case .success(let made): plan = made
     case .failure(let refusal): return refusal.outcome
     }
-    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = certificates?(file) }
+    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = await certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
     guard let beforeSending = request.beforeSending else {
       return await run(transfer, on: loop) {

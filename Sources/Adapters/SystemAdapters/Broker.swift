@@ -2,6 +2,7 @@ internal import CConfinement
 internal import CPlatform
 internal import Glibc
 internal import Synchronization
+internal import Threads
 
 /// The agent's end of the broker: a small process that was forked before the agent confined itself, and that does the few
 /// things which the agent then can't (docs/callers.md, Confinement).
@@ -41,6 +42,7 @@ public final class Broker: Sendable {
 
   private let descriptor: Int32
   private let isGone: Atomic<Bool>
+  private let waitingAside = Atomic(0)
 
   /// - Parameter descriptor: of the agent's end; -1 if there is no broker.
   private init(descriptor: Int32) {
@@ -96,6 +98,23 @@ public final class Broker: Sendable {
     }
     return Answer(bytes: bytes, descriptor: passed, reply: reply)
   }
+
+  /// The same on a thread of its own, for requests about files, which may lie on a file system that does not answer: the
+  /// threads that serve requests do not wait. Nil also where `mostAside` wait already.
+  public func askAside(_ kind: Kind, _ text: String) async -> Answer? {
+    guard waitingAside.add(1, ordering: .relaxed).newValue <= Self.mostAside else {
+      waitingAside.subtract(1, ordering: .relaxed)
+      return nil
+    }
+    let answer: Answer? = await withCheckedContinuation { continuation in
+      let isStarted = DetachedThread.start { continuation.resume(returning: self.ask(kind, text)) }
+      if !isStarted { continuation.resume(returning: nil) }
+    }
+    waitingAside.subtract(1, ordering: .relaxed)
+    return answer
+  }
+
+  private static let mostAside = 16
 
   private func noteEnd() {
     guard !isGone.exchange(true, ordering: .relaxed) else { return }

@@ -8,10 +8,10 @@ public struct BrokeredDirectoryAccounts: DirectoryAccounts {
 
   public init(broker: Broker) { self.broker = broker }
 
-  public func account(for directory: String) throws(DirectoryAccountsFailure) -> String? {
+  public func account(for directory: String) async throws(DirectoryAccountsFailure) -> String? {
     // No directory has a longer path, so that no file can be there (PATH_MAX).
     guard directory.utf8.count < Int(PATH_MAX), !directory.utf8.contains(0) else { return nil }
-    guard let answer = broker.ask(.directoryAccount, directory) else { throw DirectoryAccountsFailure() }
+    guard let answer = await broker.askAside(.directoryAccount, directory) else { throw DirectoryAccountsFailure() }
     return answer.bytes.first == Self.found ? String(answer.text.dropFirst()) : nil
   }
 
@@ -29,8 +29,10 @@ public enum BrokeredAuthorities {
   private static let mostBytes = 8 << 20
 
   /// The certificates of a PEM file; nil if it can't be read or has none.
-  public static func certificates(of path: String, through broker: Broker) -> [UInt8]? {
-    guard path.utf8.count < Int(PATH_MAX), let answer = broker.ask(.authorities, path), answer.descriptor >= 0 else {
+  public static func certificates(of path: String, through broker: Broker) async -> [UInt8]? {
+    guard path.utf8.count < Int(PATH_MAX), let answer = await broker.askAside(.authorities, path),
+      answer.descriptor >= 0
+    else {
       return nil
     }
     defer { close(answer.descriptor) }

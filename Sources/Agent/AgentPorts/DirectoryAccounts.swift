@@ -4,7 +4,7 @@ public protocol DirectoryAccounts: Sendable {
   /// The account name in the file; nil if there is no file, or its owner or mode makes it untrusted.
   ///
   /// - Throws: `DirectoryAccountsFailure` if that can't be told now: another account must not be taken instead.
-  func account(for directory: String) throws(DirectoryAccountsFailure) -> String?
+  func account(for directory: String) async throws(DirectoryAccountsFailure) -> String?
 }
 
 /// Directories can't be searched now.

@@ -45,6 +45,9 @@ static const int refused[] = {
   // A wide way around filters, and faults that a program serves itself, which exploits use to win races.
   425 /* io_uring_setup */, 426 /* io_uring_enter */, 427 /* io_uring_register */, SYS_userfaultfd, SYS_bpf,
   SYS_perf_event_open, SYS_memfd_create,
+  // Other processes of this user, and attributes of files, which Landlock does not restrict.
+  SYS_setpriority, SYS_shmget, SYS_setxattr, SYS_lsetxattr, SYS_fsetxattr, SYS_removexattr, SYS_lremovexattr,
+  SYS_fremovexattr, SYS_utimensat,
   // Mounts, namespaces, files past their paths.
   SYS_mount, SYS_umount2, SYS_pivot_root, SYS_chroot, 428 /* open_tree */, 429 /* move_mount */, 430 /* fsopen */,
   431 /* fsconfig */, 432 /* fsmount */, 433 /* fspick */, 442 /* mount_setattr */, 467 /* open_tree_attr */,
@@ -65,7 +68,7 @@ static const int refused[] = {
   SYS_kexec_file_load,
 #endif
 #ifdef __x86_64__
-  SYS_fork, SYS_vfork, SYS_mknod, SYS_ioperm, SYS_iopl, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
+  SYS_utime, SYS_utimes, SYS_futimesat, SYS_fork, SYS_vfork, SYS_mknod, SYS_ioperm, SYS_iopl, SYS_modify_ldt, SYS_uselib, SYS_ustat, SYS_sysfs, SYS__sysctl,
   SYS_create_module, SYS_get_kernel_syms, SYS_query_module,
 #endif
 };

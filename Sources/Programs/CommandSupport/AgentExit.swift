@@ -6,10 +6,29 @@ enum AgentExit {
   case other(Int32)
   case signal(Int32)
 
-  /// Reaps a child of this process; nil while it runs.
+  /// Reaps the children of this process; nil while the agent runs.
+  ///
+  /// The agent's broker becomes a child of this process, too, when the agent ends. It ends by itself or is killed, so that
+  /// only such an end of the last child is the agent's.
   static func ofChild() -> AgentExit? {
+    var quiet: AgentExit?
     var status: Int32 = 0
-    guard waitpid(-1, &status, WNOHANG) > 0 else { return nil }
+    while true {
+      let child = waitpid(-1, &status, WNOHANG)
+      guard child > 0 else { return child < 0 ? quiet : nil }
+      let exit = AgentExit(status)
+      switch exit {
+      case .other(0), .signal(SIGKILL): quiet = exit
+      default: return exit
+      }
+    }
+  }
+
+  private init(_ status: Int32) {
+    self = Self.meaning(of: status)
+  }
+
+  private static func meaning(of status: Int32) -> AgentExit {
     // WIFSIGNALED and WEXITSTATUS are macros that Swift does not see.
     if status & 0x7F != 0 { return .signal(status & 0x7F) }
     switch (status >> 8) & 0xFF {

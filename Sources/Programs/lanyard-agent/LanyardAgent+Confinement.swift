@@ -104,7 +104,7 @@ extension LanyardAgent {
 
   static func exchange(_ options: Options, _ clock: SystemClock, _ broker: Broker) -> CurlExchange {
     CurlExchange(clock: clock, defaults: options.network) { path in
-      BrokeredAuthorities.certificates(of: path, through: broker)
+      await BrokeredAuthorities.certificates(of: path, through: broker)
     }
   }
 

@@ -63,7 +63,7 @@ package final class MetadataRefresher: Sendable {
     do throws(DocumentFailure) {
       let metadata = try await client.discover(wholly: true)
       _ = try? await vault.commit { vault throws(AgentFailure) in
-        try vault.providers.remember(metadata, of: provider.configuration)
+        try vault.providers.remember(metadata, of: provider.configuration, isUnasked: true)
       }
     } catch {
       environment.log.log(.notice, "metadata not refreshed", [(.reason, .name(error.word))])

@@ -86,8 +86,11 @@ package struct ProviderStore {
   }
 
   /// Stores the metadata that a provider sent, and returns the provider with it; nil if it is not configured any more.
+  ///
+  /// `isUnasked`: no person asked for it. A document that then names a token endpoint at another origin changes nothing:
+  /// one wrong document would part every account from its provider.
   func remember(
-    _ metadata: ServerMetadata, of asked: ProviderConfiguration
+    _ metadata: ServerMetadata, of asked: ProviderConfiguration, isUnasked: Bool = false
   ) throws(AgentFailure) -> ChangeSet<Provider?> {
     // Another issuer may have the name by now.
     guard let before = vault.directory.providers[asked.name], before.configuration.issuer == asked.issuer else {
@@ -95,6 +98,7 @@ package struct ProviderStore {
     }
     var provider = before
     provider.learn(metadata, at: vault.time.now(for: asked.name))
+    if isUnasked, !provider.mayReceive(before.issuingClient) { return .unchanged(before) }
     provider.keepCredentials(of: before)
     let saving = try saving(provider, after: before, entry: nil)
     return ChangeSet(saving.records, memory: saving.memory, result: provider)

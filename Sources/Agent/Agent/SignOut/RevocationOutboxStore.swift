@@ -55,9 +55,7 @@ package struct RevocationOutboxStore {
       if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
       return live.map { Sender(provider: $0, isConfigured: true) }
     }
-    if kept.hasEndpoints, let live, live.isSameClient(as: kept), live.mayReceive(kept.issuingClient),
-      live.endpoints.revocation != nil
-    {
+    if let live, live.mayRevoke(for: kept) {
       return Sender(provider: live, isConfigured: true)
     }
     return Sender(provider: kept, isConfigured: false)

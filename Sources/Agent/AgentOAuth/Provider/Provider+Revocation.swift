@@ -23,6 +23,16 @@ extension Provider {
     return !told.contains(authenticationMethod.rawValue)
   }
 
+  /// Whether a token that `kept` was to revoke may be sent to this provider's revocation endpoint: the same client, and
+  /// an endpoint at an origin that `kept` had already.
+  package func mayRevoke(for kept: Provider) -> Bool {
+    guard kept.hasEndpoints, isSameClient(as: kept), mayReceive(kept.issuingClient),
+      let place = endpoints.revocation.flatMap({ HTTPURL($0)?.origin })
+    else { return false }
+    let known = [kept.endpoints.revocation, kept.endpoints.token, kept.configuration.issuer]
+    return known.contains { $0.flatMap { HTTPURL($0)?.origin } == place }
+  }
+
   /// True if both are the same client at the same issuer: a token of one may be sent by the other.
   package func isSameClient(as other: Provider) -> Bool {
     configuration.issuer == other.configuration.issuer && configuration.clientID == other.configuration.clientID

@@ -20,7 +20,7 @@ enum AccountResolveHandler: MethodHandler {
       }
       return AccountResolve.Result(account: account, because: .selector)
     }
-    if let directory = params.workingDirectory, let word = try word(for: directory, call) {
+    if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
       return AccountResolve.Result(
         account: try only(await matches(word, call)), because: .directory)
     }
@@ -39,9 +39,9 @@ enum AccountResolveHandler: MethodHandler {
   }
 
   /// The word in the directory's `.lanyard` file.
-  private static func word(for directory: String, _ call: Call) throws(AgentFailure) -> String? {
+  private static func word(for directory: String, _ call: Call) async throws(AgentFailure) -> String? {
     do throws(DirectoryAccountsFailure) {
-      return try call.agent.environment.directories.account(for: directory)
+      return try await call.agent.environment.directories.account(for: directory)
     } catch {
       throw .overloaded("files that name accounts can't be searched for")
     }

@@ -18,6 +18,7 @@ enum AccountSignOutHandler: MethodHandler {
     return AccountSignOut.Result(
       account: id, mode: params.mode, data: WireDataDisposition(answer.outcome.data),
       revocation: WireRevocationOutcome(answer.outcome.revocation), nextAttemptAt: answer.nextAttemptAt,
-      endSessionUrl: answer.endSessionURL)
+      // It carries the ID token, which is not for a caller whose tokens are limited.
+      endSessionUrl: call.limits?.permission.limitsTokens == true ? nil : answer.endSessionURL)
   }
 }

@@ -9,6 +9,10 @@ enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
+    try await call.agent.introductions.run { () async throws(AgentFailure) in try await add(params, call) }
+  }
+
+  private static func add(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
     if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
       throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }

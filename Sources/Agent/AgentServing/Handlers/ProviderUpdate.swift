@@ -12,7 +12,10 @@ enum ProviderUpdateHandler: MethodHandler {
   {
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     for _ in 0..<mostTries {
-      if let stored = try await update(params, call) { return ProviderUpdate.Result(provider: WireProvider(stored)) }
+      let stored = try await call.agent.introductions.run { () async throws(AgentFailure) in
+        try await update(params, call)
+      }
+      if let stored { return ProviderUpdate.Result(provider: WireProvider(stored)) }
     }
     throw .overloaded("changes of one provider at one time")
   }
@@ -45,7 +48,8 @@ enum ProviderUpdateHandler: MethodHandler {
       throw .invalidParameter("/clientId", expected: "the id of a client that the new issuer knows")
     }
     if issuerChanged { provider.forgetMetadata() }
-    if !provider.configuration.knowsItsEndpoints, provider.metadata == nil {
+    // An issuer that is named anew, also the same, has its documents read anew.
+    if !provider.configuration.knowsItsEndpoints, provider.metadata == nil || params.issuer != nil {
       try await call.agent.discover(&provider)
     }
     // Now it is known where the new provider is: what belongs to another stays with that.

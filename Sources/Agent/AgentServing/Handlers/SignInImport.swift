@@ -9,7 +9,9 @@ enum SignInImportHandler: MethodHandler {
     let agent = call.agent
     // The work is the agent's: a caller that goes away must not lose a token that the provider has rotated.
     let admitted = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.signIns.takeOver(params.refreshToken, provider: params.provider.text, alias: params.alias)
+      try await agent.introductions.run { () async throws(AgentFailure) in
+        try await agent.signIns.takeOver(params.refreshToken, provider: params.provider.text, alias: params.alias)
+      }
     }
     return SignInImport.Result(account: admitted.profile.id)
   }
