@@ -74,6 +74,22 @@ struct IssuingClientTests {
     #expect(after.clientSecret != nil && after.clientKey != nil)
   }
 
+  @Test func credentials_goToNoEndpointAtAnotherOriginThatWasConfiguredLater() {
+    let before = Self.provider(secret: "s3cret")
+    var after = before
+    after.configuration.endpoints.pushedAuthorizationRequest = "https://evil.test/par"
+    after.configuration.endpoints.revocation = "https://idp.test/other"
+    after.keepCredentials(of: before)
+    let read = Provider(after.record)
+    #expect(read?.clientSecret != nil)
+    #expect(read?.mayAuthenticate(at: "https://evil.test/par") == false)
+    #expect(read?.mayAuthenticate(at: "https://idp.test/token") == true)
+    #expect(read?.mayAuthenticate(at: "https://idp.test/other") == true)
+    after.authenticate(by: nil, key: Secret(text: "key"), after: before)
+    #expect(after.clientSecret == nil)
+    #expect(after.mayAuthenticate(at: "https://evil.test/par"))
+  }
+
   @Test func twoSteps_overAnUnknownEndpoint_releaseNoSecret() {
     let first = Self.provider(secret: "s3cret")
     var second = first

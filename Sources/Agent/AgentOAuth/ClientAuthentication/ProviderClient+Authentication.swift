@@ -13,7 +13,8 @@ extension ProviderClient {
   package func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
     let clientID = provider.configuration.clientID
     var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
-    let (method, secret) = (provider.authenticationMethod, provider.clientSecret)
+    let isKnown = provider.mayAuthenticate(at: endpoint)
+    let (method, secret) = (isKnown ? provider.authenticationMethod : .publicClient, provider.clientSecret)
     if naming || method != .clientSecretBasic { form.append("client_id", clientID) }
     switch method {
     case .publicClient: break

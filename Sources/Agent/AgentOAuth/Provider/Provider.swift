@@ -17,6 +17,8 @@ package struct Provider: Sendable {
   /// The client whose secret and key are stored; nil if its issuer, id and token endpoint did not change since they were
   /// given.
   private var credentialsOf: IssuingClient?
+  /// The origins that the secret and the key were given for; nil if no endpoint was configured at another one since.
+  private var credentialPlaces: Set<String>?
   /// The providers that this configuration replaced, as far as accounts still have tokens of them.
   package var former: [Provider] = []
   /// The client is one that the agent registered itself.
@@ -38,16 +40,36 @@ package struct Provider: Sendable {
   package mutating func authenticate(by secret: Secret?, key: Secret?, after before: Provider? = nil) {
     if let before { keepCredentials(of: before) }
     guard secret != nil || key != nil else { return }
-    if !mayReceive(credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
+    let isElsewhere = credentialPlaces.map { !Self.origins(of: configuration.endpoints).isSubset(of: $0) } ?? false
+    if isElsewhere || !mayReceive(credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
     storedSecret = secret ?? storedSecret
     storedKey = key ?? storedKey
-    credentialsOf = nil
+    (credentialsOf, credentialPlaces) = (nil, nil)
   }
 
   /// The secret and the key stay those of the client that they were given for.
   package mutating func keepCredentials(of before: Provider) {
-    guard hasStoredSecret || hasStoredKey, credentialsOf == nil, issuingClient != before.issuingClient else { return }
-    credentialsOf = before.issuingClient
+    guard hasStoredSecret || hasStoredKey, credentialsOf == nil else { return }
+    let known = Self.origins(of: before.endpoints).union(HTTPURL(before.configuration.issuer).map { [$0.origin] } ?? [])
+    let isElsewhere = !Self.origins(of: configuration.endpoints).isSubset(of: known)
+    guard isElsewhere || issuingClient != before.issuingClient else { return }
+    (credentialsOf, credentialPlaces) = (before.issuingClient, known)
+  }
+
+  /// Whether the client authenticates at this endpoint: one that a person configured at another origin gets no secret
+  /// and no assertion that was given before.
+  package func mayAuthenticate(at endpoint: String) -> Bool {
+    guard let credentialPlaces, let place = HTTPURL(endpoint)?.origin else { return true }
+    return credentialPlaces.contains(place) || metadata.map { Self.origins(of: $0.endpoints).contains(place) } ?? false
+  }
+
+  /// The origins that the client authenticates at.
+  private static func origins(of endpoints: ServerMetadata.Endpoints) -> Set<String> {
+    let places = [
+      endpoints.token, endpoints.revocation, endpoints.introspection, endpoints.deviceAuthorization,
+      endpoints.pushedAuthorizationRequest,
+    ]
+    return Set(places.compactMap { $0.flatMap { HTTPURL($0)?.origin } })
   }
 
   package mutating func learn(_ metadata: ServerMetadata, at moment: Timestamp) {
@@ -127,6 +149,7 @@ package struct Provider: Sendable {
       writer.member("clientSecret", storedSecret)
       writer.member("clientKey", storedKey)
       credentialsOf?.write(to: &writer, as: "credentialsOf")
+      if let credentialPlaces { writer.member("credentialPlaces", credentialPlaces.sorted()) }
       if !former.isEmpty {
         writer.key("former")
         writer.beginArray()
@@ -255,6 +278,7 @@ package struct Provider: Sendable {
       }
       provider.metadataReadAt = node["metadataReadAt"]?.timestamp
       provider.credentialsOf = node["credentialsOf"].flatMap { IssuingClient($0) }
+      provider.credentialPlaces = node["credentialPlaces"]?.strings.map { Set($0) }
       provider.former = (node["former"].map { Array($0.elements) } ?? []).compactMap {
         $0.secret.flatMap(Provider.init)
       }
