@@ -18,7 +18,8 @@ public enum ExitStatus: Int32, Sendable {
     case 1002, 1005: self = .noAgent
     case 1007, 4001: self = .denied
     case 2003, 2004, 2005, 2007: self = .signInAgain
-    case 3001...3004: self = .providerUnreachable
+    // A client that the provider refuses (3003) is refused tomorrow, too.
+    case 3001, 3002, 3004: self = .providerUnreachable
     case 4002...4004: self = .stepUpNeeded
     case -32602: self = .usage
     default: self = .other

@@ -2299,8 +2299,10 @@ class ProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of a provider. Each given member replaces the whole old value. The issuer can
-        change only while the provider has no accounts. A `policy` must exist: `notFound` otherwise.
+        """Changes the given members of a provider. Each given member replaces the whole old value. After a change of
+        the issuer, the client or the token endpoint the accounts are `interactionRequired`, and nothing that was
+        issued before is sent there. A given `issuer`, also the same one, has the documents of the provider read
+        again. A `policy` must exist: `notFound` otherwise.
         """
         return self._caller.invoke(
             "provider.update",
@@ -2469,8 +2471,10 @@ class AsyncProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of a provider. Each given member replaces the whole old value. The issuer can
-        change only while the provider has no accounts. A `policy` must exist: `notFound` otherwise.
+        """Changes the given members of a provider. Each given member replaces the whole old value. After a change of
+        the issuer, the client or the token endpoint the accounts are `interactionRequired`, and nothing that was
+        issued before is sent there. A given `issuer`, also the same one, has the documents of the provider read
+        again. A `policy` must exist: `notFound` otherwise.
         """
         return await self._caller.invoke(
             "provider.update",

@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9d32d03693c0dcf45b6de60090924f5374bf97022cfe1c3ee801437a0346ffe6"
+  public static let schemaDigest = "258da7191c4784a1ef616272205b5689439cf9b150c7afeec893b48a27c71190"
 }

@@ -60,9 +60,11 @@ struct StatusReport {
     if session.clock == "suspect" {
       facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
     }
-    for (number, remedy) in session.remedies.enumerated() {
-      facts.add(number == 0 ? "Next" : " ", ReasonMessages.remedy(remedy, account: account.label))
+    var steps: [String] = []
+    for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step) {
+      steps.append(step)
     }
+    for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
   }
 

@@ -324,8 +324,9 @@ public enum ProviderGet: RPCMethod {
 
 /// Changes the given members of a provider.
 ///
-/// Each given member replaces the whole old value. The issuer can change only while the provider has no accounts. A
-/// `policy` must exist: `notFound` otherwise.
+/// Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint the
+/// accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`, also the
+/// same one, has the documents of the provider read again. A `policy` must exist: `notFound` otherwise.
 public enum ProviderUpdate: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.update", since: "1",
