@@ -136,6 +136,9 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
     return true
   }
 
+  /// Before a rotation is committed, with the old and the new root key, this waits for the anchor as an opening does: if
+  /// it were the only anchor left and named the old one alone, the rotated store would count as an old copy.
+  ///
   /// Never throws: an anchor that was out of reach is overruled by the others, which know a later root key.
   public func record(_ prints: [RootPrint], databaseID: [UInt8]) throws(KeySourceFailure) {
     tell { state in
@@ -143,6 +146,14 @@ public final class AsyncRollbackAnchor: RollbackAnchor {
       if case .underWay = state.readings[databaseID] { return }
       state.prints = (databaseID, prints)
       state.known[databaseID, default: Known()].prints = prints
+    }
+    if prints.count > 1 { waitUntilTold() }
+  }
+
+  private func waitUntilTold() {
+    for _ in 0...max(0, patience.count) {
+      guard state.withLock({ $0.isBusy }) else { return }
+      usleep(1_000)
     }
   }
 
