@@ -61,7 +61,8 @@ struct StatusReport {
       facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
     }
     var steps: [String] = []
-    for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step) {
+    for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)
+    {
       steps.append(step)
     }
     for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
