@@ -44,17 +44,7 @@ public struct AnchorFile: RollbackAnchor {
     } catch .damaged {
       // A damaged anchor is replaced.
     }
-    var text = Self.heading + String(sequence) + "\n"
-    let path = path(databaseID)
-    let failure = text.withUTF8 { utf8 -> KeySourceFailure? in
-      do throws(KeySourceFailure) {
-        try writeDurably(UnsafeRawBufferPointer(utf8), to: path, replacing: true)
-        return nil
-      } catch {
-        return error
-      }
-    }
-    if let failure { throw failure }
+    try replace(path(databaseID), by: Self.heading + String(sequence) + "\n")
     try place?.note(databaseID)
     return true
   }
@@ -82,8 +72,11 @@ public struct AnchorFile: RollbackAnchor {
     } catch .damaged {
       // Damaged prints are replaced.
     }
-    var text = RootPrints.text(prints)
-    let path = rootsPath(databaseID)
+    try replace(rootsPath(databaseID), by: RootPrints.text(prints))
+  }
+
+  private func replace(_ path: String, by text: String) throws(KeySourceFailure) {
+    var text = text
     let failure = text.withUTF8 { utf8 -> KeySourceFailure? in
       do throws(KeySourceFailure) {
         try writeDurably(UnsafeRawBufferPointer(utf8), to: path, replacing: true)

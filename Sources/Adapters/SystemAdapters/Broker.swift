@@ -12,6 +12,11 @@ internal import Threads
 public final class Broker: Sendable {
   public enum Kind: UInt32, Sendable, CaseIterable {
     case prompt = 1, browser, directoryAccount, backupCheck, backupWrite, backupRead, authorities, commandLine
+
+    /// How long the agent waits for the answer; 0: as long as it takes. A file system that does not answer holds up no
+    /// thread of the agent for longer. Prompts and browsers are answered when they have begun, a backup when it is
+    /// written.
+    var patienceSeconds: Int32 { self == .backupWrite ? 0 : 10 }
   }
 
   /// An answer to a request.
@@ -80,7 +85,7 @@ public final class Broker: Sendable {
     var text = text
     let reply = text.withUTF8 { utf8 in
       utf8.withMemoryRebound(to: CChar.self) {
-        lanyard_broker_ask(descriptor, kind.rawValue, $0.baseAddress, $0.count, handed)
+        lanyard_broker_ask(descriptor, kind.rawValue, $0.baseAddress, $0.count, handed, kind.patienceSeconds)
       }
     }
     guard reply >= 0 else {

@@ -20,8 +20,8 @@ package struct VaultKeys {
     drops = root.derive("lanyard drops")
   }
 
-  /// Names the root key at the anchors. The key is random, so that this helps nobody to guess a passphrase: the guess
-  /// still has to open a key slot.
+  /// Names the root key at the anchors. An attacker who has it must still open a key slot to test a passphrase, since the
+  /// root key is random.
   package func print(of databaseID: [UInt8]) -> RootPrint {
     var context = LengthPrefixed()
     context.append(databaseID)

@@ -13,9 +13,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// A request that hangs (a file system that is gone) holds up no thread of the agent for longer. What takes a person's time
-// is answered when it has begun.
-static const struct timeval patience = {.tv_sec = 10};
+// The agent's longest wait for the broker to take a request.
+static const struct timeval sending = {.tv_sec = 10};
 
 enum {
   // Requests that are performed at once; one more waits. A person sees one prompt and some browsers.
@@ -150,18 +149,19 @@ int lanyard_broker_start(lanyard_broker_work work, const void *context, char **a
   int reason = errno;
   close(ends[1]);
   if (child > 0) {
-    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+    setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &sending, sizeof sending);
     return ends[0];
   }
   close(ends[0]);
   return -reason;
 }
 
-int lanyard_broker_ask(int broker, uint32_t kind, const char *text, size_t length, int handed) {
+int lanyard_broker_ask(int broker, uint32_t kind, const char *text, size_t length, int handed, int seconds) {
   if (broker < 0) return -EPIPE;
   if (length > LANYARD_BROKER_BYTES) return -ENAMETOOLONG;
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0) return -errno;
+  const struct timeval patience = {.tv_sec = seconds};
   setsockopt(ends[0], SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   int passed[] = {ends[1], handed};
   int result = send_message(broker, &kind, sizeof kind, text, length, passed, handed < 0 ? 1 : 2);

@@ -16,16 +16,12 @@ enum AgentExit {
     while true {
       let child = waitpid(-1, &status, WNOHANG)
       guard child > 0 else { return child < 0 ? quiet : nil }
-      let exit = AgentExit(status)
+      let exit = meaning(of: status)
       switch exit {
       case .other(0), .signal(SIGKILL): quiet = exit
       default: return exit
       }
     }
-  }
-
-  private init(_ status: Int32) {
-    self = Self.meaning(of: status)
   }
 
   private static func meaning(of status: Int32) -> AgentExit {

@@ -116,6 +116,27 @@ struct IssuingClientTests {
     #expect(after.directsElsewhere(than: before))
   }
 
+  @Test func revocation_goesToNoOriginThatTheTokenWasNotIssuedAt() {
+    func revoking(at endpoint: String) -> Provider {
+      var provider = Self.provider()
+      provider.configuration.endpoints.revocation = endpoint
+      return provider
+    }
+    let kept = revoking(at: "https://revoke.test/old").forRevocation
+    #expect(revoking(at: "https://revoke.test/new").mayRevoke(for: kept))
+    #expect(revoking(at: "https://idp.test/revoke").mayRevoke(for: kept))
+    #expect(!revoking(at: "https://evil.test/revoke").mayRevoke(for: kept))
+    #expect(!Self.provider().mayRevoke(for: kept))
+    #expect(!revoking(at: "https://idp.test/revoke").mayRevoke(for: kept.withoutEndpoints))
+  }
+
+  @Test func providerKeptForARevocation_hasNoFormerOnes() {
+    var provider = Self.provider(client: "new")
+    provider.remember(Self.provider(secret: "s3cret"), for: [Self.issued])
+    #expect(provider.former.count == 1)
+    #expect(provider.forRevocation.former.isEmpty)
+  }
+
   @Test func replacedProvider_isRememberedWhileAnAccountNeedsIt() {
     let before = Self.provider(secret: "s3cret")
     var after = before

@@ -20,22 +20,23 @@ extension ProviderStore {
     return provider
   }
 
-  /// The accounts that this change of their provider concerns, as they are after it: what was issued to them stays with
-  /// the client and the server that issued it. `before` is nil where the provider's record did not open.
-  func changedAccounts(of provider: Provider, after before: Provider?) -> [AccountProfile] {
-    vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.sorted { $0.id < $1.id }
-      .compactMap { account in
-        var profile = account
-        if profile.issuedBy == nil, let before, provider.issuingClient != before.issuingClient {
-          profile.issuedBy = before.issuingClient
-        }
-        profile.isIssuedElsewhere = !provider.mayReceive(profile.issuedBy)
-        guard profile != account else { return nil }
-        profile.noteState(after: account.restingState, at: vault.time.now(for: account.provider))
-        return profile
+  /// The accounts of a provider after its change: what was issued to them stays with the client and the server that
+  /// issued it. `before` is nil where the provider's record did not open.
+  func accounts(of provider: Provider, after before: Provider?) -> [AccountProfile] {
+    vault.directory.sortedProfiles.filter { $0.provider == provider.configuration.name }.map { account in
+      var profile = account
+      if profile.issuedBy == nil, let before, provider.issuingClient != before.issuingClient {
+        profile.issuedBy = before.issuingClient
       }
+      profile.isIssuedElsewhere = !provider.mayReceive(profile.issuedBy)
+      if profile.isIssuedElsewhere != account.isIssuedElsewhere {
+        profile.noteState(after: account.restingState, at: vault.time.now(for: account.provider))
+      }
+      return profile
+    }
   }
 
+  /// The changed profile in the store, and an audit entry if the state of the account changes with it.
   func changes(of profile: AccountProfile) -> [VaultChange] {
     let put = VaultChange.put(profile.partition, .profile, profile.record)
     guard let before = vault.directory.profiles[profile.id]?.restingState, before != profile.restingState else {

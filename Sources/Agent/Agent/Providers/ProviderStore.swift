@@ -31,7 +31,7 @@ package struct ProviderStore {
   /// Refuses a limited caller where an account uses the provider that its grant does not cover.
   package func requireCovered(_ name: ProviderName, by grant: EffectiveGrant?) throws(AgentFailure) {
     guard let grant else { return }
-    let accounts = vault.directory.profiles.values.filter { $0.provider == name }.map(\.id)
+    let accounts = vault.directory.accounts(of: name)
     guard accounts.allSatisfy(grant.covers) else {
       throw accounts.contains(where: grant.covers) ? .caller(.notCovered) : .providerNotFound
     }
@@ -61,7 +61,7 @@ package struct ProviderStore {
 
   /// Adds a provider; a name that is taken is refused, since accounts belong to it. One whose record does not open is
   /// replaced, if it is the one that its accounts signed in to: their tokens go nowhere else.
-  package func add(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Void> {
+  package func add(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Provider?> {
     try requireFree(provider.configuration.name)
     guard try !isDamaged(provider.configuration.name) || isOfItsAccounts(provider) else {
       throw .invalidParameter("/issuer", expected: "the issuer of the accounts that this provider has")
@@ -82,7 +82,7 @@ package struct ProviderStore {
     var saving = try saving(
       provider, after: before, entry: vault.audited(.providerUpdate, .provider(provider.configuration.name)))
     if !provider.isSameClient(as: before) { saving.records += try vault.outbox.keeping(before) }
-    return ChangeSet(saving.records, memory: saving.memory, result: provider)
+    return saving
   }
 
   /// Stores the metadata that a provider sent, and returns the provider with it; nil if it is not configured any more.
@@ -100,25 +100,21 @@ package struct ProviderStore {
     provider.learn(metadata, at: vault.time.now(for: asked.name))
     if isUnasked, !provider.mayReceive(before.issuingClient) { return .unchanged(before) }
     provider.keepCredentials(of: before)
-    let saving = try saving(provider, after: before, entry: nil)
-    return ChangeSet(saving.records, memory: saving.memory, result: provider)
+    return try saving(provider, after: before)
   }
 
   private func saving(
-    _ provider: Provider, after before: Provider?, entry: VaultChange?
-  ) throws(AgentFailure) -> ChangeSet<Void> {
-    let place = try place(of: provider.configuration.name)
+    _ provider: Provider, after before: Provider?, entry: VaultChange? = nil
+  ) throws(AgentFailure) -> ChangeSet<Provider?> {
     var provider = provider
-    let accounts = changedAccounts(of: provider, after: before)
-    if let before {
-      let all = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }
-      let changed = Dictionary(uniqueKeysWithValues: accounts.map { ($0.id, $0) })
-      provider.remember(before, for: all.map { (changed[$0.id] ?? $0).issuedBy })
-    }
+    let accounts = accounts(of: provider, after: before)
+    if let before { provider.remember(before, for: accounts.map(\.issuedBy)) }
+    let changed = accounts.filter { $0 != vault.directory.profiles[$0.id] }
+    let place = try place(of: provider.configuration.name)
     let record = VaultChange.put(.vault, .provider, id: place, provider.record)
     return ChangeSet(
-      [record] + accounts.flatMap(changes(of:)) + (entry.map { [$0] } ?? []),
-      memory: [.provider(provider, place: place)] + accounts.map { .account($0) })
+      [record] + changed.flatMap(changes(of:)) + (entry.map { [$0] } ?? []),
+      memory: [.provider(provider, place: place)] + changed.map { .account($0) }, result: provider)
   }
 
   /// Removes a provider that no account uses any more, and returns what it was. Revocations that wait are sent all the

@@ -55,10 +55,8 @@ extension Provider {
 
   /// Remembers the provider that this one replaces, as long as an account has tokens of it.
   package mutating func remember(_ before: Provider, for accounts: [IssuingClient?]) {
-    var last = before.forRevocation
-    last.former = []
     let foreign = accounts.filter { !mayReceive($0) }
-    former = ([last] + before.former).filter { old in foreign.contains { old.mayReceive($0) } }
+    former = ([before.forRevocation] + before.former).filter { old in foreign.contains { old.mayReceive($0) } }
   }
 
   /// Without an address to which anything could be sent.

@@ -11,6 +11,7 @@ extension Provider {
     part.configuration.authorization = .init()
     part.configuration.allowedOrigins = []
     part.configuration.policy = nil
+    part.former = []
     return part
   }
 

@@ -69,8 +69,8 @@ typedef void (*lanyard_broker_work)(
 int lanyard_broker_start(lanyard_broker_work work, const void *context, char **arguments);
 
 /// Sends a request, and returns the asking thread's end of the socket for its answer: a negative errno if there is no
-/// broker any more. `handed` is passed along if it is not -1.
-int lanyard_broker_ask(int broker, uint32_t kind, const char *text, size_t length, int handed);
+/// broker any more. `handed` is passed along if it is not -1. Receiving the answer fails after `seconds`; 0: never.
+int lanyard_broker_ask(int broker, uint32_t kind, const char *text, size_t length, int handed, int seconds);
 
 /// Sends an answer, with a descriptor if it is not -1. 0 or a negative errno.
 int lanyard_broker_answer(int reply, const void *bytes, size_t count, int passed);
