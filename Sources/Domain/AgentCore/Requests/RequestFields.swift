@@ -1,0 +1,90 @@
+/// The header fields of a request as its caller gave them, checked. The agent adds `Authorization` and
+/// `Idempotency-Key`.
+public struct RequestFields: Sendable {
+  /// In the caller's order and spelling.
+  public let all: [(name: String, value: String)]
+
+  /// A parameter that is refused: its JSON Pointer in the params, and what it must be.
+  public struct Refusal: Error, Hashable, Sendable {
+    public var path: String
+    public var expected: String
+  }
+
+  /// - Parameter idempotencyKey: the value of the `Idempotency-Key` field, sent as it is: neither quoted nor unquoted.
+  public init(_ fields: [(name: String, value: String)], idempotencyKey: String? = nil) throws(Refusal) {
+    var names: Set<String> = []
+    for (name, value) in fields {
+      let lowercased = name.lowercased()
+      guard Self.isToken(name), !Self.isReserved(lowercased) else {
+        throw Refusal(path: Self.pointer(name), expected: Self.expectedName(lowercased))
+      }
+      guard names.insert(lowercased).inserted else {
+        throw Refusal(path: Self.pointer(name), expected: "a name that no other field has, without regard to case")
+      }
+      guard Self.isValue(value) else {
+        throw Refusal(path: Self.pointer(name), expected: "a value without line ends and other control characters")
+      }
+    }
+    var all = fields
+    if let idempotencyKey {
+      guard Self.isKey(idempotencyKey) else {
+        throw Refusal(path: "/idempotencyKey", expected: "printable ASCII without a space at either end")
+      }
+      all.append(("Idempotency-Key", idempotencyKey))
+    }
+    self.all = all
+  }
+
+  /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), and those that carry a credential.
+  static func isReserved(_ lowercased: String) -> Bool {
+    lowercased.hasPrefix("proxy-") || reserved.contains(lowercased)
+  }
+
+  private static let reserved: Set<String> = [
+    "authorization", "cookie", "cookie2", "dpop", "host", "idempotency-key",
+    "connection", "content-length", "expect", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding",
+    "upgrade",
+  ]
+
+  private static func expectedName(_ lowercased: String) -> String {
+    lowercased == "idempotency-key" ? "the parameter idempotencyKey instead" : "a header field that a caller may set"
+  }
+
+  /// RFC 9110 §5.6.2.
+  private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(FieldBytes.isToken) }
+
+  /// RFC 9110 §5.5: no line end, no NUL, no other control character but the tab.
+  private static func isValue(_ text: String) -> Bool {
+    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
+  }
+
+  private static func isKey(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.first != 0x20
+      && text.utf8.last != 0x20
+  }
+
+  /// RFC 6901 §3.
+  private static func pointer(_ name: String) -> String {
+    var pointer = "/headers/"
+    for character in name.unicodeScalars {
+      switch character {
+      case "~": pointer += "~0"
+      case "/": pointer += "~1"
+      default: pointer.unicodeScalars.append(character)
+      }
+    }
+    return pointer
+  }
+}
+
+/// The bytes of HTTP header fields.
+enum FieldBytes {
+  /// `tchar` of RFC 9110 §5.6.2.
+  static func isToken(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte) }
+
+  static func isAlphanumeric(_ byte: UInt8) -> Bool {
+    byte &- UInt8(ascii: "0") < 10 || (byte | 0x20) &- UInt8(ascii: "a") < 26
+  }
+
+  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+}

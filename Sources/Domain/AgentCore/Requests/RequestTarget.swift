@@ -1,0 +1,56 @@
+public import AgentModel
+
+/// The URL of a request with an access token (docs/tokens.md, Requests): `https`, or `http` on a loopback host, without
+/// user information and fragment, at an origin that the provider's `allowedOrigins` list.
+///
+/// The URL is kept in its normal form, so that the URL that is judged is the URL that is requested.
+public struct RequestTarget: Hashable, Sendable {
+  public let url: HTTPURL
+
+  /// Why a URL is refused.
+  public enum Refusal: Error, Hashable, Sendable {
+    /// The URL is malformed, names user information or a fragment, or is plain `http` to another machine.
+    case invalidURL
+    /// The provider does not list the URL's origin.
+    case originNotAllowed
+  }
+
+  public init(_ text: String, allowedOrigins: [String]) throws(Refusal) {
+    guard let url = HTTPURL(text), url.keepsTokensSecret else { throw .invalidURL }
+    guard allowedOrigins.contains(where: { Self.origin($0) == url.origin }) else { throw .originNotAllowed }
+    self.url = url
+  }
+
+  private init(_ url: HTTPURL) { self.url = url }
+
+  /// The normal form of an entry of `allowedOrigins`: scheme, host in lower case, and the port unless it is the default
+  /// (RFC 6454 §6.2). Nil for a text that is no origin, such as one with a path: it would suggest a limit that an
+  /// origin does not have.
+  public static func origin(_ text: String) -> String? {
+    guard let url = HTTPURL(text), url.keepsTokensSecret, url.path == "/", url.query == nil else { return nil }
+    return url.origin
+  }
+
+  /// The target of a redirect of this request (RFC 9110 §10.2.2); nil for another origin, allowed or not, and for a
+  /// `Location` that is no URL reference.
+  public func redirected(to location: String) -> RequestTarget? {
+    // The fragment is for the reader of the answer, and is not sent.
+    let reference = String(location.prefix { $0 != "#" })
+    guard !reference.isEmpty, let url = HTTPURL(resolved(reference)), url.origin == self.url.origin else { return nil }
+    return RequestTarget(url)
+  }
+
+  /// RFC 3986 §5.2.2. `HTTPURL` removes dot segments, and refuses any other scheme.
+  private func resolved(_ reference: String) -> String {
+    if reference.hasPrefix("//") { return url.scheme.rawValue + ":" + reference }
+    if reference.hasPrefix("/") { return url.origin + reference }
+    if reference.hasPrefix("?") { return url.origin + url.path + reference }
+    // RFC 3986 §4.2: the first segment of a relative path has no colon.
+    if reference.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") { return reference }
+    return url.origin + String(url.path[...url.path.lastIndex(of: "/")!]) + reference
+  }
+}
+
+extension HTTPURL {
+  fileprivate var keepsTokensSecret: Bool { scheme == .https || isLoopback }
+}

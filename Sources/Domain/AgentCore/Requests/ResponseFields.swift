@@ -1,0 +1,42 @@
+/// The header fields of a response as the caller gets them: names in lower case, fields with the same name joined, and
+/// without cookies, fields about the connection and what the agent keeps for itself.
+public struct ResponseFields: Hashable, Sendable {
+  /// In the order of their first occurrence.
+  public private(set) var all: [Field] = []
+
+  public struct Field: Hashable, Sendable {
+    public var name: String
+    public var value: String
+  }
+
+  /// The contract's bound for the fields of an answer.
+  public static let maximumCount = 256
+
+  /// Nil for more than `maximumCount` fields.
+  public init?(_ fields: [(name: String, value: String)]) {
+    var removed = Self.removed
+    // RFC 9110 §7.6.1: `Connection` names more fields that are about the connection.
+    for field in fields where field.name.lowercased() == "connection" {
+      for name in field.value.split(separator: ",") {
+        removed.insert(name.filter { $0 != " " && $0 != "\t" }.lowercased())
+      }
+    }
+    var places: [String: Int] = [:]
+    for field in fields {
+      let name = field.name.lowercased()
+      guard !removed.contains(name), !name.hasPrefix("proxy-") else { continue }
+      if let place = places[name] {
+        all[place].value += ", " + field.value  // RFC 9110 §5.3
+      } else {
+        places[name] = all.count
+        all.append(Field(name: name, value: field.value))
+      }
+    }
+    guard all.count <= Self.maximumCount else { return nil }
+  }
+
+  private static let removed: Set<String> = [
+    "set-cookie", "set-cookie2", "dpop-nonce", "connection", "keep-alive", "te", "trailer", "transfer-encoding",
+    "upgrade",
+  ]
+}

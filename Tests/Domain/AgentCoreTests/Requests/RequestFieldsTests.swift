@@ -1,0 +1,92 @@
+import AgentCore
+import Testing
+
+@Suite struct RequestFieldsTests {
+  private func refusedPath(_ fields: [(name: String, value: String)], key: String? = nil) -> String? {
+    do throws(RequestFields.Refusal) {
+      _ = try RequestFields(fields, idempotencyKey: key)
+      return nil
+    } catch {
+      return error.path
+    }
+  }
+
+  @Test func fields_keepTheirOrderAndSpelling() throws {
+    let fields = try RequestFields([("X-Trace", "1"), ("accept", "text/plain"), ("X-Empty", "")])
+    #expect(fields.all.map(\.name) == ["X-Trace", "accept", "X-Empty"])
+    #expect(fields.all.map(\.value) == ["1", "text/plain", ""])
+  }
+
+  @Test(arguments: [
+    "Authorization", "AUTHORIZATION", "authorization", "Cookie", "Host", "Proxy-Authorization", "Proxy-Connection",
+    "proxy-anything", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length",
+    "Expect", "DPoP", "Idempotency-Key",
+  ])
+  func fieldOfTheAgentOrTheConnection_isRefused(name: String) {
+    #expect(refusedPath([("Accept", "*/*"), (name, "x")]) == "/headers/" + name)
+  }
+
+  @Test(arguments: ["a\rb", "a\nb", "a\r\nAuthorization: Bearer x", "\u{0}", "a\u{7F}", "\u{1B}[1m", "a\r\n b"])
+  func valueThatWouldEndItsLine_isRefused(value: String) {
+    #expect(refusedPath([("X-Note", value)]) == "/headers/X-Note")
+  }
+
+  @Test(arguments: ["a\tb", "grüße", " padded ", "\"quoted\", list"])
+  func anyOtherValue_isTaken(value: String) {
+    #expect(refusedPath([("X-Note", value)]) == nil)
+  }
+
+  @Test func name_isATokenAndStandsOnce() {
+    #expect(refusedPath([("X Note", "x")]) == "/headers/X Note")
+    #expect(refusedPath([("X-Note:", "x")]) == "/headers/X-Note:")
+    #expect(refusedPath([("", "x")]) == "/headers/")
+    #expect(refusedPath([("Accept", "a"), ("accept", "b")]) == "/headers/accept")
+  }
+
+  @Test func pointer_isEscaped() {
+    #expect(refusedPath([("X~Note", "\n")]) == "/headers/X~0Note")
+    #expect(refusedPath([("X/Note", "x")]) == "/headers/X~1Note")
+  }
+
+  @Test(arguments: ["8e03978e-40d5-43dd-bc93-6894a57f9324", "\"8e03978e\"", "a b", "~"])
+  func idempotencyKey_isSentAsItIs(key: String) throws {
+    let fields = try RequestFields([("Accept", "*/*")], idempotencyKey: key)
+    #expect(fields.all.last?.name == "Idempotency-Key")
+    #expect(fields.all.last?.value == key)
+  }
+
+  @Test(arguments: ["", " a", "a ", "a\r\nCookie: x", "ключ", "\t"])
+  func idempotencyKeyThatIsNoFieldValue_isRefused(key: String) {
+    #expect(refusedPath([], key: key) == "/idempotencyKey")
+  }
+}
+
+@Suite struct ResponseFieldsTests {
+  private func fields(_ fields: [(name: String, value: String)]) -> [String: String]? {
+    ResponseFields(fields).map { read in
+      Dictionary(uniqueKeysWithValues: read.all.map { ($0.name, $0.value) })
+    }
+  }
+
+  @Test func names_areInLowerCaseAndJoined() {
+    #expect(
+      fields([("Vary", "Accept"), ("ETag", "\"1\""), ("vary", "Origin")])
+        == ["vary": "Accept, Origin", "etag": "\"1\""])
+  }
+
+  @Test func cookiesAndFieldsOfTheConnection_areRemoved() {
+    let read = fields([
+      ("Set-Cookie", "sid=1"), ("set-cookie2", "sid=1"), ("Connection", "close, X-Hop"), ("x-hop", "1"),
+      ("Transfer-Encoding", "chunked"), ("Keep-Alive", "1"), ("Proxy-Authenticate", "Basic"), ("DPoP-Nonce", "n"),
+      ("Content-Type", "text/plain"), ("WWW-Authenticate", "Bearer"),
+    ])
+    #expect(read == ["content-type": "text/plain", "www-authenticate": "Bearer"])
+  }
+
+  @Test func moreFieldsThanAnAnswerHas_areRefused() {
+    let most = (0..<ResponseFields.maximumCount).map { (name: "x-\($0)", value: "1") }
+    #expect(fields(most)?.count == ResponseFields.maximumCount)
+    #expect(fields(most + [("x-0", "2")])?["x-0"] == "1, 2")
+    #expect(fields(most + [("one-more", "1")]) == nil)
+  }
+}
