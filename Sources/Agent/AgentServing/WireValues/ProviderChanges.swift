@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
@@ -72,7 +73,14 @@ extension ProviderConfiguration {
       postLogoutRedirectURI = uri
     }
     if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
-    if let origins = changes.allowedOrigins { allowedOrigins = origins }
+    if let origins = changes.allowedOrigins {
+      if let index = origins.firstIndex(where: { RequestTarget.origin($0) == nil }) {
+        throw .invalidParameter(
+          "/allowedOrigins/\(index)",
+          expected: "an origin: https, a host and perhaps a port, without a path; http only on a loopback host")
+      }
+      allowedOrigins = origins
+    }
     if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
     if let file = changes.caFile {
       guard file.isEmpty || file.hasPrefix("/") else {
