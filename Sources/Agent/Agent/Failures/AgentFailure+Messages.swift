@@ -36,6 +36,11 @@ extension AgentFailure {
       without `exactScopes`, and without a grant that names scopes, for the token with all scopes; or set the provider's `narrowing` to `keeps` if it keeps them.
       """
     case .rights(let failure, _): failure.message
+    case .originNotAllowed:
+      "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."
+    case .challenged: "The resource server demands that the person signs in again as data tells."
+    case .request(let failure, _, _): failure.message
+    case .unsent(let failure): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)
     case .policyInvalid:

@@ -46,6 +46,20 @@ package enum AgentFailure: Error, Sendable {
   /// A token with exactly these scopes might take the others away from the grant.
   case wouldNarrow(AccountID)
   case rights(RightsFailure, AccountID? = nil)
+
+  // MARK: requests to resource servers
+
+  /// The provider's `allowedOrigins` do not list the URL's origin.
+  case originNotAllowed(AccountID)
+  /// The resource server demands the person.
+  case challenged(InteractionDemand, AccountID)
+  /// No response came. `isRepeatable`: the request does no harm if it is performed twice.
+  case request(RequestFailure, AccountID, isRepeatable: Bool)
+  /// A step before the request failed, so that the request was not sent.
+  indirect case unsent(AgentFailure)
+
+  // MARK: the person
+
   case signIn(SignInFailure)
   case stepUp(StepUpFailure, AccountID, StepUpMethod)
   case policyInvalid(PolicyProblems)
@@ -158,8 +172,9 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
-      .stepUp(_, let id, _):
+      .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id), .request(_, let id, _):
       id
+    case .unsent(let failure): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
       .provider(.damaged(let id)):
       id
@@ -174,6 +189,7 @@ extension AgentFailure {
     case .vault(let failure, nil): .vault(failure, id)
     case .rights(let failure, nil): .rights(failure, id)
     case .dataUnderPIN(nil): .dataUnderPIN(id)
+    case .unsent(let failure): .unsent(failure.attributed(to: id))
     default: self
     }
   }
@@ -191,6 +207,7 @@ extension AgentFailure {
     case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):
       pause
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.retryAfter
+    case .unsent(let failure): failure.retryAfter
     default: nil
     }
   }

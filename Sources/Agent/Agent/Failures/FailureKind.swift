@@ -11,7 +11,7 @@ package enum FailureKind: String, Sendable, CaseIterable {
   case accountNotFound, accountAmbiguous, signedOut, reauthenticationRequired, interactionRequired, accountLocked
   case signInFailed, dataLocked, offline, providerUnavailable, providerMisconfigured, untrustedServer, providerNotFound
   case stepUpRequired, stepUpFailed, stepUpThrottled, policyInvalid
-  case storeUnavailable, integrity, rolledBack, notFound, invalidParams
+  case storeUnavailable, integrity, rolledBack, originNotAllowed, notFound, invalidParams
 }
 
 extension AgentFailure {
@@ -33,6 +33,10 @@ extension AgentFailure {
     case .token(let refusal, _): refusal.kind
     case .wouldNarrow: .providerMisconfigured
     case .rights(let failure, _): failure.kind
+    case .originNotAllowed: .originNotAllowed
+    case .challenged: .interactionRequired
+    case .request(let failure, _, _): failure.kind
+    case .unsent(let failure): failure.kind
     case .signIn(let failure): failure.kind
     case .stepUp(let failure, _, _): failure.kind
     case .policyInvalid: .policyInvalid

@@ -1,4 +1,4 @@
-internal import AgentModel
+package import AgentModel
 package import AgentPorts
 
 /// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
@@ -6,8 +6,14 @@ package import AgentPorts
 package func withDeadline<Success: Sendable>(
   seconds: Int?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(AgentFailure) -> Success
 ) async throws(AgentFailure) -> Success? {
-  guard let seconds else { return try await body() }
-  let deadline = clock.boot() + .seconds(Int64(seconds))
+  try await withDeadline(at: seconds.map { clock.boot() + .seconds(Int64($0)) }, clock: clock, body)
+}
+
+/// Runs `body` until `deadline` at most; nil and the rest as above.
+package func withDeadline<Success: Sendable>(
+  at deadline: BootInstant?, clock: any AgentClock, _ body: @escaping @Sendable () async throws(AgentFailure) -> Success
+) async throws(AgentFailure) -> Success? {
+  guard let deadline else { return try await body() }
   let first = await withTaskGroup(of: Result<Success, AgentFailure>?.self) { group in
     group.addTask {
       do throws(AgentFailure) {

@@ -9,6 +9,11 @@ internal import AgentVault
 /// The one place that translates the agent's failures to the errors of the contract.
 extension RPCError {
   init(_ failure: AgentFailure) {
+    if case .unsent(let cause) = failure {
+      self.init(cause)
+      if !details.contains(where: { $0.name == "outcome" }) { details.append(("outcome", .text("notSent"))) }
+      return
+    }
     self.init(ErrorCode(failure.kind), failure.message)
     account = failure.account
     retryAfter = failure.retryAfter
@@ -18,6 +23,10 @@ extension RPCError {
     if let untrusted = failure.trustFailure {
       reason = untrusted.rawValue
       details.append(("outcome", .text("notSent")))
+    }
+    if case .request(let request, _, let isRepeatable) = failure {
+      details.append(("outcome", .text(request.outcome.rawValue)))
+      retryable = retryable && request != .responseTooLarge && (request.outcome == .notSent || isRepeatable)
     }
   }
 }
@@ -53,6 +62,7 @@ extension ErrorCode {
     case .storeUnavailable: self = .storeUnavailable
     case .integrity: self = .integrity
     case .rolledBack: self = .rolledBack
+    case .originNotAllowed: self = .originNotAllowed
     case .notFound: self = .notFound
     case .invalidParams: self = .invalidParams
     }
@@ -68,6 +78,7 @@ extension AgentFailure {
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .wouldNarrow: "wouldNarrow"
+    case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
     case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
@@ -111,7 +122,9 @@ extension AgentFailure {
     case .dataUnderPIN: [.stepUp]
     case .token(let refusal, _): refusal.wireRemedies
     case .rights(.untrusted, _), .rights(.refused, _): [.administrator]
-    case .rights(.offline, _): [.connect]
+    case .rights(.offline, _), .request(.notSent, _, _): [.connect]
+    case .request(.untrusted, _, _), .originNotAllowed: [.administrator]
+    case .challenged: [.interact, .reauthenticate]
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
     case .stepUp(.wrong, _, _), .stepUp(.required, _, _): [.stepUp]
@@ -135,6 +148,8 @@ extension AgentFailure {
     case .backup(.file(.notFound)): [("kind", .text(MissingThing.file.wireKind))]
     case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]
+    case .challenged(let demand, _): demand.wireDetails
+    case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
       .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
       .provider(.registration(.refused(let error?))):
@@ -189,6 +204,28 @@ extension TokenMachine.Refusal {
     case .offline: [.connect]
     case .unavailable, .store: []
     }
+  }
+}
+
+extension RequestFailure {
+  fileprivate var wireReason: String? {
+    switch self {
+    case .notSent(let reason), .lost(let reason): reason
+    case .untrusted(let reason): reason.rawValue
+    case .responseTooLarge: "responseTooLarge"
+    case .timedOut, .cancelled: nil
+    }
+  }
+}
+
+extension InteractionDemand {
+  fileprivate var wireDetails: [(name: String, value: RPCError.Detail)] {
+    var details: [(name: String, value: RPCError.Detail)] = []
+    if let claims { details.append(("claims", .text(claims))) }
+    if !acrValues.isEmpty { details.append(("acrValues", .texts(acrValues))) }
+    if let maxAgeSeconds { details.append(("maxAgeSeconds", .number(maxAgeSeconds))) }
+    if !scopes.isEmpty { details.append(("scopes", .texts(scopes))) }
+    return details
   }
 }
 

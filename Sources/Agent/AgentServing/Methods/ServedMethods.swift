@@ -47,6 +47,7 @@ struct ServedMethods: Sendable {
     ServedMethod(ProviderListHandler.self),
     ServedMethod(ProviderRemoveHandler.self),
     ServedMethod(ProviderUpdateHandler.self),
+    ServedMethod(RequestSendHandler.self),
     ServedMethod(RevocationAbandonHandler.self),
     ServedMethod(RevocationListHandler.self),
     ServedMethod(RevocationRetryHandler.self),

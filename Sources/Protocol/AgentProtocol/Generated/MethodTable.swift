@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "258da7191c4784a1ef616272205b5689439cf9b150c7afeec893b48a27c71190"
+  public static let schemaDigest = "48dcbe81d4a09c079dd92bb28f00cf5dc462027c09f8390a63229ffe58628bcf"
 }

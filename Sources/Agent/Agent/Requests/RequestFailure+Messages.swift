@@ -1,0 +1,42 @@
+internal import AgentCore
+
+extension RequestFailure {
+  var message: String {
+    switch self {
+    case .notSent: "There is no way to the resource server. The request was not sent; try again later."
+    case .lost:
+      "The request was sent, and no complete response came. The server may have carried it out."
+    case .untrusted(let reason): reason.message + " The request was not sent."
+    case .timedOut(.notSent): "The time that the request allowed ran out before it was sent."
+    case .timedOut(.unknown):
+      "The time that the request allowed ran out after it was sent. The server may have carried it out."
+    case .cancelled(.notSent): "The request was cancelled before it was sent."
+    case .cancelled(.unknown): "The request was cancelled after it was sent. The server may have carried it out."
+    case .responseTooLarge:
+      "The server answered with more than an answer of the agent may hold, so nothing of it is passed on. Ask the server for less at once."
+    }
+  }
+
+  var kind: FailureKind {
+    switch self {
+    case .notSent: .offline
+    case .lost: .providerUnavailable
+    case .untrusted: .untrustedServer
+    case .timedOut: .timedOut
+    case .cancelled: .requestCancelled
+    case .responseTooLarge: .overloaded
+    }
+  }
+}
+
+extension AgentFailure {
+  /// The failure of a step before a request. Only those that the same request may survive another time say that it was
+  /// not sent.
+  static func beforeSending(_ failure: AgentFailure) -> AgentFailure {
+    switch failure.kind {
+    case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded:
+      .unsent(failure)
+    default: failure
+    }
+  }
+}

@@ -1,0 +1,166 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import Secrets
+
+/// Performs what `RequestMachine` decides for one request of a caller (docs/tokens.md, Requests).
+///
+/// It runs in the caller's task and not on the account's actor: one account's requests run at the same time, and a
+/// caller that goes away closes the connection. The exchange that replaces a refused token is the account's own.
+package struct RequestSender: Sendable {
+  /// The contract's bound for a response's body.
+  package static let maximumResponseBytes = 4 << 20
+  /// How long a response may take if the request names no time. Long enough for a slow report.
+  static let longestResponse = Milliseconds.seconds(60)
+  private static let longestConnect = Milliseconds.seconds(10)
+
+  private let account: Account
+  private let request: ResourceRequest
+  /// Throws if the caller may not send any more.
+  private let requireAllowed: @Sendable () throws(AgentFailure) -> Void
+  private let deadline: BootInstant?
+
+  private var dependencies: AccountDependencies { account.dependencies }
+  private var clock: any AgentClock { dependencies.environment.clock }
+
+  /// - Parameter requireAllowed: asked before each request: the caller's grant may have ended meanwhile.
+  package init(
+    _ request: ResourceRequest, of account: Account, requireAllowed: @escaping @Sendable () throws(AgentFailure) -> Void
+  ) {
+    self.account = account
+    self.request = request
+    self.requireAllowed = requireAllowed
+    deadline = request.timeout.map { account.dependencies.environment.clock.boot() + $0 }
+  }
+
+  package func send() async throws(AgentFailure) -> ResourceResponse {
+    var machine: RequestMachine
+    var token: IssuedToken
+    do throws(AgentFailure) {
+      let target = try await target(at: request.url)
+      machine = RequestMachine(
+        method: request.method, target: target, hasKey: request.hasIdempotencyKey,
+        allowsAuthRetry: request.allowsAuthRetry)
+      token = try await self.token(.usable(minimumLifetime: .zero))
+    } catch {
+      throw .beforeSending(error)
+    }
+    while true {
+      let (response, fields) = try await response(to: &machine, token)
+      var action = machine.answered(RequestMachine.Response(response), fingerprint: token.facts.fingerprint)
+      if case .replaceToken(let fingerprint) = action {
+        token = try await self.token(.replacing(fingerprint: fingerprint))
+        action = machine.replaced(by: token.facts.fingerprint)
+      }
+      switch action {
+      case .send: continue
+      case .interact(let demand): throw .challenged(demand, account.id)
+      case .answer, .replaceToken:
+        return ResourceResponse(
+          status: response.status, fields: fields, body: response.body, attempts: machine.attempts,
+          isRefreshed: machine.isRefreshed)
+      }
+    }
+  }
+
+  private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> IssuedToken {
+    let answer = try await withDeadline(at: deadline, clock: clock) {
+      [account, request] () async throws(AgentFailure) in
+      try await account.token(request.key, demand, within: request.scopeLimit)
+    }
+    guard let answer else { throw .timedOut(account.id) }
+    return answer.token
+  }
+
+  // MARK: one request
+
+  /// The provider as it is now: a person may have changed its origins or its authorities since the last look.
+  private func provider() async throws(AgentFailure) -> Provider {
+    try await dependencies.vault.receiver(ofTokensOf: account.id)
+  }
+
+  private func target(at url: String) async throws(AgentFailure) -> RequestTarget {
+    try target(at: url, of: try await provider())
+  }
+
+  private func target(at url: String, of provider: Provider) throws(AgentFailure) -> RequestTarget {
+    do throws(RequestTarget.Refusal) {
+      return try RequestTarget(url, allowedOrigins: provider.configuration.allowedOrigins)
+    } catch {
+      switch error {
+      case .invalidURL:
+        throw .invalidParameter(
+          "/url", expected: "an https URL without user information and fragment; http only on a loopback host")
+      case .originNotAllowed: throw .originNotAllowed(account.id)
+      }
+    }
+  }
+
+  /// Sends the request once.
+  private func response(
+    to machine: inout RequestMachine, _ token: IssuedToken
+  ) async throws(AgentFailure) -> (HTTPResponse, ResponseFields) {
+    let outgoing: HTTPRequest
+    do throws(AgentFailure) {
+      let provider = try await provider()
+      let target = try target(at: machine.target.url.text, of: provider)
+      guard let left = timeLeft() else { throw .timedOut(account.id) }
+      if Task.isCancelled { throw .cancelled }
+      try requireAllowed()
+      outgoing = httpRequest(to: target, token, by: provider, within: left)
+    } catch {
+      throw .beforeSending(error)
+    }
+    let outcome = await dependencies.environment.http.send(outgoing)
+    if case .notConnected = outcome {} else if case .untrusted = outcome {} else { machine.sent() }
+    let failure: RequestFailure
+    switch outcome {
+    case .response(let response):
+      guard (200...599).contains(response.status) else { throw self.failure(.lost(reason: "malformed"), machine) }
+      guard let fields = ResponseFields(response.fields) else { throw self.failure(.responseTooLarge, machine) }
+      return (response, fields)
+    case .notConnected where Task.isCancelled: failure = .cancelled(.notSent)
+    case .notConnected(.timedOut) where timeLeft() == nil: failure = .timedOut(.notSent)
+    case .notConnected(let reason): failure = .notSent(reason: reason.rawValue)
+    case .untrusted(let reason): failure = .untrusted(reason)
+    case .unknown(.cancelled, _): failure = .cancelled(.unknown)
+    case .unknown(.tooLarge, _): failure = .responseTooLarge
+    case .unknown(.timedOut, _) where timeLeft() == nil: failure = .timedOut(.unknown)
+    case .unknown(let lost, _): failure = .lost(reason: lost.rawValue)
+    }
+    throw self.failure(failure, machine)
+  }
+
+  /// Nil once the request's time has run out.
+  private func timeLeft() -> Milliseconds? {
+    guard let deadline else { return Self.longestResponse }
+    let left = deadline - clock.boot()
+    return left > .zero ? left : nil
+  }
+
+  private func httpRequest(
+    to target: RequestTarget, _ token: IssuedToken, by provider: Provider, within left: Milliseconds
+  ) -> HTTPRequest {
+    let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + [.bearer(token.secret)]
+    var outgoing = dependencies.client(of: provider).request(
+      request.method, target.url.text, fields: fields, body: request.body)
+    outgoing.timeout = left
+    outgoing.connectTimeout = min(left, Self.longestConnect)
+    outgoing.maximumResponseBytes = Self.maximumResponseBytes
+    return outgoing
+  }
+
+  /// A read, and a write with an idempotency key, may be repeated also if it was performed.
+  private func failure(_ failure: RequestFailure, _ machine: RequestMachine) -> AgentFailure {
+    .request(failure, account.id, isRepeatable: machine.isRead || request.hasIdempotencyKey)
+  }
+}
+
+extension RequestMachine.Response {
+  fileprivate init(_ response: HTTPResponse) {
+    self.init(
+      status: response.status, location: response.field("Location"),
+      challenges: response.fields.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value))
+  }
+}

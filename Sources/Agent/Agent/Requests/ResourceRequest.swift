@@ -1,0 +1,43 @@
+package import AgentCore
+package import AgentModel
+package import Secrets
+
+/// A request of a caller to a resource server, with an access token that the agent adds.
+package struct ResourceRequest: Sendable {
+  package var method: String
+  package var url: String
+  package var fields: RequestFields
+  package var body: Secret?
+  package var hasIdempotencyKey: Bool
+  package var allowsAuthRetry: Bool
+  /// The token that the caller may ask for.
+  package var key: TokenKey
+  /// The only scopes that the token may have; nil for all.
+  package var scopeLimit: Set<String>?
+  /// The time for all of it, with the wait for a token; nil: each request may take `RequestSender.longestResponse`.
+  package var timeout: Milliseconds?
+
+  package init(
+    method: String, url: String, fields: RequestFields, body: Secret?, hasIdempotencyKey: Bool, allowsAuthRetry: Bool,
+    key: TokenKey, scopeLimit: Set<String>?, timeout: Milliseconds?
+  ) {
+    self.method = method
+    self.url = url
+    self.fields = fields
+    self.body = body
+    self.hasIdempotencyKey = hasIdempotencyKey
+    self.allowsAuthRetry = allowsAuthRetry
+    self.key = key
+    self.scopeLimit = scopeLimit
+    self.timeout = timeout
+  }
+}
+
+/// The response of a resource server.
+package struct ResourceResponse: Sendable {
+  package var status: Int
+  package var fields: ResponseFields
+  package var body: Secret
+  package var attempts: Int
+  package var isRefreshed: Bool
+}
