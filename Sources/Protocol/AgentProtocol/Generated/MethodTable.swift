@@ -87,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "48dcbe81d4a09c079dd92bb28f00cf5dc462027c09f8390a63229ffe58628bcf"
+  public static let schemaDigest = "afcda61bdcbc5605feb338d997b3fd384a682bc107b6edd93dfac96f76419694"
 }
