@@ -8,7 +8,7 @@ import TranscriptHarness
 ///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
 ///
 /// rewrites the expectations that do not hold, for review with `git diff`; `LANYARD_TRANSCRIPT=token/` plays only
-/// those whose name contains it.
+/// those whose name contains it, and `LANYARD_TRANSCRIPT_COMBINATIONS=1` each with one transport and chunking alone.
 @Suite struct TranscriptTests {
   @Test(arguments: Library.names)
   func transcript_holdsOnEveryTransport(_ name: String) throws {
@@ -20,18 +20,14 @@ import TranscriptHarness
       return
     }
     // Each combination has its own schedule: a script must hold in any order of tasks.
-    var seed = Library.seed
-    for transport in Transport.allCases {
-      for chunking in Chunking.allCases {
-        seed += 1
-        do {
-          try Player(
-            transcript, contract: Library.contract.get(), transport: transport, chunking: chunking, seed: seed
-          ).play()
-        } catch {
-          Issue.record("\(transport.rawValue), \(chunking.rawValue), seed \(seed): \(error)")
-          return
-        }
+    for (seed, transport, chunking) in Library.combinations(of: name) {
+      do {
+        try Player(
+          transcript, contract: Library.contract.get(), transport: transport, chunking: chunking, seed: seed
+        ).play()
+      } catch {
+        Issue.record("\(transport.rawValue), \(chunking.rawValue), seed \(seed): \(error)")
+        return
       }
     }
   }
@@ -45,6 +41,9 @@ enum Library {
   static let isUpdating = ProcessInfo.processInfo.environment["LANYARD_UPDATE_TRANSCRIPTS"] == "1"
   /// The seed of the first of nine schedules: `LANYARD_TRANSCRIPT_SEED=1000` plays others.
   static let seed = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_SEED"].flatMap { UInt64($0) } ?? 0
+  /// How many combinations of a transport and a chunking play each transcript: all of them, where nothing is said.
+  static let combinationCount =
+    ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT_COMBINATIONS"].flatMap { Int($0) } ?? .max
   static let contract = Result { try Contract(directory: top.appending(path: "Schemas")) }
 
   static let all: [String] = {
@@ -57,6 +56,17 @@ enum Library {
     let only = ProcessInfo.processInfo.environment["LANYARD_TRANSCRIPT"]
     return all.filter { only.map($0.contains) ?? true }
   }()
+
+  /// The combinations that play a transcript, each with its seed. Where not all are asked for, neighbours in the list of
+  /// transcripts get different ones.
+  static func combinations(of name: String) -> [(seed: UInt64, Transport, Chunking)] {
+    let all = Transport.allCases.flatMap { transport in Chunking.allCases.map { (transport, $0) } }
+    let first = Library.all.firstIndex(of: name) ?? 0
+    return (0..<min(combinationCount, all.count)).map { offset in
+      let index = combinationCount < all.count ? (first + offset) % all.count : offset
+      return (seed + UInt64(index) + 1, all[index].0, all[index].1)
+    }
+  }
 
   static func transcript(_ name: String) throws -> Transcript {
     try Transcript(name: name, text: String(contentsOf: folder.appending(path: name), encoding: .utf8))
