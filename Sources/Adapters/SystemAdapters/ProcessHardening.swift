@@ -22,6 +22,9 @@ public enum ProcessHardening {
   /// Raises the limit of locked memory as far as an unprivileged process may.
   public static func raiseMemoryLockLimit() { lanyard_raise_memory_lock_limit() }
 
+  /// Whether this process may lock so many bytes.
+  public static func mayLockMemory(_ count: Int) -> Bool { lanyard_may_lock_memory(count) }
+
   /// Raises the limit of open descriptors to `count`, as far as an unprivileged process may. Returns the limit.
   public static func raiseDescriptorLimit(to count: Int) -> Int {
     Int(clamping: lanyard_raise_descriptor_limit(UInt64(count)))

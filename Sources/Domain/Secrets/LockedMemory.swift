@@ -10,11 +10,9 @@ public enum LockedMemory {
     SecretPool.shared.whenUnlocked(body)
   }
 
-  /// Tries whether the kernel locks as much as an agent with a few accounts needs; `isComplete` tells the result.
-  public static func probe() {
-    SecretPool.shared.release(SecretPool.shared.allocate(probeBytes))
-  }
+  /// How much an agent with a few accounts locks: twice a slab for each size of secret.
+  public static let usualBytes = 1 << 20
 
-  /// Twice a slab for each size of secret.
-  private static let probeBytes = 1 << 20
+  /// Notes before the first secret that the kernel refuses to lock `usualBytes`; `isComplete` tells it.
+  public static func noteRefusal() { SecretPool.shared.noteRefusedLock() }
 }

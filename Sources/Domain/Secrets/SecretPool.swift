@@ -84,13 +84,15 @@ final class SecretPool: Sendable {
   /// `sodium_malloc` ignores a refusal of mlock(2), so the lock is asked for once more: a locked page costs nothing.
   private func guarded(_ count: Int) -> UnsafeMutableRawPointer {
     guard let memory = sodium_malloc(count) else { preconditionFailure("no guarded memory left") }
-    if sodium_mlock(memory, count) != 0 {
-      locking.withLock { locking in
-        locking.isComplete = false
-        return locking.observer.take()
-      }?()
-    }
+    if sodium_mlock(memory, count) != 0 { noteRefusedLock() }
     return memory
+  }
+
+  func noteRefusedLock() {
+    locking.withLock { locking in
+      locking.isComplete = false
+      return locking.observer.take()
+    }?()
   }
 
   /// False once the kernel has refused to lock a part of the pool.

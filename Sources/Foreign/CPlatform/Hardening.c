@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/resource.h>
@@ -23,6 +24,14 @@ void lanyard_raise_memory_lock_limit(void) {
   if (getrlimit(RLIMIT_MEMLOCK, &limit) < 0) return;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_MEMLOCK, &limit);
+}
+
+bool lanyard_may_lock_memory(size_t count) {
+  void *memory = mmap(NULL, count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return false;
+  bool may = mlock2(memory, count, MLOCK_ONFAULT) == 0;
+  munmap(memory, count);
+  return may;
 }
 
 uint64_t lanyard_raise_descriptor_limit(uint64_t count) {

@@ -1,9 +1,9 @@
 // The agent's first instructions: the environment is cleaned, and descriptors 0 to 2 are opened.
 //
 // The dynamic linker calls `.preinit_array` of a program before the constructors of its libraries (System V ABI,
-// "Initialization and Termination Functions"). But it has read variables itself by then (LD_PRELOAD, GLIBC_TUNABLES), so
-// the program starts itself again if a variable has to go. The new image finds nothing to remove and goes on: no loop,
-// and no mark is needed.
+// "Initialization and Termination Functions"), so a variable that is removed here is read by none of them. The dynamic
+// linker itself and malloc have read theirs by then (LD_PRELOAD, GLIBC_TUNABLES): for one of those the program starts
+// itself again. The new image finds nothing to remove and goes on: no loop, and no mark is needed.
 #define _GNU_SOURCE
 #include "CStart.h"
 
@@ -33,6 +33,9 @@ static const char *const kept[] = {
 // No library reads these but for the directories of the person.
 static const char *const kept_prefixes[] = {"LANYARD_", "XDG_"};
 
+// Variables that ld.so(8) and malloc (mallopt(3)) have read before the program's first instruction begin with these.
+static const char *const read_by_linker[] = {"LD_", "GLIBC_", "MALLOC_"};
+
 enum { vault_closed = 76 };
 
 static unsigned closed;
@@ -44,13 +47,17 @@ static bool is_named(const char *variable, const char *name) {
   return strncmp(variable, name, length) == 0 && variable[length] == '=';
 }
 
+static bool has_prefix(const char *variable, const char *const prefixes[], size_t count) {
+  for (size_t index = 0; index < count; index++)
+    if (strncmp(variable, prefixes[index], strlen(prefixes[index])) == 0) return true;
+  return false;
+}
+
 static bool is_kept(const char *variable) {
   if (!strchr(variable, '=')) return false;
   for (size_t index = 0; index < sizeof kept / sizeof *kept; index++)
     if (is_named(variable, kept[index])) return true;
-  for (size_t index = 0; index < sizeof kept_prefixes / sizeof *kept_prefixes; index++)
-    if (strncmp(variable, kept_prefixes[index], strlen(kept_prefixes[index])) == 0) return true;
-  return false;
+  return has_prefix(variable, kept_prefixes, sizeof kept_prefixes / sizeof *kept_prefixes);
 }
 
 // Tests preload libraries that fail calls (Tests/Programs/Integration/faultline.c). A release build has no such way.
@@ -72,14 +79,20 @@ static _Noreturn void refuse(const char *reason) {
   _exit(vault_closed);
 }
 
-// Removes variables in place; true if there was one to remove.
+// Removes variables in place, also from /proc/self/environ; true if the dynamic linker has read one of them.
 static bool clean(char **environment) {
   char **end = environment;
-  for (char **variable = environment; *variable; variable++)
-    if (is_kept(*variable) || is_for_test(environment, *variable)) *end++ = *variable;
-  if (!*end) return false;
+  bool was_read = false;
+  for (char **variable = environment; *variable; variable++) {
+    if (is_kept(*variable) || is_for_test(environment, *variable)) {
+      *end++ = *variable;
+      continue;
+    }
+    was_read |= has_prefix(*variable, read_by_linker, sizeof read_by_linker / sizeof *read_by_linker);
+    explicit_bzero(*variable, strlen(*variable));
+  }
   *end = NULL;
-  return true;
+  return was_read;
 }
 
 // A descriptor that is opened later would get one of these numbers, and a line to standard output would go into it.

@@ -55,24 +55,9 @@ extension LanyardAgent {
     }
     files.readable += [options.network.authorities.file].compactMap { $0 }
     for directory in options.network.authorities.directory?.split(separator: ":").map(String.init) ?? [] {
-      files.readable += [directory] + targets(in: directory)
+      files.readable += [directory] + LinkTargets.of(directory) { !isReadAnyway($0) }
     }
     return files.union(testFiles)
-  }
-
-  /// Where links in a directory of authorities lead (`c_rehash` makes links).
-  private static func targets(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var targets: [String] = []
-    while let entry = readdir(stream) {
-      guard entry.pointee.d_type == UInt8(DT_LNK) else { continue }
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { String(cString: $0) }
-      }
-      if let target = resolved(directory + "/" + name), !isReadAnyway(target) { targets.append(target) }
-    }
-    return targets
   }
 
   private static func isReadAnyway(_ path: String) -> Bool {
@@ -84,11 +69,7 @@ extension LanyardAgent {
     return String(path[..<slash])
   }
 
-  private static func resolved(_ path: String) -> String? {
-    guard let resolved = realpath(path, nil) else { return nil }
-    defer { free(resolved) }
-    return String(cString: resolved)
-  }
+  private static func resolved(_ path: String) -> String? { LinkTargets.resolved(path) }
 
   /// Where libraries that tests preload (Sources/Foreign/CStart) read their plans. A release build has no such way.
   private static var testFiles: FileAccess {

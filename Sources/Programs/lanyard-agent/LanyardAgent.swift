@@ -82,7 +82,7 @@ struct LanyardAgent {
   /// Tells on standard error, now or later, if memory of secrets can't be locked.
   private static func lockMemory(_ options: Options) {
     ProcessHardening.raiseMemoryLockLimit()
-    LockedMemory.probe()
+    if !ProcessHardening.mayLockMemory(LockedMemory.usualBytes) { LockedMemory.noteRefusal() }
     if options.requiresLockedMemory, !LockedMemory.isComplete {
       end(
         .vaultClosed,

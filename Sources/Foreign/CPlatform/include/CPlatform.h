@@ -5,6 +5,7 @@
 #pragma once
 
 #include <spawn.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -123,6 +124,8 @@ int lanyard_deny_dumps(void);
 int lanyard_deny_new_privileges(void);
 /// Raises the soft limit of locked memory (RLIMIT_MEMLOCK, setrlimit(2)) to the hard one.
 void lanyard_raise_memory_lock_limit(void);
+/// Whether this process may lock so many bytes (RLIMIT_MEMLOCK). Takes no page: MLOCK_ONFAULT, mlock2(2).
+bool lanyard_may_lock_memory(size_t count);
 /// Raises the soft limit of open descriptors (RLIMIT_NOFILE, setrlimit(2)) to `count`, or to the hard one. Returns the
 /// soft limit.
 uint64_t lanyard_raise_descriptor_limit(uint64_t count);
