@@ -12,15 +12,32 @@ package struct AuditPlace: Hashable, Sendable {
 /// The newest entries of a ring, into which repeats are counted. In memory only: after a start, an unlock and a failed
 /// commit the first repeat is an entry of its own.
 struct AuditTail {
+  /// Each commit works on a copy of the tail, so an entry is little to copy.
   struct Entry {
-    var append: AuditAppend
+    private let fixed: Fixed
+    /// Equal for equal `sameness`.
+    let samenessHash: Int
     var repeats: AuditRepeats
     var row: AuditRow
     var isChanged = true
     /// False once something else happened to the account: a repeat would stand before it.
     var isOpen = true
 
+    init(append: AuditAppend, repeats: AuditRepeats, row: AuditRow) {
+      fixed = Fixed(append)
+      samenessHash = append.sameness.hashValue
+      self.repeats = repeats
+      self.row = row
+    }
+
+    var append: AuditAppend { fixed.append }
     var place: AuditPlace { AuditPlace(name: append.name, sequence: row.sequence) }
+
+    private final class Fixed: Sendable {
+      let append: AuditAppend
+
+      init(_ append: AuditAppend) { self.append = append }
+    }
   }
 
   /// The link before the first entry.
@@ -33,11 +50,16 @@ struct AuditTail {
   /// The entry that counts `append`.
   func place(of append: AuditAppend) -> Int? {
     guard append.coalesces else { return nil }
-    return entries.lastIndex {
-      var repeats = $0.repeats
-      return $0.isOpen && $0.append.sameness == append.sameness && repeats.add(at: append.at)
+    let hash = append.sameness.hashValue
+    return entries.indices.last { index in
+      guard entries[index].samenessHash == hash, entries[index].isOpen else { return false }
+      var repeats = entries[index].repeats
+      return repeats.add(at: append.at) && entries[index].append.sameness == append.sameness
     }
   }
+
+  /// The first entry that is not in the store as it is here.
+  var firstChange: Int? { entries.indices.first { entries[$0].isChanged } }
 
   mutating func trim() {
     guard entries.count > Self.most else { return }
@@ -76,7 +98,7 @@ struct AuditMemory {
 
   /// No repeat is counted in a decision that stands before an event about its account.
   mutating func close(before event: AuditAppend) {
-    guard var tail = tails[.decisions] else { return }
+    guard var tail = tails.removeValue(forKey: .decisions) else { return }
     for index in tail.entries.indices
     where event.account == nil || tail.entries[index].append.account == event.account {
       tail.entries[index].isOpen = false

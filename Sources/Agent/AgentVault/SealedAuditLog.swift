@@ -88,7 +88,7 @@ package struct SealedAuditLog {
 
   /// Seals the changed entries of a ring's tail, and chains them and the entries after them again.
   private func write(_ ring: AuditRing, _ memory: inout AuditMemory, _ batch: inout [StoreWrite]) {
-    guard var tail = memory.tails[ring], let first = tail.entries.firstIndex(where: \.isChanged) else { return }
+    guard let first = memory.tails[ring]?.firstChange, var tail = memory.tails.removeValue(forKey: ring) else { return }
     var previous = first == 0 ? tail.base : tail.entries[first - 1].row.link
     for index in first..<tail.entries.count {
       var entry = tail.entries[index]
