@@ -39,8 +39,8 @@ public enum CommandWords {
   private static let rawCall = "lanyard rpc "
 
   private static let namespaces: Set<String> = [
-    "account", "agent", "audit", "authorization", "connectivity", "event", "grant", "operation", "policy", "provider",
-    "request", "revocation", "rpc", "secret", "session", "signIn", "snapshot", "stepUp", "token",
+    "account", "agent", "audit", "authorization", "connectivity", "event", "grant", "identity", "operation", "policy",
+    "provider", "request", "revocation", "rpc", "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
   private static let commands: [String: String] = [
@@ -73,6 +73,7 @@ public enum CommandWords {
     "grant.create": "lanyard grant create",
     "grant.list": "lanyard grant list",
     "grant.revoke": "lanyard grant revoke",
+    "identity.get": "lanyard token --id",
     "policy.explain": "lanyard policy explain",
     "policy.get": "lanyard policy show",
     "policy.list": "lanyard policy list",

@@ -1,7 +1,7 @@
 internal import Glibc
 internal import JSONRPC
 
-/// `lanyard token`: asks for an access token and prints it alone.
+/// `lanyard token`: asks for an access token or an ID token and prints it alone.
 public struct TokenRequest: Sendable {
   public var account: String?
   public var option: String?
@@ -9,6 +9,8 @@ public struct TokenRequest: Sendable {
   public var scopes: [String] = []
   public var resource: String?
   public var forced = false
+  /// The ID token instead of an access token. It has no scopes and no resource of its own.
+  public var identity = false
   public var json = false
   public var mayStart = true
 
@@ -32,9 +34,11 @@ public struct TokenRequest: Sendable {
   private static let attempts = 4
   private static let pauseMicroseconds: UInt32 = 5_000
 
+  private var method: String { identity ? "identity.get" : forced ? "token.refresh" : "token.get" }
+
   private func ask(_ selection: AccountSelection) throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: mayStart)
-    try agent.call(forced ? "token.refresh" : "token.get") { writer in
+    try agent.call(method) { writer in
       writer.key("account")
       writer.string(selection.selector)
       if !scopes.isEmpty {
@@ -55,7 +59,8 @@ public struct TokenRequest: Sendable {
       if json {
         try Self.print(result.raw)
       } else {
-        guard let token = result["accessToken"], token.kind == .string else { throw .notUnderstood }
+        let token = identity ? result["idToken"] : result["accessToken"]
+        guard let token, token.kind == .string else { throw .notUnderstood }
         try Output.secretLine(token)
       }
     }

@@ -26,6 +26,7 @@ extension TokenRequest {
         guard let account = value() else { return nil }
         option = account
       case "-f", "--force": forced = true
+      case "--id": identity = true
       case "--json": json = true
       case "--no-start": mayStart = false
       default:
@@ -33,5 +34,6 @@ extension TokenRequest {
         account = word
       }
     }
+    if identity, forced || !scopes.isEmpty || resource != nil { return nil }
   }
 }

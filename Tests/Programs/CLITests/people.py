@@ -41,6 +41,10 @@ TOKEN = {
     "expiresInSeconds": 300, "account": WORK["id"], "issuer": "https://idp.example", "scopes": ["openid"],
     "source": "cache", "fingerprint": "k3Jt0Qe1", "generation": 7,
 }
+IDENTITY = {
+    "idToken": "not-a-real-id-token", "expiresAt": "2030-01-01T00:05:00.000Z", "expiresInSeconds": 300,
+    "audience": ["lanyard-demo"], "issuer": "https://idp.example", "account": WORK["id"],
+}
 
 
 def accounts(*people, providers=(IDP,)):
@@ -97,6 +101,7 @@ def accounts(*people, providers=(IDP,)):
         "session.get": lambda params, _: {**SESSION, "account": find(params)["id"], "state": find(params)["state"]},
         "token.get": lambda params, _: {**TOKEN, "account": find(params)["id"]},
         "token.refresh": lambda params, _: {**TOKEN, "accessToken": "a-new-token", "source": "refreshed"},
+        "identity.get": lambda params, _: {**IDENTITY, "account": find(params)["id"]},
         "provider.list": {"providers": list(providers)},
         "provider.get": provider,
         "provider.add": add,

@@ -35,6 +35,21 @@ class TokenTests(Person):
         self.assertEqual(self.answer("token", "-f"), "a-new-token\n")
         self.assertEqual(agent.methods(), ["token.refresh"])
 
+    def test_id_prints_the_id_token_alone(self):
+        agent = self.agent(accounts(WORK))
+        self.assertEqual(self.answer("token", "--id"), "not-a-real-id-token\n")
+        self.assertEqual(self.answer("token", "work", "--id", "-t", "600"), "not-a-real-id-token\n")
+        self.assertEqual(agent.calls, [
+            ("identity.get", {"account": "@active"}),
+            ("identity.get", {"account": "work", "minimumLifetimeSeconds": 600})])
+        self.assertEqual(json.loads(self.answer("token", "--id", "--json"))["audience"], ["lanyard-demo"])
+
+    def test_id_goes_with_no_scope_resource_and_force(self):
+        agent = self.agent(accounts(WORK))
+        for words in (["-s", "mail.read"], ["--aud", "https://m.example"], ["-f"]):
+            self.assertIn("--id without", self.refused(2, "token", "--id", *words))
+        self.assertEqual(agent.calls, [])
+
     def test_long_spellings_and_equals_signs_mean_the_same(self):
         agent = self.agent(accounts(WORK))
         for words in (["--minimum-lifetime", "5", "--force", "--account", "work"],

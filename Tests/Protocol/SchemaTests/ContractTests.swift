@@ -40,6 +40,8 @@ struct ContractTests {
     token.get account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.refresh account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.reject account fingerprint challenge?
+    token.exchange account audience? resource? scopes? requestedTokenType? timeoutSeconds?
+    identity.get account minimumLifetimeSeconds? timeoutSeconds?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
     authorization.checkMany account capabilities waitSeconds?
@@ -119,6 +121,7 @@ struct ContractTests {
       "token.get",
       "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
     ),
+    ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
     (
       "authorization.check",

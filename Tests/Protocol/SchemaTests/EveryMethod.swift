@@ -39,6 +39,8 @@ enum EveryMethod {
     TokenGet.self,
     TokenRefresh.self,
     TokenReject.self,
+    TokenExchange.self,
+    IdentityGet.self,
     RequestSend.self,
     AuthorizationCheck.self,
     AuthorizationCheckMany.self,

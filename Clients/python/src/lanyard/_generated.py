@@ -76,6 +76,7 @@ __all__ = [
     "GrantCreateResult",
     "GrantListResult",
     "GrantRevokeResult",
+    "IdentityGetResult",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
@@ -163,6 +164,7 @@ __all__ = [
     "TenantRule",
     "TimedOut",
     "Token",
+    "TokenExchangeResult",
     "TokenFreshness",
     "TokenReuse",
     "TokenSource",
@@ -1300,6 +1302,18 @@ class GrantRevokeResult(Record):
 
 
 @dataclass(frozen=True)
+class IdentityGetResult(Record):
+    """The result of `identity.get`."""
+
+    id_token: str = field(repr=False)
+    expires_at: datetime
+    expires_in_seconds: int
+    audience: List[str]
+    issuer: str
+    account: str
+
+
+@dataclass(frozen=True)
 class KeySlot(Record):
     """A key slot."""
 
@@ -1730,6 +1744,24 @@ class Token(Record):
     source: Union[TokenSource, str]
     fingerprint: str
     generation: int
+    resource: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class TokenExchangeResult(Record):
+    """The result of `token.exchange`."""
+
+    access_token: str = field(repr=False)
+    token_type: str
+    expires_at: datetime
+    expires_in_seconds: int
+    account: str
+    issuer: str
+    scopes: List[str]
+    source: Union[TokenSource, str]
+    fingerprint: str
+    generation: int
+    issued_token_type: str
     resource: Optional[str] = None
 
 
@@ -3063,6 +3095,30 @@ class TokenMethods:
             Token,
         )
 
+    def exchange(
+        self,
+        *,
+        account: str,
+        audience: Optional[str] = None,
+        resource: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        requested_token_type: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> TokenExchangeResult:
+        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        return self._caller.invoke(
+            "token.exchange",
+            {
+                "account": account,
+                "audience": audience,
+                "resource": resource,
+                "scopes": scopes,
+                "requestedTokenType": requested_token_type,
+                "timeoutSeconds": timeout_seconds,
+            },
+            TokenExchangeResult,
+        )
+
 
 class AsyncTokenMethods:
     """`token.*`, for asyncio."""
@@ -3139,6 +3195,80 @@ class AsyncTokenMethods:
                 "challenge": challenge,
             },
             Token,
+        )
+
+    async def exchange(
+        self,
+        *,
+        account: str,
+        audience: Optional[str] = None,
+        resource: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        requested_token_type: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> TokenExchangeResult:
+        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        return await self._caller.invoke(
+            "token.exchange",
+            {
+                "account": account,
+                "audience": audience,
+                "resource": resource,
+                "scopes": scopes,
+                "requestedTokenType": requested_token_type,
+                "timeoutSeconds": timeout_seconds,
+            },
+            TokenExchangeResult,
+        )
+
+
+class IdentityMethods:
+    """`identity.*`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def get(
+        self,
+        *,
+        account: str,
+        minimum_lifetime_seconds: Optional[int] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> IdentityGetResult:
+        """Returns an ID token with the requested remaining lifetime."""
+        return self._caller.invoke(
+            "identity.get",
+            {
+                "account": account,
+                "minimumLifetimeSeconds": minimum_lifetime_seconds,
+                "timeoutSeconds": timeout_seconds,
+            },
+            IdentityGetResult,
+        )
+
+
+class AsyncIdentityMethods:
+    """`identity.*`, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def get(
+        self,
+        *,
+        account: str,
+        minimum_lifetime_seconds: Optional[int] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> IdentityGetResult:
+        """Returns an ID token with the requested remaining lifetime."""
+        return await self._caller.invoke(
+            "identity.get",
+            {
+                "account": account,
+                "minimumLifetimeSeconds": minimum_lifetime_seconds,
+                "timeoutSeconds": timeout_seconds,
+            },
+            IdentityGetResult,
         )
 
 
@@ -4607,6 +4737,7 @@ class Methods:
         self.account = AccountMethods(caller)
         self.session = SessionMethods(caller)
         self.token = TokenMethods(caller)
+        self.identity = IdentityMethods(caller)
         self.request = RequestMethods(caller)
         self.authorization = AuthorizationMethods(caller)
         self.snapshot = SnapshotMethods(caller)
@@ -4632,6 +4763,7 @@ class AsyncMethods:
         self.account = AsyncAccountMethods(caller)
         self.session = AsyncSessionMethods(caller)
         self.token = AsyncTokenMethods(caller)
+        self.identity = AsyncIdentityMethods(caller)
         self.request = AsyncRequestMethods(caller)
         self.authorization = AsyncAuthorizationMethods(caller)
         self.snapshot = AsyncSnapshotMethods(caller)

@@ -19,7 +19,7 @@ extension Account {
     throw .wouldNarrow(id)
   }
 
-  private func answer(
+  func answer(
     to demand: TokenMachine.Demand, for key: TokenKey
   ) async throws(AgentFailure) -> TokenAnswer {
     let waiter = waiting.newID()

@@ -9,7 +9,9 @@ package import Secrets
 /// No account waits for another one, and a caller that disconnects cancels no exchange. This file keeps the account's
 /// state and replaces its grant; `Account+Requests.swift` serves the callers. Its parts are isolated to it: `GrantLoader`
 /// reads the grant from the vault, `ExchangeRunner` performs the exchange, `AccountTokens` keeps the tokens that it
-/// brought, `RenewalPlan` renews them without a request, `RightsFetcher` and `AccountConfirmer` ask for the rest.
+/// brought, `RenewalPlan` renews them without a request, `AccountIdentity` keeps the ID token,
+/// `AccountDerivedTokens` the tokens that were exchanged for one of these, `RightsFetcher` and `AccountConfirmer` ask for
+/// the rest.
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
@@ -19,6 +21,8 @@ package actor Account {
   let tokens = AccountTokens()
   let renewal = RenewalPlan()
   let rightsFetcher = RightsFetcher()
+  let identity = AccountIdentity()
+  let derived = AccountDerivedTokens()
   let confirmer: AccountConfirmer
   /// The `reachabilityGeneration` that was last reported to the machine.
   private var noticedReachability: UInt64 = 0
@@ -66,6 +70,8 @@ package actor Account {
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens.removeAll()
+    identity.forget(telling: nil)
+    derived.forget(telling: .token(.signedOut, id))
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.answers.keep(only: exchanges.machine.neededAnswers)
@@ -96,6 +102,8 @@ package actor Account {
     tokens.withdraw(of: self)
     refuseWaiters(error)
     rightsFetcher.refuseWaiters(error)
+    identity.forget(telling: error)
+    derived.forget(telling: error)
     loaded = nil
     exchanges.machine.released()
     renewal.clear()
@@ -111,6 +119,8 @@ package actor Account {
     else { return }
     loaded?.profile.issuedBy = profile.issuedBy
     loaded?.profile.isIssuedElsewhere = profile.isIssuedElsewhere
+    identity.reconfigured()
+    derived.forgetFailures()
     perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
 
@@ -142,6 +152,7 @@ package actor Account {
     guard noticedReachability != reachabilityGeneration else { return }
     noticedReachability = reachabilityGeneration
     loaded?.machine.reconnected()
+    derived.forgetFailures()
   }
 
   func clockChanged() { tokens.clockChanged(of: self) }

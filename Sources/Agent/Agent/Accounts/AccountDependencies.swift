@@ -17,6 +17,7 @@ package struct AccountDependencies: Sendable {
   package let policies: PolicyCache
   package let stepUps: StepUps
   package let metadata: MetadataRefresher
+  let keySets = KeySets()
   package let environment: AgentEnvironment
   /// Sends an entry of the outbox in the background.
   package let revoke: @Sendable (OutboxEntry) -> Void

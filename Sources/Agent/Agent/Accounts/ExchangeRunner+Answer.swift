@@ -16,6 +16,9 @@ extension ExchangeRunner {
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
     if let change = loaded.identityChange(in: response.idToken) { return .anotherPerson(reason: change.rawValue) }
     data.response = response
+    data.idToken = account.identity.judge(response.idToken, of: account)
+    // One that must not be given out is not stored either.
+    data.response?.idToken = data.idToken.stored?.secret
     return .usable
   }
 
@@ -25,7 +28,7 @@ extension ExchangeRunner {
   ) async -> ExchangeMachine.Commitment {
     guard let loaded = account.loaded, let response = data.response else { return .overtaken }
     var renewed = RenewedGrant(
-      renewing: loaded, by: response, for: answer, clock: account.clock,
+      renewing: loaded, by: response, data.idToken, for: answer, clock: account.clock,
       now: account.dependencies.time.now(for: loaded.profile.provider))
     do throws(AgentFailure) {
       let end = try await account.journal.finish(
@@ -43,13 +46,14 @@ extension ExchangeRunner {
   }
 
   /// True if the answer's token is in memory now.
-  func adopt(_ data: inout RunData, of account: isolated Account, takesToken: Bool) -> Bool {
+  func adopt(_ answer: ExchangeIntent, _ data: inout RunData, of account: isolated Account, takesToken: Bool) -> Bool {
     guard let renewed = data.renewed else { return false }
     account.loaded?.grant = renewed.grant
     account.loaded?.lastFailure = nil
     account.loaded?.storeError = nil
     account.confirmer.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
+    account.identity.adopt(data.idToken, for: answer.key, of: account)
     data.token = nil
     if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
       data.token = account.tokens.take(token, from: provider, of: account)

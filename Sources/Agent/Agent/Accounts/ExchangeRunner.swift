@@ -15,6 +15,8 @@ final class ExchangeRunner {
     var refreshToken: Secret?
     var response: TokenResponse?
     var renewed: RenewedGrant?
+    /// The ID token of the answer.
+    var idToken = RefreshedIDToken.none
     /// The token that the run brought.
     var token: IssuedToken?
     /// The effects of `TokenMachine` to perform once the new token is published.
@@ -100,8 +102,8 @@ final class ExchangeRunner {
       await answers.disown(answer, of: account)
       return .disowned
     case .commit(let answer): return .committed(await commit(answer, of: account, &data))
-    case .adopt(_, let takesToken):
-      return .adopted(hasToken: adopt(&data, of: account, takesToken: takesToken))
+    case .adopt(let answer, let takesToken):
+      return .adopted(hasToken: adopt(answer, &data, of: account, takesToken: takesToken))
     case .settle(let intent, let failure, let attempt, let end):
       await settle(intent, failure, attempt, end, of: account, &data)
       return .settled

@@ -19,6 +19,8 @@ package struct GrantRecord: Sendable {
   var lostScopes = ScopeSet([])
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?
+  /// The fingerprint of the stored ID token, if its signature was checked before it was stored.
+  var verifiedIDToken: String?
 
   var record: Secret {
     SecretJSON.write { writer in
@@ -29,6 +31,7 @@ package struct GrantRecord: Sendable {
       if isNarrowed { writer.member("isNarrowed", 1) }
       if !lostScopes.isEmpty { writer.member("lostScopes", lostScopes.names) }
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
+      writer.member("verifiedIdToken", verifiedIDToken)
     }
   }
 
@@ -51,6 +54,7 @@ package struct GrantRecord: Sendable {
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
       grant.isNarrowed = node["isNarrowed"] != nil
       grant.lostScopes = ScopeSet(node["lostScopes"]?.strings ?? [])
+      grant.verifiedIDToken = node["verifiedIdToken"]?.string
       return grant
     }
     guard let read else { return nil }

@@ -16,8 +16,8 @@ struct RenewedGrant {
 
   /// `answer` renews the grant of `loaded`. `now` is trusted time.
   init(
-    renewing loaded: Account.Loaded, by response: TokenResponse, for answer: ExchangeIntent, clock: any AgentClock,
-    now: Timestamp
+    renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken,
+    for answer: ExchangeIntent, clock: any AgentClock, now: Timestamp
   ) {
     var grant = loaded.grant
     grant.refreshToken = response.refreshToken ?? grant.refreshToken
@@ -25,6 +25,7 @@ struct RenewedGrant {
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    if let token = idToken.stored { grant.verifiedIDToken = token.isVerified ? Fingerprint.of(token.secret) : nil }
     lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
     self.grant = grant
     // An answer of an earlier boot has no trustworthy time: keep its refresh token, and refresh again.

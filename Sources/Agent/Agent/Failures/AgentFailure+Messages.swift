@@ -35,6 +35,10 @@ extension AgentFailure {
       A token with fewer scopes might cost this account its other scopes for good, so none was given. Request it \
       without `exactScopes`, and without a grant that names scopes, for the token with all scopes; or set the provider's `narrowing` to `keeps` if it keeps them.
       """
+    case .identityLacks(.noIDToken, _):
+      "The provider gives no ID token that is valid long enough when the session is refreshed. Access tokens are not affected; sign in again by `signIn.begin` for a new one."
+    case .identityLacks(.invalidIDToken, _):
+      "The ID token that the provider gave does not pass the checks, so it was discarded. Access tokens are not affected."
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
       "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."

@@ -45,6 +45,8 @@ package enum AgentFailure: Error, Sendable {
   case token(TokenMachine.Refusal, AccountID)
   /// A token with exactly these scopes might take the others away from the grant.
   case wouldNarrow(AccountID)
+  /// A refresh brings no ID token that may be given out.
+  case identityLacks(IDTokenMachine.Lack, AccountID)
   case rights(RightsFailure, AccountID? = nil)
 
   // MARK: requests to resource servers
@@ -172,7 +174,8 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
-      .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id), .request(_, let id, _):
+      .identityLacks(_, let id), .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id),
+      .request(_, let id, _):
       id
     case .unsent(let failure): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),

@@ -64,7 +64,8 @@ struct SignInAdmission: Sendable {
     let now = dependencies.time.now(for: configuration.name)
     let person: IdentityProof.Person
     do throws(IdentityFailure) {
-      person = try await IdentityProof(client: client, now: now).identify(response, nonce: answer.nonce)
+      let proof = IdentityProof(client: client, now: now, keySets: dependencies.keySets)
+      person = try await proof.identify(response, nonce: answer.nonce)
     } catch {
       throw .signIn(.identity(error))
     }
@@ -72,10 +73,11 @@ struct SignInAdmission: Sendable {
     if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
     // The last await before the disk is behind us.
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }
-    let grant = GrantRecord(
+    var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: response.scope ?? ScopeSet(answer.scopes),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
+    grant.verifiedIDToken = response.idToken.map(Fingerprint.of)
     let token = AccessToken(
       response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
       now: dependencies.time.now(for: configuration.name))

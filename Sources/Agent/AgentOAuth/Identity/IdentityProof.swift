@@ -9,10 +9,13 @@ package import Secrets
 package struct IdentityProof {
   let client: ProviderClient
   let now: Timestamp
+  /// Where the keys are kept for the ID tokens of refreshes.
+  let keySets: KeySets?
 
-  package init(client: ProviderClient, now: Timestamp) {
+  package init(client: ProviderClient, now: Timestamp, keySets: KeySets? = nil) {
     self.client = client
     self.now = now
+    self.keySets = keySets
   }
 
   package struct Person: Sendable {
@@ -93,22 +96,15 @@ package struct IdentityProof {
   }
 
   private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
-    guard let url = client.provider.endpoints.jwks else { throw .keyNotFound }
     // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
-    let keys: JWKSet
+    let keys: JWKSet?
     do {
-      keys = try await client.document(url) { node in
-        try? JWKSet(parsing: node.raw)
-      }
+      keys = try await client.readKeys(into: keySets)
     } catch {
       throw .keySetMalformed
     }
-    let candidates = try keys.candidates(for: token)
-    guard
-      candidates.contains(where: {
-        client.signatures.isValid(token.signature, over: token.signedBytes, by: $0, algorithm: token.algorithm)
-      })
-    else { throw .signatureInvalid }
+    guard let keys else { throw .keyNotFound }
+    guard try keys.hasSigned(token, by: client.signatures) else { throw .signatureInvalid }
   }
 
   // MARK: userinfo (OpenID Connect Core §5.3)

@@ -78,6 +78,7 @@ extension AgentFailure {
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .wouldNarrow: "wouldNarrow"
+    case .identityLacks(let lack, _): lack.rawValue
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"

@@ -14,6 +14,11 @@ enum TokenRejectHandler: MethodHandler {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
       throw .token(.interaction(claims: claims.isEmpty ? nil : claims), account.id)
     }
+    if let exchanged = try await account.replacementOfDerived(
+      params.fingerprint, within: call.limits?.permission)
+    {
+      return WireToken(exchanged)
+    }
     return WireToken(try await account.replacement(of: params.fingerprint, within: call.limits?.permission))
   }
 }

@@ -35,6 +35,17 @@ extension WireToken {
   }
 }
 
+extension WireToken {
+  init(_ answer: DerivedTokenAnswer) {
+    let token = answer.token
+    self.init(
+      accessToken: token.secret, tokenType: token.tokenType, expiresAt: answer.expiresAt,
+      expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account, issuer: answer.issuer,
+      scopes: token.scopes.names, resource: token.resource, source: WireTokenSource(answer.source),
+      fingerprint: token.facts.fingerprint, generation: Int(token.generation))
+  }
+}
+
 extension WireTokenSource {
   init(_ source: TokenMachine.Source) {
     switch source {

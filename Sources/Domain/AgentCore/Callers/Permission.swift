@@ -34,6 +34,40 @@ public struct Permission: Hashable, Sendable {
   /// True if some token of a covered account is not for this caller.
   public var limitsTokens: Bool { scopes != nil || resources != nil }
 
+  /// True if the caller may have the person's ID token. It is for no resource, and comes with the scope `openid`.
+  public var coversIDToken: Bool { resources == nil && scopes?.contains("openid") ?? true }
+
+  /// The exchange that the caller gets when it asks for `wanted`; nil if the permission does not cover it. Without scopes
+  /// of its own it is for those of the account that the permission names.
+  public func derived(_ wanted: DerivedTokenKey, granted: ScopeSet) -> DerivedTokenKey? {
+    guard limitsTokens else { return wanted }
+    guard covers(type: wanted.type ?? Self.ordinaryTypes[0]) else { return nil }
+    guard let token = token(TokenKey(resource: wanted.resource, scopes: wanted.scopes)) else { return nil }
+    if let resources, let audience = wanted.audience, !resources.contains(audience) { return nil }
+    var key = wanted
+    key.resource = token.resource
+    if let scopes, wanted.scopes == nil {
+      key.scopes = ScopeSet(granted.names.filter(scopes.contains))
+      if key.scopes?.isEmpty == true { return nil }
+    }
+    return key
+  }
+
+  /// True if a token that was exchanged with these scopes and of this type is for the caller.
+  public func covers(scopes told: ScopeSet, type: String) -> Bool {
+    covers(type: type) && scopes.map { limit in told.names.allSatisfy(limit.contains) } ?? true
+  }
+
+  /// Types of tokens that have scopes and audiences (RFC 8693 §3).
+  private static let ordinaryTypes = [
+    "urn:ietf:params:oauth:token-type:access_token", "urn:ietf:params:oauth:token-type:jwt",
+  ]
+
+  private func covers(type: String) -> Bool {
+    if !limitsTokens || Self.ordinaryTypes.contains(type) { return true }
+    return type == "urn:ietf:params:oauth:token-type:id_token" && coversIDToken
+  }
+
   /// The intersection of both permissions.
   public func narrowed(by other: Permission) -> Permission {
     Permission(

@@ -5,6 +5,7 @@ extension ProviderState {
   mutating func token(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
+    if form["grant_type"] == GrantType.tokenExchange { return try tokens.exchange(form, by: client, in: context) }
     let issued: IssuedTokens =
       switch try form.required("grant_type") {
       case GrantType.authorizationCode: try exchangeCode(form, client)

@@ -10,7 +10,8 @@ struct ProviderMetadata {
 
   private func metadata(withExtras: Bool) -> PracticeJSON {
     let methods = PracticeJSON.strings(options.toldAuthenticationMethods.map(\.rawValue))
-    let grantTypes = ["authorization_code", "refresh_token"] + (withExtras ? [GrantType.device] : [])
+    let extraGrantTypes = withExtras ? [GrantType.device, GrantType.tokenExchange] : []
+    let grantTypes = ["authorization_code", "refresh_token"] + extraGrantTypes
     var members: [PracticeJSON.Member] = [
       .init("issuer", .string(options.hasIssuerOfEachTenant ? issuer.ofTenant("{tenantid}") : issuer.identifier)),
       .init("authorization_endpoint", .string(issuer.endpoint("/authorize"))),

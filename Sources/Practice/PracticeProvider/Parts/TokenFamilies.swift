@@ -79,7 +79,7 @@ struct TokenFamilies {
     return value
   }
 
-  private mutating func newAccessToken(
+  mutating func newAccessToken(
     _ grant: Grant, scopes: [String], resources: [String], in context: ProviderContext
   ) -> String {
     let options = context.options

@@ -7,7 +7,7 @@ import CommandSupport
 /// This type prints the help and reports mistakes.
 struct Token: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Print an access token.",
+    abstract: "Print an access token, or the ID token.",
     discussion: """
       The agent refreshes the token when needed. Many programs that ask at once cause one request to the provider.
 
@@ -15,6 +15,7 @@ struct Token: ParsableCommand {
         curl -H "Authorization: Bearer $(lanyard token work)" https://api.example/me
         lanyard token -t 600            # valid for at least ten minutes
         lanyard token --aud https://mail.example -s mail.read
+        lanyard token --id              # who the person is, for kubectl and others
       """)
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
@@ -34,9 +35,17 @@ struct Token: ParsableCommand {
   @Flag(name: [.customShort("f"), .long], help: "Get a new token from the provider, even if the present one is valid.")
   var force = false
 
+  @Flag(name: .customLong("id"), help: "Print the ID token, which proves who the person is (OpenID Connect).")
+  var identity = false
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    if identity, force || !scope.isEmpty || resource != nil {
+      throw ValidationError(
+        "The ID token has no scopes and no resource, and is renewed when it is too old: use --id without -s, --aud and --force."
+      )
+    }
     if let minimumLifetime, minimumLifetime < 0 { throw ValidationError("The lifetime can't be negative.") }
   }
 
@@ -48,6 +57,7 @@ struct Token: ParsableCommand {
     request.scopes = scope
     request.resource = resource
     request.forced = force
+    request.identity = identity
     request.json = common.json
     request.mayStart = !common.noStart
     try request.run()

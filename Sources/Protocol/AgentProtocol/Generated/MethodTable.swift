@@ -36,6 +36,7 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
+    IdentityGet.info,
     OperationCancel.info,
     OperationEnqueue.info,
     OperationGet.info,
@@ -74,6 +75,7 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
+    TokenExchange.info,
     TokenGet.info,
     TokenRefresh.info,
     TokenReject.info,
@@ -87,5 +89,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "afcda61bdcbc5605feb338d997b3fd384a682bc107b6edd93dfac96f76419694"
+  public static let schemaDigest = "6284855077095d173bc27060465e4bfa4548433933eed3eec266f3159b2b9a90"
 }

@@ -94,6 +94,11 @@ extension TextRule {
     TextPattern(
       #"^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,128}$"#,
       [.init(0x3ff6cfa00000000, 0x57ffffffc7fffffe, 1...128)]))
+  static let requestedTokenType = TextRule(
+    1...256,
+    TextPattern(
+      #"^[!-~]{1,256}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...256)]))
   static let scope = TextRule(
     1...256,
     TextPattern(

@@ -87,6 +87,18 @@ struct PermissionTests {
     #expect(Permission(methods: [], accounts: []).token(.standard) == .standard)
   }
 
+  @Test func idToken_takesOpenidAndNoResource() {
+    func covers(_ scopes: Set<String>?, _ resources: Set<String>? = nil) -> Bool {
+      Permission(methods: [], accounts: [], scopes: scopes, resources: resources).coversIDToken
+    }
+    #expect(covers(nil))
+    #expect(covers(["openid", "mail"]))
+    #expect(!covers(["mail"]))
+    #expect(!covers([]))
+    #expect(!covers(nil, ["https://files.test"]))
+    #expect(!covers(["openid"], []))
+  }
+
   @Test func missingResource_isTheOnlyOneOfThePermission() {
     let one = Permission(methods: [], accounts: [], resources: ["https://a.test"])
     #expect(one.token(.standard) == TokenKey(resource: "https://a.test"))

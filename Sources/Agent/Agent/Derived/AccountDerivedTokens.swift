@@ -1,0 +1,187 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import Secrets
+
+/// The exchanged tokens of one account, in memory only, and the exchanges in flight: one for each key, which all its
+/// callers share (docs/tokens.md, Exchanged tokens). A part of `Account`, to which all its functions are isolated.
+final class AccountDerivedTokens {
+  private typealias Caller = CheckedContinuation<Result<UInt64, AgentFailure>, Never>
+
+  /// Exchanges in flight at once; more programs than that are told to wait.
+  private static let mostInFlight = 16
+  /// The least lifetime of the subject token: that of a token that `token.get` returns.
+  private static let subjectLifetime = Milliseconds.seconds(60)
+
+  private var machine = DerivedTokens()
+  private var tokens: [UInt64: DerivedToken] = [:]
+  private var serials: UInt64 = 0
+  private var flights: [DerivedTokenKey: [UInt64: Caller]] = [:]
+  private var lastCaller: UInt64 = 0
+  /// Counts sign-ins and sign-outs: a flight that began before belongs to another session.
+  private var session: UInt64 = 0
+
+  subscript(serial: UInt64) -> DerivedToken? { tokens[serial] }
+
+  func wanted(_ key: DerivedTokenKey, at now: BootInstant) -> DerivedTokens.Step { machine.wanted(key, at: now) }
+  func live(_ key: DerivedTokenKey, at now: BootInstant) -> UInt64? { machine.live(key, at: now) }
+  func forgetFailures() { machine.forgetFailures() }
+
+  func key(ofFingerprint fingerprint: String) -> DerivedTokenKey? { machine.key(ofFingerprint: fingerprint) }
+
+  func reject(_ key: DerivedTokenKey, at now: BootInstant) -> Bool? {
+    defer { wipe() }
+    return machine.reject(key, at: now)
+  }
+
+  /// Wipes the tokens, and answers the callers that wait with `error`.
+  func forget(telling error: AgentFailure) {
+    session += 1
+    machine = DerivedTokens()
+    tokens = [:]
+    let ended = flights
+    flights = [:]
+    for callers in ended.values { Self.resume(callers, .failure(error)) }
+  }
+
+  private func wipe() {
+    let serials = machine.serials
+    tokens = tokens.filter { serials.contains($0.key) }
+  }
+
+  // MARK: flights
+
+  /// Joins the exchange in flight for this key, or begins one. Returns the serial of the token.
+  static func ask(_ key: DerivedTokenKey, of account: isolated Account) async throws(AgentFailure) -> UInt64 {
+    let derived = account.derived
+    derived.lastCaller += 1
+    let caller = derived.lastCaller
+    let result: Result<UInt64, AgentFailure> = await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in
+        guard !Task.isCancelled else { return continuation.resume(returning: .failure(AgentFailure.cancelled)) }
+        derived.join(key, caller, continuation, of: account)
+      }
+    } onCancel: {
+      account.dependencies.background.start { await leave(key, caller, of: account) }
+    }
+    return try result.get()
+  }
+
+  private static func leave(_ key: DerivedTokenKey, _ caller: UInt64, of account: isolated Account) {
+    account.derived.flights[key]?.removeValue(forKey: caller)?.resume(returning: .failure(AgentFailure.cancelled))
+  }
+
+  private func join(
+    _ key: DerivedTokenKey, _ caller: UInt64, _ continuation: Caller, of account: isolated Account
+  ) {
+    if flights[key] != nil {
+      flights[key]?[caller] = continuation
+      return
+    }
+    guard flights.count < Self.mostInFlight else {
+      return continuation.resume(returning: .failure(AgentFailure.overloaded("token exchanges of one account")))
+    }
+    flights[key] = [caller: continuation]
+    let session = session
+    let isStarted = account.dependencies.background.start { await Self.fly(key, session, of: account) }
+    if !isStarted { end(key, .failure(.shuttingDown)) }
+  }
+
+  private static func fly(_ key: DerivedTokenKey, _ session: UInt64, of account: isolated Account) async {
+    let result: Result<(ExchangedToken, sentAt: BootInstant), AgentFailure>
+    do throws(AgentFailure) {
+      result = .success(try await exchange(key, session, of: account))
+    } catch {
+      result = .failure(error)
+    }
+    let derived = account.derived
+    // The account was signed out, or signed in again: its callers were answered, and the token belongs to no one.
+    guard derived.session == session else { return }
+    switch result {
+    case .success(let (token, sentAt)): derived.end(key, derived.keep(token, sentAt: sentAt, for: key, of: account))
+    case .failure(let failure): derived.end(key, .failure(failure))
+    }
+  }
+
+  private func end(_ key: DerivedTokenKey, _ result: Result<UInt64, AgentFailure>) {
+    guard let callers = flights.removeValue(forKey: key) else { return }
+    Self.resume(callers, result)
+  }
+
+  private static func resume(_ callers: [UInt64: Caller], _ result: Result<UInt64, AgentFailure>) {
+    for (_, caller) in callers.sorted(by: { $0.key < $1.key }) { caller.resume(returning: result) }
+  }
+
+  // MARK: one exchange
+
+  private static func exchange(
+    _ key: DerivedTokenKey, _ session: UInt64, of account: isolated Account
+  ) async throws(AgentFailure) -> (ExchangedToken, sentAt: BootInstant) {
+    var subject = try await account.answer(to: .usable(minimumLifetime: subjectLifetime), for: .standard).token
+    var isReplaced = false
+    while true {
+      let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
+      guard account.derived.session == session else { throw .token(.signedOut, account.id) }
+      switch await account.dependencies.client(of: provider).exchange(subject.secret, for: key) {
+      case .token(let token, let sentAt): return (token, sentAt)
+      case .subjectRefused where !isReplaced:
+        isReplaced = true
+        subject = try await account.answer(to: .replacing(fingerprint: subject.facts.fingerprint), for: .standard).token
+      case .subjectRefused(let error): throw account.derived.failed(key, .misconfigured(error), session, of: account)
+      case .failed(let failure): throw account.derived.failed(key, failure, session, of: account)
+      }
+    }
+  }
+
+  private func keep(
+    _ token: ExchangedToken, sentAt: BootInstant, for key: DerivedTokenKey, of account: isolated Account
+  ) -> Result<UInt64, AgentFailure> {
+    let now = account.clock.boot()
+    let lifetime = token.expiresIn ?? DerivedToken.assumedLifetime
+    guard let generation = account.loaded?.grant.generation else { return .failure(.locked) }
+    guard now < sentAt + lifetime else {
+      return .failure(failed(key, .transient(TokenMachine.noUsableToken, retryAfter: nil), session, of: account))
+    }
+    serials += 1
+    let facts = DerivedTokens.Facts(
+      serial: serials, lifetime: lifetime, expiresAt: sentAt + lifetime, fingerprint: Fingerprint.of(token.secret))
+    tokens[serials] = DerivedToken(
+      secret: token.secret, tokenType: token.tokenType, issuedTokenType: token.issuedTokenType,
+      scopes: token.scope ?? key.scopes ?? ScopeSet([]), resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
+      generation: generation, facts: facts)
+    machine.brought(key, facts, at: now)
+    wipe()
+    return .success(facts.serial)
+  }
+
+  /// Remembers the failure, and returns what the callers are told.
+  private func failed(
+    _ key: DerivedTokenKey, _ failure: ExchangeFailure, _ session: UInt64, of account: isolated Account
+  ) -> AgentFailure {
+    guard self.session == session else { return .token(.signedOut, account.id) }
+    let jitter = account.dependencies.environment.entropy.fraction()
+    let pause = machine.failed(key, failure, at: account.clock.boot(), jitter: jitter)
+    account.dependencies.environment.log.log(
+      .notice, "token exchange failed",
+      [(.account, .hashed(account.id.text)), (.reason, .name(failure.kind.rawValue))])
+    return .exchange(failure, retryAfter: pause, account.id)
+  }
+}
+
+extension AgentFailure {
+  /// A failed token exchange, for its caller. Nothing was spent, so that it may be repeated after a lost answer.
+  static func exchange(_ failure: ExchangeFailure, retryAfter pause: Milliseconds, _ id: AccountID) -> AgentFailure {
+    switch failure {
+    case .offline: .unsent(.token(.offline(retryAfter: pause), id))
+    case .unknownOutcome(let reason, _): .request(.lost(reason: reason), id, isRepeatable: true)
+    case .untrustedServer(let reason): .token(.untrustedServer(reason), id)
+    case .transient, .unexplained: .token(.unavailable(retryAfter: pause), id)
+    case .misconfigured(let error): .token(.misconfigured(error), id)
+    case .interaction(let claims): .token(.interaction(claims: claims), id)
+    case .locked: .token(.locked, id)
+    case .reauthenticate(let reason): .token(.misconfigured(reason), id)
+    case .store: .token(.store, id)
+    }
+  }
+}

@@ -1,0 +1,22 @@
+internal import Agent
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+
+enum IdentityGetHandler: MethodHandler {
+  typealias Method = IdentityGet
+
+  static func handle(_ params: IdentityGet.Params, _ call: Call) async throws(AgentFailure) -> IdentityGet.Result {
+    if call.limits?.permission.coversIDToken == false { throw .caller(.notCovered) }
+    let account = try await call.agent.accounts.actor(params.account)
+    let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
+    let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
+      () async throws(AgentFailure) in
+      try await account.idToken(minimumLifetime: minimum)
+    }
+    guard let answer else { throw .timedOut(account.id) }
+    return IdentityGet.Result(
+      idToken: answer.secret, expiresAt: answer.expiresAt, expiresInSeconds: Int(answer.expiresInSeconds),
+      audience: answer.audiences, issuer: answer.issuer, account: answer.account)
+  }
+}
