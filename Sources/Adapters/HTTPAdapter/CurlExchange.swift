@@ -2,11 +2,13 @@ public import AgentPorts
 internal import Glibc
 internal import Synchronization
 
-/// `HTTPExchange` on libcurl: HTTP/1.1, each request on a fresh connection that is closed after it.
+/// `HTTPExchange` on libcurl: HTTP/1.1, each request on a fresh connection that is closed after it, unless it allows
+/// more (`HTTPRequest.reuse`).
 ///
-/// Sends each request exactly once. libcurl resends in three cases, and none can arise: after a dead reused connection
-/// (no connection is reused), after a `417` (`Expect` is never sent), and after a `401` with credentials of its own
-/// (libcurl is given none).
+/// Sends each request exactly once. libcurl resends in three cases: after a `417` (`Expect` is never sent), after a `401`
+/// with credentials of its own (libcurl is given none), and after a kept connection that ended without a byte of a
+/// response, also a request that the server has read. The last is allowed only to requests that say so, and only once
+/// (`TransferConnection.take`).
 ///
 /// The request alone decides what is sent: no redirects, cookies, `.netrc`, HSTS or `Alt-Svc` store. A proxy comes from
 /// the request, else from the defaults, else from the environment, but never for loopback. `http` is allowed for
@@ -25,6 +27,7 @@ public final class CurlExchange: HTTPExchange {
   private let loop: CurlLoop
   /// Loops for requests with `beforeSending` that none uses now; the one used last is the last.
   private let idleLoops = Mutex<[CurlLoop]>([])
+  private let kept: KeptConnections
   private let lingerMilliseconds: Int32
   private let clock: any AgentClock
   private let defaults: ConnectionDefaults
@@ -36,11 +39,13 @@ public final class CurlExchange: HTTPExchange {
     certificates: (@Sendable (String) async -> [UInt8]?)? = nil
   ) {
     self.init(
-      clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds, certificates: certificates)
+      clock: clock, defaults: defaults, lingerMilliseconds: CurlLoop.lingerMilliseconds,
+      keepingMilliseconds: CurlLoop.keepingMilliseconds, certificates: certificates)
   }
 
   init(
     clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32,
+    keepingMilliseconds: Int32 = CurlLoop.keepingMilliseconds,
     certificates: (@Sendable (String) async -> [UInt8]?)? = nil
   ) {
     self.certificates = certificates
@@ -48,6 +53,7 @@ public final class CurlExchange: HTTPExchange {
     self.defaults = defaults
     self.lingerMilliseconds = lingerMilliseconds
     self.loop = CurlLoop(lingerMilliseconds: lingerMilliseconds)
+    self.kept = KeptConnections(lingerMilliseconds: keepingMilliseconds)
   }
 
   /// By opening it: access(2) knows nothing of Landlock.
@@ -67,6 +73,7 @@ public final class CurlExchange: HTTPExchange {
     if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = await certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
     guard let beforeSending = request.beforeSending else {
+      let loop = plan.reuse.map { kept.loop(for: KeptConnections.Key(user: $0.user, plan)) } ?? loop
       return await run(transfer, on: loop) {
         await withCheckedContinuation { continuation in
           transfer.onEnd { continuation.resume(returning: $0) }
@@ -78,6 +85,8 @@ public final class CurlExchange: HTTPExchange {
     defer { idleLoops.withLock { $0.append(own) } }
     return await run(transfer, on: own) { await send(transfer, on: own, asking: beforeSending) }
   }
+
+  public func closeConnections(of user: String?) { kept.close(of: user) }
 
   private func run(
     _ transfer: Transfer, on loop: CurlLoop, _ body: () async -> HTTPOutcome

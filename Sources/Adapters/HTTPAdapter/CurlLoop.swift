@@ -5,10 +5,22 @@ internal import Synchronization
 internal import Threads
 
 /// The thread that runs transfers. It starts with the first transfer and ends `lingerMilliseconds` after the last,
-/// so that an idle agent keeps neither the thread nor libcurl's memory, and never wakes.
+/// so that an idle agent keeps neither the thread nor libcurl's memory, and never wakes. Kept connections are closed
+/// with it.
 final class CurlLoop: Sendable {
   /// The time that the thread waits for another transfer: a sign-in makes several in a row.
   static let lingerMilliseconds: Int32 = 2_000
+  /// How long a loop that keeps connections waits. Servers close an idle connection after 5 to 75 s, and one that both
+  /// ends keep costs both.
+  static let keepingMilliseconds: Int32 = 15_000
+  static let longestIdleSeconds = 15
+  /// A write is never repeated, so it takes only a connection on which a response has just come (below 2 s, since
+  /// libcurl counts whole seconds): the server is least likely to be closing that one.
+  static let longestIdleSecondsBeforeWrites = 1
+  /// After this time names are resolved and certificates verified anew.
+  static let longestLifetimeSeconds = 300
+  /// More idle connections than these are closed, the oldest first.
+  static let maximumIdleConnections = 8
   /// libcurl's own timers wake the thread earlier when one is due.
   private static let longestWaitMilliseconds = 60_000
   /// How long a transfer whose time is up may go on to read what has arrived. Reading from the kernel takes less.
@@ -19,13 +31,20 @@ final class CurlLoop: Sendable {
   private struct State: @unchecked Sendable {
     var waiting: [Transfer] = []
     var isRunning = false
+    /// The thread ends once it has no more transfers.
+    var isRetired = false
     /// Set while the thread may wait in `ccurl_multi_poll`.
     var multi: UnsafeMutableRawPointer?
   }
   private let state = Mutex(State())
   private let lingerMilliseconds: Int32
 
-  init(lingerMilliseconds: Int32) { self.lingerMilliseconds = lingerMilliseconds }
+  private let keepsConnections: Bool
+
+  init(lingerMilliseconds: Int32, keepsConnections: Bool = false) {
+    self.lingerMilliseconds = lingerMilliseconds
+    self.keepsConnections = keepsConnections
+  }
 
   func start(_ transfer: Transfer) {
     let needsThread = state.withLock { state in
@@ -40,6 +59,15 @@ final class CurlLoop: Sendable {
   /// Wakes the thread, so that it ends cancelled transfers.
   func wake() {
     state.withLock { state in
+      if let multi = state.multi { ccurl_multi_wakeup(multi) }
+    }
+  }
+
+  /// Closes the kept connections, and ends the thread once its transfers have ended. A transfer that starts all the same
+  /// runs, and its connection is closed after it.
+  func retire() {
+    state.withLock { state in
+      state.isRetired = true
       if let multi = state.multi { ccurl_multi_wakeup(multi) }
     }
   }
@@ -60,21 +88,40 @@ final class CurlLoop: Sendable {
     guard ccurl_open(), let multi = ccurl_multi_init() else { return failAll() }
     Self.running.add(1, ordering: .relaxed)
     state.withLock { $0.multi = multi }
+    if keepsConnections { _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumIdleConnections) }
     var active: [UnsafeMutableRawPointer: EasyHandle] = [:]
+    let sockets = ConnectionSockets()
+    var idleUntil: MonotonicTime?
     repeat {
-      for transfer in takeWaiting() { begin(transfer, on: multi, &active) }
+      for transfer in takeWaiting() {
+        transfer.begin()
+        start(transfer, on: multi, sockets, &active)
+      }
       for handle in active.values where handle.transfer.isCancelled {
         end(handle, CURLE_ABORTED_BY_CALLBACK, on: multi, &active)
       }
       _ = ccurl_multi_perform(multi)
       var result = CURLE_OK
       while let easy = ccurl_multi_next_done(multi, &result) {
-        if let handle = active[easy] { end(handle, result, on: multi, &active) }
+        guard let handle = active[easy] else { continue }
+        if result == CURLE_ABORTED_BY_CALLBACK, handle.transfer.needsNewConnection {
+          restart(handle, on: multi, sockets, &active)
+        } else {
+          end(handle, result, on: multi, &active)
+        }
       }
       let wait = endOverdue(on: multi, &active)
       clearRegisters()
-      _ = ccurl_multi_poll(multi, active.isEmpty ? lingerMilliseconds : Int32(wait))
-    } while !active.isEmpty || !mayEnd()
+      if active.isEmpty {
+        let isRetired = state.withLock { $0.isRetired }
+        let until = idleUntil ?? MonotonicTime.now + (isRetired ? 0 : Int(lingerMilliseconds))
+        idleUntil = until
+        _ = ccurl_multi_poll(multi, Int32(max(0, until.milliseconds - MonotonicTime.now.milliseconds)))
+      } else {
+        idleUntil = nil
+        _ = ccurl_multi_poll(multi, Int32(wait))
+      }
+    } while !active.isEmpty || !mayEnd(idleUntil)
     ccurl_multi_cleanup(multi)
     if Self.running.subtract(1, ordering: .relaxed).newValue == 0 { ccurl_give_memory_back() }
   }
@@ -113,23 +160,35 @@ final class CurlLoop: Sendable {
   }
 
   /// Decided under the lock: a transfer that comes next is seen here, or starts a new thread.
-  private func mayEnd() -> Bool {
+  private func mayEnd(_ idleUntil: MonotonicTime?) -> Bool {
     state.withLock { state in
       guard state.waiting.isEmpty else { return false }
+      guard state.isRetired || idleUntil.map({ $0 <= MonotonicTime.now }) ?? false else { return false }
       state.multi = nil
       state.isRunning = false
       return true
     }
   }
 
-  private func begin(
-    _ transfer: Transfer, on multi: UnsafeMutableRawPointer, _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+  private func start(
+    _ transfer: Transfer, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
+    _ active: inout [UnsafeMutableRawPointer: EasyHandle]
   ) {
+    transfer.prepare(sockets)
     guard let handle = EasyHandle(transfer), ccurl_multi_add_handle(multi, handle.easy) == CURLM_OK else {
       return transfer.finish(.notConnected(.other))
     }
-    transfer.begin()
     active[handle.easy] = handle
+  }
+
+  /// Begins the transfer again on a new connection. Its time goes on.
+  private func restart(
+    _ handle: EasyHandle, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
+    _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+  ) {
+    _ = ccurl_multi_remove_handle(multi, handle.easy)
+    active[handle.easy] = nil
+    start(handle.transfer, on: multi, sockets, &active)
   }
 
   private func end(

@@ -44,15 +44,25 @@ final class EasyHandle {
     // Absent before 7.85. A second check only: `TransferPlan` has judged the URL, and redirects are off.
     _ = string(CURLOPT_PROTOCOLS_STR, "http,https")
     return number(CURLOPT_NOSIGNAL, 1)
-      // Each request has a connection of its own: libcurl resends a request if a reused connection turns out to be
-      // dead.
-      && number(CURLOPT_FRESH_CONNECT, 1) && number(CURLOPT_FORBID_REUSE, 1)
+      && reuse(plan)
       && number(CURLOPT_FOLLOWLOCATION, 0) && number(CURLOPT_NETRC, 0)
       && number(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
       // No `CURLOPT_TIMEOUT_MS`: the loop ends what takes too long, once it has read what waits in the socket.
       && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout)
       && number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && proxy(plan)
+  }
+
+  /// A request without `reuse` has a connection of its own: libcurl resends a request if a kept connection turns out to
+  /// be dead. With it `Transfer.aboutToSend` decides whether libcurl may.
+  private func reuse(_ plan: TransferPlan) -> Bool {
+    guard let reuse = plan.reuse else {
+      return number(CURLOPT_FRESH_CONNECT, 1) && number(CURLOPT_FORBID_REUSE, 1)
+    }
+    let idle = reuse.isRepeatable ? CurlLoop.longestIdleSeconds : CurlLoop.longestIdleSecondsBeforeWrites
+    return number(CURLOPT_FRESH_CONNECT, transfer.mayReuse ? 0 : 1)
+      && number(CURLOPT_MAXAGE_CONN, idle)
+      && number(CURLOPT_MAXLIFETIME_CONN, CurlLoop.longestLifetimeSeconds)
   }
 
   /// An empty name means no proxy, also if the environment names one.

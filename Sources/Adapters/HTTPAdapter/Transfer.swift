@@ -12,6 +12,8 @@ final class Transfer: @unchecked Sendable {
   private var end: ((HTTPOutcome) -> Void)?
   private var consent: Consent?
   private var isWithheld = false
+  /// The connection that was opened or taken for this transfer so far.
+  private var connection = TransferConnection()
 
   /// When the loop gives the transfer up.
   private(set) var deadline = MonotonicTime(milliseconds: .max)
@@ -33,6 +35,12 @@ final class Transfer: @unchecked Sendable {
   /// Nothing is sent without this consent. Called before the transfer starts.
   func require(_ consent: Consent) { self.consent = consent }
   func begin() { deadline = MonotonicTime.now + plan.timeout }
+  /// The transfer has to start once more, since the kept connection that libcurl chose can't be used.
+  var needsNewConnection: Bool { connection.kept == .refused && !isCancelled }
+  /// Called before each start; `sockets` are those of the loop.
+  func prepare(_ sockets: ConnectionSockets) { connection.prepare(sockets) }
+  /// Whether libcurl may take a kept connection.
+  var mayReuse: Bool { plan.reuse != nil && connection.kept == .allowed }
   func cancel() { cancelled.store(true, ordering: .releasing) }
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
@@ -67,9 +75,13 @@ final class Transfer: @unchecked Sendable {
 
   // MARK: libcurl's callbacks
 
-  /// False aborts the transfer before anything of the request is sent.
-  fileprivate func aboutToSend() -> Bool {
+  /// False aborts the transfer before anything of the request is sent on this connection.
+  fileprivate func aboutToSend(on ends: ConnectionSockets.Ends) -> Bool {
     guard !isCancelled else { return false }
+    if let reuse = plan.reuse {
+      let isTLS = plan.url.scheme == .https
+      guard connection.take(ends, isTLS: isTLS, isSent: sentAt != nil, reuse) else { return false }
+    }
     if let consent {
       // The thread waits; the loop is this transfer's own.
       isWithheld = !consent.isGivenNow()
@@ -103,9 +115,22 @@ final class Transfer: @unchecked Sendable {
 
   /// Registers this transfer's callbacks with its handle, which must not outlive it.
   func attach(to easy: UnsafeMutableRawPointer) -> CURLcode {
-    ccurl_set_callbacks(
+    connection.easy = easy
+    if plan.reuse != nil {
+      let code = ccurl_set_opened(easy, Unmanaged.passUnretained(self).toOpaque()) { context, socket, _ in
+        Transfer.from(context).connection.opened.append(socket)
+        return CURL_SOCKOPT_OK
+      }
+      guard code == CURLE_OK else { return code }
+    }
+    return ccurl_set_callbacks(
       easy, Unmanaged.passUnretained(self).toOpaque(),
-      { context, _, _, _, _ in Transfer.from(context).aboutToSend() ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT },
+      { context, peer, local, peerPort, localPort in
+        let ends = ConnectionSockets.Ends(
+          peer: peer.map { String(cString: $0) } ?? "", peerPort: peerPort,
+          local: local.map { String(cString: $0) } ?? "", localPort: localPort)
+        return Transfer.from(context).aboutToSend(on: ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+      },
       { bytes, size, count, context in
         let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
         return Transfer.from(context).receive(header: line) ? line.count : Transfer.refusal(of: line)

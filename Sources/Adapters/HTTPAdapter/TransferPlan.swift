@@ -18,6 +18,7 @@ struct TransferPlan: Sendable {
   let pins: String?
   let authorities: CertificateAuthorities
   let proxy: String?
+  let reuse: ConnectionReuse?
   /// The certificates of `authorities.file`; nil if libcurl reads the file.
   var certificates: [UInt8]?
 
@@ -48,7 +49,8 @@ struct TransferPlan: Sendable {
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
         isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" }, pins: pins,
         authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
-        proxy: request.proxy ?? defaults.proxy))
+        proxy: request.proxy ?? defaults.proxy,
+        reuse: request.beforeSending == nil ? request.reuse : nil))
   }
 
   /// libcurl reads 0 as no timeout, and a negative number would become 0.

@@ -1,7 +1,8 @@
 public import AgentModel
 public import Secrets
 
-/// Sends one HTTP request over a new connection, exactly once: no retry, no redirect, no connection reuse.
+/// Sends one HTTP request exactly once: no retry and no redirect, and unless the request allows it (`reuse`) on a new
+/// connection that is closed after it.
 ///
 /// A refresh request whose response is lost may have consumed the refresh token. A silent retry would reuse that token,
 /// and the provider could end the session.
@@ -9,6 +10,29 @@ public protocol HTTPExchange: Sendable {
   /// Sends `request`. It never throws: every failure is an `HTTPOutcome`. Cancelling the task ends the request as
   /// `unknown` or `notConnected`.
   func send(_ request: HTTPRequest) async -> HTTPOutcome
+  /// Closes the connections that are kept for this user (`ConnectionReuse.user`), or for all with nil: those that no
+  /// request uses at once, the others after their request.
+  func closeConnections(of user: String?)
+}
+
+extension HTTPExchange {
+  /// An exchange that keeps no connections has none to close.
+  public func closeConnections(of user: String?) {}
+}
+
+/// A request may take a connection that an earlier request of the same user left open, and leaves its own open.
+/// Requests of one user share a connection only where they agree in authorities, proxy and pins.
+public struct ConnectionReuse: Hashable, Sendable {
+  /// The account. Connections of different accounts are never shared: a server may take a connection for a person.
+  public var user: String
+  /// The request may be sent once more, on a new connection, if a kept connection ends before it brings a byte of a
+  /// response. Otherwise that is `unknown`, like any other response that is lost.
+  public var isRepeatable: Bool
+
+  public init(user: String, isRepeatable: Bool) {
+    self.user = user
+    self.isRepeatable = isRepeatable
+  }
 }
 
 /// An HTTP request.
@@ -33,6 +57,8 @@ public struct HTTPRequest: Sendable {
   public var certificateAuthorities: String?
   /// The proxy (`ProxyAddress`); nil: that of the exchange.
   public var proxy: String?
+  /// Nil: the request has a connection of its own. So has one with `beforeSending`.
+  public var reuse: ConnectionReuse?
   /// Asked once the connection and TLS stand, before the first byte of the request leaves. If it says no, nothing is
   /// sent, and the exchange ends as `notConnected(.withheld)`. It is not asked when no connection can be made, and
   /// other exchanges do not wait for it.

@@ -3,24 +3,28 @@
 #include "CLibraries.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <link.h>
 #include <malloc.h>
+#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #define FUNCTIONS(X)                                                                                          \
   X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
-  X(multi_init) X(multi_cleanup) X(multi_add_handle) X(multi_remove_handle)                   \
+  X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)   \
   X(multi_perform) X(multi_poll) X(multi_wakeup) X(multi_info_read)
 
 #define DECLARE(name) static typeof(&curl_##name) name;
 FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
+static typeof(&SSL_has_pending) ssl_has_pending;
 static bool is_open;
 static bool can_decode;
 // The number of objects that were loaded before libcurl; those loaded with it come after them.
@@ -62,8 +66,10 @@ static void open_once(void) {
   if (version->version_num < 0x075000) return;
   can_decode = version->features & CURL_VERSION_LIBZ;
   // The OpenSSL that libcurl itself uses, found through its dependencies.
-  if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0)
+  if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0) {
     set_ssl_options = (typeof(set_ssl_options))dlsym(library, "SSL_CTX_set_options");
+    ssl_has_pending = (typeof(ssl_has_pending))dlsym(library, "SSL_has_pending");
+  }
   is_open = true;
 }
 
@@ -102,6 +108,30 @@ CURLcode ccurl_set_callbacks(
   return code;
 }
 
+CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened) {
+  CURLcode code = easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, opened);
+  return code ? code : easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
+}
+
+int ccurl_local_port(int socket) {
+  struct sockaddr_in6 address;
+  socklen_t length = sizeof address;
+  if (getsockname(socket, (struct sockaddr *)&address, &length) != 0) return -1;
+  // The port is at the same place in both families.
+  return address.sin6_family == AF_INET || address.sin6_family == AF_INET6 ? ntohs(address.sin6_port) : -1;
+}
+
+bool ccurl_is_quiet(CURL *easy, int socket, bool is_tls) {
+  char byte;
+  if (recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0) return false;
+  if (errno != EAGAIN && errno != EWOULDBLOCK) return false;
+  if (!is_tls) return true;
+  // OpenSSL may have read more from the socket than libcurl has read from it.
+  struct curl_tlssessioninfo *tls = NULL;
+  if (!ssl_has_pending || easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &tls) != CURLE_OK || !tls) return false;
+  return tls->backend == CURLSSLBACKEND_OPENSSL && tls->internals && !ssl_has_pending(tls->internals);
+}
+
 static CURLcode cleanse(CURL *easy, void *context, void *unused) {
   (void)easy;
   (void)unused;
@@ -127,6 +157,9 @@ const char *ccurl_get_string(CURL *easy, CURLINFO info) {
 
 CURLM *ccurl_multi_init(void) { return multi_init(); }
 void ccurl_multi_cleanup(CURLM *multi) { multi_cleanup(multi); }
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
+  return multi_setopt(multi, option, value);
+}
 CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy) { return multi_add_handle(multi, easy); }
 CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy) { return multi_remove_handle(multi, easy); }
 CURLMcode ccurl_multi_perform(CURLM *multi) {

@@ -28,6 +28,15 @@ typedef size_t (*ccurl_receive)(char *bytes, size_t size, size_t count, void *co
 typedef int (*ccurl_about_to_send)(void *context, char *peer, char *local, int peer_port, int local_port);
 CURLcode ccurl_set_callbacks(
   CURL *easy, void *context, ccurl_about_to_send about_to_send, ccurl_receive header, ccurl_receive body);
+// Called with each socket that libcurl opens for a connection, before it connects.
+typedef int (*ccurl_opened)(void *context, curl_socket_t socket, curlsocktype purpose);
+CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened);
+// Whether nothing waits to be read on a connection that no request uses, and its other end has not closed it. Only
+// valid in `ccurl_about_to_send`, with the socket of the connection. Always false for TLS by another library than
+// OpenSSL 3.
+bool ccurl_is_quiet(CURL *easy, int socket, bool is_tls);
+// The local port of an IP socket; -1 for any other descriptor.
+int ccurl_local_port(int socket);
 // Makes OpenSSL overwrite decrypted bytes once they are read. No effect with another TLS library.
 CURLcode ccurl_cleanse_plaintext(CURL *easy);
 
@@ -37,6 +46,7 @@ const char *ccurl_get_string(CURL *easy, CURLINFO info);
 
 CURLM *ccurl_multi_init(void);
 void ccurl_multi_cleanup(CURLM *multi);
+CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_perform(CURLM *multi);
