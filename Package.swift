@@ -165,7 +165,7 @@ let programs: [Target] = [
   ),  // `token` by hand, fast; everything else is lanyard-cli
   program(
     "lanyard-cli",
-    ["CommandSupport", "JSONRPC", "LoopbackHTTP", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+    ["AgentModel", "CommandSupport", "JSONRPC", "LoopbackHTTP", .product(name: "ArgumentParser", package: "swift-argument-parser")],
     linker: [
       // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])

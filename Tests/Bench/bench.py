@@ -33,6 +33,7 @@ from isolation import isolation
 from many import many_accounts
 from measure import Load, resident_kb, time_process, wake_ups
 from report import Goal, Row, table
+from resources import resources
 from servers import Server, compile_program, echo, ssh_agent, wait_until_it_accepts
 
 ECHO, SSH, HELLO, TOKEN = "C echo", "ssh-agent list", "lanyard agent.hello", "lanyard token.get"
@@ -277,6 +278,9 @@ def cold_agent(agent: Agent) -> float:
 
 def run(options: argparse.Namespace, directory: str, stack: contextlib.ExitStack) -> Bench:
     bench = Bench(options, directory)
+    if options.only == "resources":
+        resources(bench, os.path.abspath(options.agent), os.path.abspath(options.demo))
+        return bench
     files = {name: os.path.join(directory, f"request-{number}") for number, name in enumerate(REQUESTS)}
     for name, path in files.items():
         with open(path, "w") as file:
@@ -317,6 +321,7 @@ def run(options: argparse.Namespace, directory: str, stack: contextlib.ExitStack
                 sign_in(client, provider, person)
     agent.end(signal.SIGTERM)
     bench.cold_starts(agent, ssh)
+    resources(bench, agent.program, os.path.abspath(options.demo))
     isolation(bench, agent.program, os.path.abspath(options.demo))
     decisions(bench, agent.program, os.path.abspath(options.demo))
     many_accounts(bench, agent.program, os.path.abspath(options.demo))
@@ -329,11 +334,14 @@ def main() -> int:
     parser.add_argument("--demo", help="the program lanyard-demo, which brings the provider")
     parser.add_argument("--cli", help="the program lanyard")
     parser.add_argument("--json", help="write all figures to this file")
+    parser.add_argument("--only", choices=["resources"], help="only `request.send` beside libcurl")
     parser.add_argument("--quick", action="store_true", help="under a minute instead of under 6")
     parser.add_argument("--strict", action="store_true", help="exit 2 if a goal is not met")
     options = parser.parse_args()
     if bool(options.agent) != bool(options.demo):
         parser.error("--agent and --demo go together")
+    if options.only and not options.agent:
+        parser.error("--only needs --agent and --demo")
     begun = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="lanyard-bench-") as directory, contextlib.ExitStack() as stack:
         bench = run(options, directory, stack)

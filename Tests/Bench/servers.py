@@ -53,11 +53,11 @@ def wait_until_it_accepts(path: str) -> socket.socket:
             time.sleep(0.0002)
 
 
-def compile_program(name: str, directory: str) -> str:
+def compile_program(name: str, directory: str, *libraries: str) -> str:
     source = os.path.join(os.path.dirname(os.path.abspath(__file__)), f"{name}.c")
     program = os.path.join(directory, name)
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang") or "cc"
-    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source], check=True)
+    subprocess.run([compiler, "-O2", "-Wall", "-Wextra", "-o", program, source, *libraries], check=True)
     return program
 
 

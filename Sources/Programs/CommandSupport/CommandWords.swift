@@ -83,6 +83,7 @@ public enum CommandWords {
     "provider.get": "lanyard provider show",
     "provider.list": "lanyard provider list",
     "provider.remove": "lanyard provider remove",
+    "request.send": "lanyard request",
     "revocation.abandon": "lanyard revocations abandon",
     "revocation.list": "lanyard revocations",
     "revocation.retry": "lanyard revocations send",

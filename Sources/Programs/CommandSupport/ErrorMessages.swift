@@ -26,6 +26,11 @@ enum ErrorMessages {
     var hints = facts(data, problem)
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
     let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
+    let command = data.map { signInCommand(account, demanded: $0) }
+    if name == "interactionRequired", let command, command != signInCommand(account) {
+      hints.append("Sign in again, as the server demands it: `\(command)`.")
+      return hints
+    }
     for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
       if let hint, !hints.contains(hint) { hints.append(hint) }
     }
@@ -45,8 +50,27 @@ enum ErrorMessages {
     return facts
   }
 
-  private static func signIn(_ account: String?) -> String {
-    "Sign in again: `lanyard login\(account.map { " --account \($0)" } ?? "")`."
+  private static func signIn(_ account: String?) -> String { "Sign in again: `\(signInCommand(account))`." }
+
+  private static func signInCommand(_ account: String?) -> String {
+    "lanyard login\(account.map { " --account \($0)" } ?? "")"
+  }
+
+  /// The command that meets what a server demands of the person.
+  private static func signInCommand(_ account: String?, demanded data: JSONNode) -> String {
+    var words = [signInCommand(account)]
+    for value in data["acrValues"]?.elements.compactMap(\.string) ?? [] { words += ["--acr", shellWord(value)] }
+    if let age = data["maxAgeSeconds"]?.integer { words += ["--max-age", "\(age)"] }
+    for scope in data["scopes"]?.elements.compactMap(\.string) ?? [] { words += ["-s", shellWord(scope)] }
+    if let claims = data["claims"]?.string { words += ["--claims", shellWord(claims)] }
+    return words.joined(separator: " ")
+  }
+
+  /// A word that a shell takes as it is. The server chose it.
+  private static func shellWord(_ text: String) -> String {
+    let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/=+@%".utf8
+    if !text.isEmpty, !text.hasPrefix("-"), text.utf8.allSatisfy(plain.contains) { return text }
+    return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
   }
 
   private static func byName(_ name: String, account: String?) -> String? {

@@ -34,6 +34,17 @@ class GrantTests(Person):
             "client": "ci", "accounts": ["work", "home"], "methods": ["token.get", "session.*"],
             "expiresInSeconds": 604800})])
 
+    def test_origins_and_an_ai_agent(self):
+        calls = agent(self, **{"grant.list": {"grants": [
+            {**GRANT, "origins": ["https://api.example"], "agent": True}]}}).calls
+        done = self.lanyard("grant", "create", "ai", "-m", "request.send", "-u", "work", "--origin", "https://api.example",
+                            "--origin", "https://b.example", "--agent")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(calls, [("grant.create", {
+            "client": "ai", "accounts": ["work"], "methods": ["request.send"],
+            "origins": ["https://api.example", "https://b.example"], "agent": True})])
+        self.assertIn("(https://api.example; AI agent: GET and HEAD only)", self.answer("grant"))
+
     def test_without_an_account_the_selected_one_is_used(self):
         calls = agent(self).calls
         self.lanyard("grant", "create", "ci", "-m", "*")

@@ -5,7 +5,7 @@ import threading
 
 from browser import Browser
 from fake_agent import Error
-from people import HOME, IDP, OTHER, WORK, accounts
+from people import HOME, IDP, OTHER, SESSION, WORK, accounts
 from person import Person, interrupt
 
 URL = "https://idp.example/authorize?client_id=lanyard&state=s"
@@ -34,6 +34,23 @@ class LoginTests(SignIns):
         self.assertIn(f"\n  {URL}\n", done.stderr)
         self.assertEqual(agent.params("signIn.begin"), {
             "provider": "idp", "flow": "browser", "alias": "work", "scopes": ["openid", "mail.read", "mail.send"]})
+
+    def test_what_a_server_demands_becomes_parameters(self):
+        agent = self.sign_ins(**{"session.get": SESSION})
+        done = self.lanyard("login", "--account", "work", "--acr", "mfa", "--acr", "phr", "--max-age", "0", "--claims",
+                            '{"id_token":{}}', "-s", "orders:write")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(agent.params("signIn.begin"), {
+            "provider": "idp", "flow": "browser", "account": "work", "acrValues": ["mfa", "phr"], "maxAgeSeconds": 0,
+            "claims": '{"id_token":{}}', "scopes": ["orders:write", "openid"]})
+
+    def test_a_code_can_not_carry_what_a_server_demands(self):
+        agent = self.sign_ins()
+        for words in (["--acr", "mfa"], ["--max-age", "60"], ["--claims", "{}"]):
+            self.refused(2, "login", "idp", "--device", *words)
+            self.refused(2, "login", "idp", "--import", *words)
+        self.refused(2, "login", "idp", "--max-age", "-1")
+        self.assertEqual(agent.calls, [])
 
     def test_json(self):
         self.sign_ins()

@@ -294,7 +294,9 @@ class DataLocked(LanyardError):
 
 
 class Offline(LanyardError):
-    """The provider is unreachable and there is no valid access token."""
+    """The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+    then `outcome` is `notSent`.
+    """
 
     code = 3001
     name = "offline"
@@ -1268,6 +1270,8 @@ class Grant(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    origins: Optional[List[str]] = None
+    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
 
@@ -1284,6 +1288,8 @@ class GrantCreateResult(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    origins: Optional[List[str]] = None
+    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
 
 
@@ -2569,6 +2575,9 @@ class SignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
+        acr_values: Optional[Sequence[str]] = None,
+        max_age_seconds: Optional[int] = None,
+        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2581,6 +2590,9 @@ class SignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
+                "acrValues": acr_values,
+                "maxAgeSeconds": max_age_seconds,
+                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -2669,6 +2681,9 @@ class AsyncSignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
+        acr_values: Optional[Sequence[str]] = None,
+        max_age_seconds: Optional[int] = None,
+        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2681,6 +2696,9 @@ class AsyncSignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
+                "acrValues": acr_values,
+                "maxAgeSeconds": max_age_seconds,
+                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -4624,6 +4642,8 @@ class GrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        origins: Optional[Sequence[str]] = None,
+        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4635,6 +4655,8 @@ class GrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
+                "origins": origins,
+                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4682,6 +4704,8 @@ class AsyncGrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        origins: Optional[Sequence[str]] = None,
+        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4693,6 +4717,8 @@ class AsyncGrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
+                "origins": origins,
+                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,

@@ -67,6 +67,7 @@ package actor Account {
   ) {
     loader.outdate()
     confirmer.signedIn()
+    closeConnections()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens.removeAll()
@@ -107,11 +108,16 @@ package actor Account {
     loaded = nil
     exchanges.machine.released()
     renewal.clear()
+    closeConnections()
   }
+
+  /// A connection to a resource server may know whose it is, so it never outlives the grant.
+  private func closeConnections() { dependencies.environment.http.closeConnections(of: id.text) }
 
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
     confirmer.configurationChanged()
+    closeConnections()
     configurationChanges += 1
     let change = configurationChanges
     guard let (profile, _, rule) = try? await journal.open(), change == configurationChanges,

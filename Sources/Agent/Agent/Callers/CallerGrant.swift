@@ -18,6 +18,10 @@ package struct CallerGrant: Sendable {
   /// The scopes that its tokens may have, and the resources that they may be for; nil for all.
   package var scopes: [String]?
   package var resources: [String]?
+  /// The origins that its requests may go to; nil for all.
+  package var origins: [String]?
+  /// The program is an AI agent: its requests only read.
+  package var isForAgent: Bool
   package var createdAt: TrustedInstant
   /// Nil: the grant holds until it is revoked.
   package var lifetime: Milliseconds?
@@ -37,7 +41,7 @@ package struct CallerGrant: Sendable {
   package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
-      resources: resources.map { Set($0) },
+      resources: resources.map { Set($0) }, origins: origins.map { Set($0) }, isForAgent: isForAgent,
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
@@ -57,6 +61,11 @@ package struct CallerGrant: Sendable {
       writer.member("methods", patterns.map(\.text))
       if let scopes { writer.member("scopes", scopes) }
       if let resources { writer.member("resources", resources) }
+      if let origins { writer.member("origins", origins) }
+      if isForAgent {
+        writer.key("agent")
+        writer.bool(true)
+      }
       writer.member("createdAt", createdAt.time.milliseconds)
       writer.member("lived", createdAt.lived.count)
       writer.member("lifetime", lifetime?.count)
@@ -66,8 +75,8 @@ package struct CallerGrant: Sendable {
 
   package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, createdAt: TrustedInstant, lifetime: Milliseconds?,
-    makers: [String]
+    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, isForAgent: Bool = false,
+    createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
   ) {
     self.id = id
     self.hash = hash
@@ -76,6 +85,8 @@ package struct CallerGrant: Sendable {
     self.patterns = patterns
     self.scopes = scopes
     self.resources = resources
+    self.origins = origins
+    self.isForAgent = isForAgent
     self.createdAt = createdAt
     self.lifetime = lifetime
     self.makers = makers
@@ -89,12 +100,15 @@ package struct CallerGrant: Sendable {
         let lived = node["lived"]?.integer, let makers = node["makers"]?.strings,
         // A limit that can't be read is not the same as none.
         (node["scopes"] == nil) == (node["scopes"]?.strings == nil),
-        (node["resources"] == nil) == (node["resources"]?.strings == nil)
+        (node["resources"] == nil) == (node["resources"]?.strings == nil),
+        (node["origins"] == nil) == (node["origins"]?.strings == nil),
+        (node["agent"] == nil) == (node["agent"]?.bool == nil)
       else { return nil }
       return CallerGrant(
         id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
         patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
-        resources: node["resources"]?.strings,
+        resources: node["resources"]?.strings, origins: node["origins"]?.strings,
+        isForAgent: node["agent"]?.bool ?? false,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
     }

@@ -10,6 +10,10 @@ package struct CallerGrantRequest: Sendable {
   /// Nil: as those of the maker's own grant, or all.
   package var scopes: [String]?
   package var resources: [String]?
+  /// In their normal form; nil: as those of the maker's own grant, or all.
+  package var origins: [String]?
+  /// The program is an AI agent; so is one whose maker is.
+  package var isForAgent: Bool
   /// Nil: as long as the maker's own grant, or until it is revoked.
   package var lifetime: Milliseconds?
   /// The grant of the caller that asks; nil for a caller without limits.
@@ -17,7 +21,8 @@ package struct CallerGrantRequest: Sendable {
 
   package init(
     client: String, accounts: [AccountSelector], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, lifetime: Milliseconds? = nil,
+    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, isForAgent: Bool = false,
+    lifetime: Milliseconds? = nil,
     maker: EffectiveGrant? = nil
   ) {
     self.client = client
@@ -25,6 +30,8 @@ package struct CallerGrantRequest: Sendable {
     self.patterns = patterns
     self.scopes = scopes
     self.resources = resources
+    self.origins = origins
+    self.isForAgent = isForAgent
     self.lifetime = lifetime
     self.maker = maker
   }

@@ -29,7 +29,9 @@ package struct CallerGrantStore {
       id: vault.entropy.bytes(CallerGrant.idBytes), hash: CallerGrant.hash(of: secret), client: wanted.client,
       accounts: accounts, patterns: wanted.patterns,
       scopes: Self.names(wanted.scopes, within: wanted.maker?.permission.scopes),
-      resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources), createdAt: now,
+      resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources),
+      origins: Self.names(wanted.origins, within: wanted.maker?.permission.origins),
+      isForAgent: wanted.isForAgent || wanted.maker?.permission.isForAgent == true, createdAt: now,
       lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {
       throw .caller(.notCovered)

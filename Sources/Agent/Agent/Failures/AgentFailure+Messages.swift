@@ -44,7 +44,7 @@ extension AgentFailure {
       "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."
     case .challenged: "The resource server demands that the person signs in again as data tells."
     case .request(let failure, _, _): failure.message
-    case .unsent(let failure): failure.message
+    case .unsent(let failure), .sentBefore(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)
     case .policyInvalid:

@@ -59,6 +59,9 @@ package enum AgentFailure: Error, Sendable {
   case request(RequestFailure, AccountID, isRepeatable: Bool)
   /// A step before the request failed, so that the request was not sent.
   indirect case unsent(AgentFailure)
+  /// A step after the request was sent failed, so that its answer is not known, or not the last word.
+  /// `isRepeatable`: the request does no harm if it is performed twice.
+  indirect case sentBefore(AgentFailure, isRepeatable: Bool)
 
   // MARK: the person
 
@@ -177,7 +180,7 @@ extension AgentFailure {
       .identityLacks(_, let id), .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id),
       .request(_, let id, _):
       id
-    case .unsent(let failure): failure.account
+    case .unsent(let failure), .sentBefore(let failure, _): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
       .provider(.damaged(let id)):
       id
@@ -193,6 +196,8 @@ extension AgentFailure {
     case .rights(let failure, nil): .rights(failure, id)
     case .dataUnderPIN(nil): .dataUnderPIN(id)
     case .unsent(let failure): .unsent(failure.attributed(to: id))
+    case .sentBefore(let failure, let isRepeatable):
+      .sentBefore(failure.attributed(to: id), isRepeatable: isRepeatable)
     default: self
     }
   }
@@ -210,7 +215,7 @@ extension AgentFailure {
     case .passphrase(.wrong(let pause)), .backup(.wrongPassphrase(let pause)), .stepUp(.throttled(let pause, _), _, _):
       pause
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.retryAfter
-    case .unsent(let failure): failure.retryAfter
+    case .unsent(let failure), .sentBefore(let failure, _): failure.retryAfter
     default: nil
     }
   }

@@ -36,7 +36,7 @@ extension AgentFailure {
     case .originNotAllowed: .originNotAllowed
     case .challenged: .interactionRequired
     case .request(let failure, _, _): failure.kind
-    case .unsent(let failure): failure.kind
+    case .unsent(let failure), .sentBefore(let failure, _): failure.kind
     case .signIn(let failure): failure.kind
     case .stepUp(let failure, _, _): failure.kind
     case .policyInvalid: .policyInvalid

@@ -30,13 +30,17 @@ extension RequestFailure {
 }
 
 extension AgentFailure {
-  /// The failure of a step before a request. Only those that the same request may survive another time say that it was
-  /// not sent.
-  static func beforeSending(_ failure: AgentFailure) -> AgentFailure {
-    switch failure.kind {
-    case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded:
-      .unsent(failure)
-    default: failure
-    }
+  /// The failure of a step before a request is sent, or sent again. Before the first time only failures that the same
+  /// request may survive another time say that it was not sent. After it those say that its outcome is unknown, and so
+  /// does every failure of a write.
+  static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
+    let mayPass =
+      switch failure.kind {
+      case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded: true
+      default: false
+      }
+    guard let machine, machine.attempts > 0 else { return mayPass ? .unsent(failure) : failure }
+    guard mayPass || !machine.isRead else { return failure }
+    return .sentBefore(failure, isRepeatable: machine.isRead || hasKey)
   }
 }

@@ -44,13 +44,17 @@ package struct RequestSender: Sendable {
         allowsAuthRetry: request.allowsAuthRetry)
       token = try await self.token(.usable(minimumLifetime: .zero))
     } catch {
-      throw .beforeSending(error)
+      throw .stopped(error, nil, hasKey: request.hasIdempotencyKey)
     }
     while true {
       let (response, fields) = try await response(to: &machine, token)
       var action = machine.answered(RequestMachine.Response(response), fingerprint: token.facts.fingerprint)
       if case .replaceToken(let fingerprint) = action {
-        token = try await self.token(.replacing(fingerprint: fingerprint))
+        do throws(AgentFailure) {
+          token = try await self.token(.replacing(fingerprint: fingerprint))
+        } catch {
+          throw .stopped(error, machine, hasKey: request.hasIdempotencyKey)
+        }
         action = machine.replaced(by: token.facts.fingerprint)
       }
       switch action {
@@ -75,9 +79,10 @@ package struct RequestSender: Sendable {
 
   // MARK: one request
 
-  /// The provider as it is now: a person may have changed its origins or its authorities since the last look.
+  /// The provider as it is now: a person may have changed its origins or its authorities since the last look, have
+  /// signed the account out or have locked the vault.
   private func provider() async throws(AgentFailure) -> Provider {
-    try await dependencies.vault.receiver(ofTokensOf: account.id)
+    try await dependencies.vault.resourceProvider(of: account.id)
   }
 
   private func target(at url: String) async throws(AgentFailure) -> RequestTarget {
@@ -108,9 +113,9 @@ package struct RequestSender: Sendable {
       guard let left = timeLeft() else { throw .timedOut(account.id) }
       if Task.isCancelled { throw .cancelled }
       try requireAllowed()
-      outgoing = httpRequest(to: target, token, by: provider, within: left)
+      outgoing = httpRequest(to: target, token, by: provider, within: left, isRead: machine.isRead)
     } catch {
-      throw .beforeSending(error)
+      throw .stopped(error, machine, hasKey: request.hasIdempotencyKey)
     }
     let outcome = await dependencies.environment.http.send(outgoing)
     if case .notConnected = outcome {} else if case .untrusted = outcome {} else { machine.sent() }
@@ -140,7 +145,7 @@ package struct RequestSender: Sendable {
   }
 
   private func httpRequest(
-    to target: RequestTarget, _ token: IssuedToken, by provider: Provider, within left: Milliseconds
+    to target: RequestTarget, _ token: IssuedToken, by provider: Provider, within left: Milliseconds, isRead: Bool
   ) -> HTTPRequest {
     let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + [.bearer(token.secret)]
     var outgoing = dependencies.client(of: provider).request(
@@ -148,6 +153,8 @@ package struct RequestSender: Sendable {
     outgoing.timeout = left
     outgoing.connectTimeout = min(left, Self.longestConnect)
     outgoing.maximumResponseBytes = Self.maximumResponseBytes
+    // Also with an idempotency key: Q2 counts each time that a write is sent.
+    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead)
     return outgoing
   }
 

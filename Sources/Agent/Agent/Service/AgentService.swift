@@ -186,6 +186,7 @@ package final class AgentService: Sendable {
   /// A client or the machine reports a network: retries the work that waited for one, without a new request from a
   /// caller.
   package func connectivityMayHaveReturned() {
+    environment.http.closeConnections(of: nil)
     connectivity.connectivityMayHaveReturned()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }

@@ -45,7 +45,8 @@ final class AuthorizationCodeFlow {
       }
     }
     let parameters = request.parameters(
-      of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint)
+      of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint,
+      authentication: wishes.authentication)
     do throws(AgentFailure) {
       let pushed = try await Self.push(parameters, by: dependencies.client(of: provider))
       guard let pushed else { return (way, endpoint.adding(parameters)) }

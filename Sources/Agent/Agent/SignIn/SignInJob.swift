@@ -69,16 +69,18 @@ package struct SignInJob: Sendable {
     package var scopes: [String]?
     package var prompt: String?
     package var loginHint: String?
+    package var authentication: RequestedAuthentication
 
     package init(
       account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil,
-      loginHint: String? = nil
+      loginHint: String? = nil, authentication: RequestedAuthentication = RequestedAuthentication()
     ) {
       self.account = account
       self.alias = alias
       self.scopes = scopes
       self.prompt = prompt
       self.loginHint = loginHint
+      self.authentication = authentication
     }
   }
 }

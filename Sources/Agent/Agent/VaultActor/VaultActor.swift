@@ -92,6 +92,13 @@ package actor VaultActor {
     try unlocked().providers.receiver(ofTokensOf: id)
   }
 
+  /// The same for requests to resource servers, which no request of a signed-out account reaches any more.
+  package func resourceProvider(of id: AccountID) throws(AgentFailure) -> Provider {
+    let vault = try unlocked()
+    guard try vault.directory.profile(.id(id)).signInStatus == .signedIn else { throw .signedOut(id) }
+    return try vault.providers.receiver(ofTokensOf: id)
+  }
+
   package func provider(named name: String) throws(AgentFailure) -> Provider {
     try unlocked().providers.provider(named: name)
   }

@@ -22,7 +22,8 @@ package struct AuthorizationRequest: Sendable {
   /// The parameters of the request (RFC 6749 §4.1.1, RFC 7636 §4.3, OpenID Connect Core §3.1.2.1), in the URL that the
   /// browser opens or pushed to the provider before.
   package func parameters(
-    of provider: ProviderConfiguration, scopes: [String], prompt: String?, loginHint: String?
+    of provider: ProviderConfiguration, scopes: [String], prompt: String?, loginHint: String?,
+    authentication: RequestedAuthentication = RequestedAuthentication()
   ) -> [(String, String)] {
     let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
     var items = [
@@ -32,8 +33,28 @@ package struct AuthorizationRequest: Sendable {
     ]
     if let prompt { items.append(("prompt", prompt)) }
     if let loginHint { items.append(("login_hint", loginHint)) }
+    if !authentication.acrValues.isEmpty {
+      items.append(("acr_values", authentication.acrValues.joined(separator: " ")))
+    }
+    if let age = authentication.maxAgeSeconds { items.append(("max_age", "\(age)")) }
+    if let claims = authentication.claims { items.append(("claims", claims)) }
     for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
     return items
+  }
+}
+
+/// How the person has to be authenticated (OpenID Connect Core §3.1.2.1 and §5.5), as a resource server may demand it
+/// (RFC 9470 §4).
+package struct RequestedAuthentication: Sendable {
+  package var acrValues: [String]
+  package var maxAgeSeconds: Int64?
+  /// A JSON object.
+  package var claims: String?
+
+  package init(acrValues: [String] = [], maxAgeSeconds: Int64? = nil, claims: String? = nil) {
+    self.acrValues = acrValues
+    self.maxAgeSeconds = maxAgeSeconds
+    self.claims = claims
   }
 }
 

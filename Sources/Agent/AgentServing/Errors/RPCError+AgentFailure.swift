@@ -14,6 +14,13 @@ extension RPCError {
       if !details.contains(where: { $0.name == "outcome" }) { details.append(("outcome", .text("notSent"))) }
       return
     }
+    if case .sentBefore(let cause, let isRepeatable) = failure {
+      self.init(cause)
+      details.removeAll { $0.name == "outcome" }
+      details.append(("outcome", .text("unknown")))
+      retryable = retryable && isRepeatable
+      return
+    }
     self.init(ErrorCode(failure.kind), failure.message)
     account = failure.account
     retryAfter = failure.retryAfter

@@ -18,10 +18,21 @@ enum GrantCreateHandler: MethodHandler {
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
+    var origins: [String]?
+    if let wanted = params.origins {
+      origins = []
+      for (index, text) in wanted.enumerated() {
+        guard let origin = RequestTarget.origin(text) else {
+          throw .invalidParameter("/origins/\(index)", expected: "an origin, such as https://api.example, without a path")
+        }
+        origins?.append(origin)
+      }
+    }
     let request = CallerGrantRequest(
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
       patterns: patterns, scopes: params.scopes, resources: params.resources,
+      origins: origins, isForAgent: params.agent ?? false,
       lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.callerGrants.create(request)
@@ -29,6 +40,6 @@ enum GrantCreateHandler: MethodHandler {
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
-      createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      origins: grant.origins, agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

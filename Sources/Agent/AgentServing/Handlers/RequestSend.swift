@@ -11,6 +11,7 @@ enum RequestSendHandler: MethodHandler {
     let fields = try fields(of: params)
     let body = try body(of: params)
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
+    try call.requireCovers(request: params.method, to: params.url)
     let account = try await call.agent.accounts.actor(params.account)
     let request = ResourceRequest(
       method: params.method, url: params.url, fields: fields, body: body,

@@ -4,12 +4,16 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import JSONRPC
+internal import SecretJSON
+internal import Secrets
 
 enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin
 
   static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(AgentFailure) -> SignInBegin.Result {
-    var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt)
+    var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt,
+      authentication: try authentication(params))
     if params.prompt != nil, params.flow == .device {
       // RFC 8628 has no such parameter. A client that asks for a new login must not believe that there was one.
       throw .invalidParameter("/prompt", expected: "no prompt with the flow device, which has none")
@@ -37,6 +41,37 @@ enum SignInBeginHandler: MethodHandler {
       result.intervalSeconds = Int(device.interval.wholeSeconds)
     }
     return result
+  }
+}
+
+extension SignInBeginHandler {
+  private static func authentication(_ params: SignInBegin.Params) throws(AgentFailure) -> RequestedAuthentication {
+    let wanted = [
+      ("/acrValues", params.acrValues != nil), ("/maxAgeSeconds", params.maxAgeSeconds != nil),
+      ("/claims", params.claims != nil),
+    ]
+    if params.flow == .device, let (path, _) = wanted.first(where: \.1) {
+      throw .invalidParameter(path, expected: "nothing with the flow device, which has no such parameter")
+    }
+    var claims: String?
+    if let text = params.claims {
+      claims = claimsRequest(text)
+      if claims == nil { throw .invalidParameter("/claims", expected: "a JSON object, as text or in Base64url") }
+    }
+    return RequestedAuthentication(
+      acrValues: params.acrValues ?? [], maxAgeSeconds: params.maxAgeSeconds.map { Int64($0) }, claims: claims)
+  }
+
+  /// Microsoft Entra's challenges have the object in Base64url, padded or not.
+  private static func claimsRequest(_ text: String) -> String? {
+    var json = text
+    if !text.contains("{") {
+      let digits = text.map { $0 == "+" ? "-" : $0 == "/" ? "_" : $0 }.filter { $0 != "=" }
+      guard let bytes = Base64URL.decode(String(digits)), let decoded = String(validating: bytes, as: UTF8.self)
+      else { return nil }
+      json = decoded
+    }
+    return SecretJSON.read(Secret(text: json)) { $0.kind == .object ? true : nil } == true ? json : nil
   }
 }
 

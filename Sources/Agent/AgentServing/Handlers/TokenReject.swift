@@ -10,9 +10,10 @@ enum TokenRejectHandler: MethodHandler {
 
   static func handle(_ params: TokenReject.Params, _ call: Call) async throws(AgentFailure) -> TokenReject.Result {
     let account = try await call.agent.accounts.actor(params.account)
-    if let challenge = params.challenge, let claims = StepUpChallenge.claims(in: challenge) {
+    let challenges = params.challenge.map { AuthenticationChallenge.all(in: [$0]) } ?? []
+    if let demand = challenges.first(where: { demands.contains($0.parameters["error"] ?? "") }) {
       // No exchange can answer this: the provider wants the person (RFC 9470 §3).
-      throw .token(.interaction(claims: claims.isEmpty ? nil : claims), account.id)
+      throw .token(.interaction(claims: demand.parameters["claims"].flatMap { $0.isEmpty ? nil : $0 }), account.id)
     }
     if let exchanged = try await account.replacementOfDerived(
       params.fingerprint, within: call.limits?.permission)
@@ -21,35 +22,7 @@ enum TokenRejectHandler: MethodHandler {
     }
     return WireToken(try await account.replacement(of: params.fingerprint, within: call.limits?.permission))
   }
-}
 
-/// Reads from a `WWW-Authenticate` value whether the resource requires another authentication of the person.
-enum StepUpChallenge {
-  /// The requested claims, empty if the challenge does not name them; nil if a new token may be enough.
-  static func claims(in challenge: String) -> String? {
-    guard let error = parameter("error", in: challenge) else { return nil }
-    guard error == "insufficient_user_authentication" || error == "insufficient_claims" else { return nil }
-    return parameter("claims", in: challenge) ?? ""
-  }
-
-  /// An auth-param (RFC 9110 §11.2), quoted or not.
-  private static func parameter(_ name: String, in challenge: String) -> String? {
-    var rest = challenge[...]
-    while let start = rest.firstIndex(of: "=") {
-      let key = rest[..<start].split(whereSeparator: { " ,\t".contains($0) }).last.map(String.init) ?? ""
-      rest = rest[rest.index(after: start)...]
-      var value = ""
-      if rest.first == "\"" {
-        rest = rest.dropFirst()
-        while let character = rest.popFirst(), character != "\"" {
-          if character == "\\", let next = rest.popFirst() { value.append(next) } else { value.append(character) }
-        }
-      } else {
-        value = String(rest.prefix { !" ,\t".contains($0) })
-        rest = rest.dropFirst(value.count)
-      }
-      if key.lowercased() == name { return value }
-    }
-    return nil
-  }
+  /// Scopes that are missing are left to `token.get`, which takes them.
+  private static let demands: Set<String> = ["insufficient_user_authentication", "insufficient_claims"]
 }

@@ -32,6 +32,13 @@ extension Call {
     return key
   }
 
+  /// Throws if the caller may not have this request sent, by `request.send` or in an operation. A URL that is none is
+  /// left to those that read it.
+  func requireCovers(request method: String, to url: String) throws(AgentFailure) {
+    guard let limits, let origin = HTTPURL(url)?.origin else { return }
+    guard limits.permission.coversRequest(method, to: origin) else { throw .caller(.notCovered) }
+  }
+
   /// A provider that the caller may change: it sees it, and no account of another uses it.
   func changeable(_ name: ProviderName) async throws(AgentFailure) -> Provider {
     try await agent.vault.read { [limits] vault throws(AgentFailure) in

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// The methods, accounts, scopes and resources that a restricted caller may use (docs/callers.md, Grants).
+/// The methods, accounts, tokens and requests that a restricted caller may use (docs/callers.md, Grants).
 ///
 /// - C1: `a.narrowed(by: b)` is the intersection of `a` and `b`: narrowing adds nothing.
 public struct Permission: Hashable, Sendable {
@@ -10,25 +10,35 @@ public struct Permission: Hashable, Sendable {
   public private(set) var scopes: Set<String>?
   /// The resources that its tokens may be for (RFC 8707); nil for all, and for tokens without one.
   public private(set) var resources: Set<String>?
+  /// The origins that its requests may go to, in their normal form (`RequestTarget.origin`); nil for all that the
+  /// provider allows.
+  public private(set) var origins: Set<String>?
+  /// The caller is an AI agent, whose requests only read.
+  public private(set) var isForAgent: Bool
 
   public init(
-    methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil
+    methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
+    origins: Set<String>? = nil, isForAgent: Bool = false
   ) {
     self.methods = methods
     self.accounts = accounts
     self.scopes = scopes
     self.resources = resources
+    self.origins = origins
+    self.isForAgent = isForAgent
   }
 
   /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
+    origins: Set<String>? = nil, isForAgent: Bool = false,
     among methods: [(name: String, mustBeNamed: Bool)]
   ) {
     let covered = methods.filter { method in
       patterns.contains { $0.covers(method.name, mustBeNamed: method.mustBeNamed) }
     }
-    self.init(methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources)
+    self.init(methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources, origins: origins,
+      isForAgent: isForAgent)
   }
 
   /// True if some token of a covered account is not for this caller.
@@ -72,13 +82,15 @@ public struct Permission: Hashable, Sendable {
   public func narrowed(by other: Permission) -> Permission {
     Permission(
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
-      scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources))
+      scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
+      origins: Self.both(origins, other.origins), isForAgent: isForAgent || other.isForAgent)
   }
 
   /// True if `other` covers all of this permission.
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
       && Self.isWithin(scopes, other.scopes) && Self.isWithin(resources, other.resources)
+      && Self.isWithin(origins, other.origins) && (isForAgent || !other.isForAgent)
   }
 
   /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one
@@ -95,6 +107,14 @@ public struct Permission: Hashable, Sendable {
     }
     return key
   }
+
+  /// Whether the caller may have this request sent. `origin` is in its normal form.
+  public func coversRequest(_ method: String, to origin: String) -> Bool {
+    (origins?.contains(origin) ?? true) && (!isForAgent || Self.readingMethods.contains(method))
+  }
+
+  /// The methods of an AI agent's requests. `OPTIONS` is not one of them: it tells what else could be done.
+  private static let readingMethods: Set<String> = ["GET", "HEAD"]
 
   private static func both(_ one: Set<String>?, _ other: Set<String>?) -> Set<String>? {
     guard let one, let other else { return one ?? other }

@@ -16,6 +16,7 @@ struct Login: ParsableCommand {
         lanyard login idp --device      # on any device: scan or enter a code
         lanyard login idp --paste       # a browser elsewhere: paste its address
         lanyard login --account work    # sign this account in again
+        lanyard login --account work --acr mfa --max-age 300   # as a server demands it
         lanyard login idp --import      # a refresh token, typed or piped
         lanyard login idp --import FILE # a refresh token from a file
 
@@ -45,17 +46,40 @@ struct Login: ParsableCommand {
   @Option(name: .long, help: "A short name for the account.")
   var alias: String?
 
-  @Option(name: [.customShort("s"), .long], help: "A scope to request; may be repeated.")
+  @Option(
+    name: [.customShort("s"), .long],
+    help: "A scope to request; may be repeated. With --account: beside those that the account has.")
   var scope: [String] = []
+
+  @Option(
+    name: .customLong("acr"),
+    help: ArgumentHelp("How you have to be authenticated, as a server demands it; may be repeated.", valueName: "value"))
+  var acrValues: [String] = []
+
+  @Option(
+    name: .customLong("max-age"),
+    help: ArgumentHelp("Sign in anew if the last time is longer ago.", valueName: "seconds"))
+  var maxAge: Int?
+
+  @Option(
+    name: .long, help: ArgumentHelp("The claims that a server demands, as it told them.", valueName: "claims"))
+  var claims: String?
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     if device && paste { throw ValidationError("Choose --device or --paste, not both.") }
+    if let maxAge, maxAge < 0 { throw ValidationError("The age can't be negative.") }
+    if device, !acrValues.isEmpty || maxAge != nil || claims != nil {
+      throw ValidationError("A code on another device can't ask for --acr, --max-age or --claims. Leave out --device.")
+    }
     if file != nil && !isImport { throw ValidationError("Only --import reads a file. Name one provider.") }
     guard isImport else { return }
     if device || paste || noBrowser {
       throw ValidationError("--import opens no page. Leave out --device, --paste and --no-browser.")
+    }
+    if !acrValues.isEmpty || maxAge != nil || claims != nil {
+      throw ValidationError("--import opens no page. Leave out --acr, --max-age and --claims.")
     }
     if !scope.isEmpty { throw ValidationError("A refresh token already has scopes. Leave out --scope.") }
     if common.account != nil {
@@ -80,11 +104,18 @@ struct Login: ParsableCommand {
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    var scopes = scope.flatMap { $0.split(separator: " ").map(String.init) }
+    if !scopes.isEmpty, let account = common.account {
+      let known = try agent.call("session.get", params: { $0.member("account", account) }) { result in
+        result["scopes"].map { $0.elements.compactMap(\.string) } ?? []
+      }
+      scopes += known.filter { !scopes.contains($0) }
+    }
     let job = SignIn.SignInRequest(
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
-      scopes: scope.flatMap { $0.split(separator: " ").map(String.init) },
-      account: common.account, alias: alias)
+      scopes: scopes, account: common.account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
+      claims: claims)
     return try SignIn(request: job).run(via: &agent)
   }
 

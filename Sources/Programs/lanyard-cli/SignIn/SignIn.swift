@@ -20,6 +20,9 @@ struct SignIn {
     var scopes: [String]
     var account: String?
     var alias: String?
+    var acrValues: [String] = []
+    var maxAgeSeconds: Int?
+    var claims: String?
   }
 
   /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
@@ -57,6 +60,9 @@ struct SignIn {
       writer.member("scopes", ifAny: request.scopes)
       writer.member("account", request.account)
       writer.member("alias", request.alias)
+      writer.member("acrValues", ifAny: request.acrValues)
+      writer.member("maxAgeSeconds", request.maxAgeSeconds)
+      writer.member("claims", request.claims)
     } result: {
       BegunSignIn($0)
     }

@@ -36,7 +36,6 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
-    IdentityGet.info,
     OperationCancel.info,
     OperationEnqueue.info,
     OperationGet.info,
@@ -75,7 +74,6 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
-    TokenExchange.info,
     TokenGet.info,
     TokenRefresh.info,
     TokenReject.info,
@@ -89,5 +87,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6284855077095d173bc27060465e4bfa4548433933eed3eec266f3159b2b9a90"
+  public static let schemaDigest = "8185786bc5ec1eed3582dead06c514f7650e82f8303a25e6b012860c742a492e"
 }

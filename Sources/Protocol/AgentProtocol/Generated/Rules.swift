@@ -3,6 +3,11 @@
 
 extension TextRule {
   static let accountSelector = TextRule(1...128)
+  static let acrValues = TextRule(
+    1...256,
+    TextPattern(
+      #"^[!-~]{1,256}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...256)]))
   static let alias = TextRule(
     1...64,
     TextPattern(

@@ -882,6 +882,8 @@ public struct WireGrant: WireWritable, Sendable {
   public var methods: [String]
   public var scopes: [String]?
   public var resources: [String]?
+  public var origins: [String]?
+  public var agent: Bool?
   public var createdAt: Timestamp
   public var expiresAt: Timestamp?
   public var lastUsedAt: Timestamp?
@@ -893,6 +895,8 @@ public struct WireGrant: WireWritable, Sendable {
     methods: [String],
     scopes: [String]? = nil,
     resources: [String]? = nil,
+    origins: [String]? = nil,
+    agent: Bool? = nil,
     createdAt: Timestamp,
     expiresAt: Timestamp? = nil,
     lastUsedAt: Timestamp? = nil
@@ -903,6 +907,8 @@ public struct WireGrant: WireWritable, Sendable {
     self.methods = methods
     self.scopes = scopes
     self.resources = resources
+    self.origins = origins
+    self.agent = agent
     self.createdAt = createdAt
     self.expiresAt = expiresAt
     self.lastUsedAt = lastUsedAt
@@ -925,6 +931,14 @@ public struct WireGrant: WireWritable, Sendable {
     if let resources {
       writer.key("resources")
       writer.list(resources) { item, writer in writer.string(item) }
+    }
+    if let origins {
+      writer.key("origins")
+      writer.list(origins) { item, writer in writer.string(item) }
+    }
+    if let agent {
+      writer.key("agent")
+      writer.bool(agent)
     }
     writer.key("createdAt")
     writer.timestamp(createdAt)

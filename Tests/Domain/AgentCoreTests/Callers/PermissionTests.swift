@@ -32,6 +32,17 @@ struct PermissionTests {
   ])
   func malformedMethodPattern_isRefused(text: String) { #expect(MethodPattern(text) == nil) }
 
+  @Test func originsAndAgent_limitRequests() {
+    let permission = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
+    #expect(permission.coversRequest("GET", to: "https://a.test") && permission.coversRequest("HEAD", to: "https://a.test"))
+    #expect(!permission.coversRequest("GET", to: "https://a.test:8443"))
+    for method in ["POST", "OPTIONS", "DELETE", "get"] {
+      #expect(!permission.coversRequest(method, to: "https://a.test"))
+    }
+    #expect(Permission(methods: [], accounts: []).coversRequest("POST", to: "https://b.test"))
+    #expect(!Permission(methods: [], accounts: [], origins: []).coversRequest("GET", to: "https://a.test"))
+  }
+
   // MARK: properties
 
   /// Few methods and accounts, so that two permissions often overlap.
@@ -45,7 +56,8 @@ struct PermissionTests {
     }
     return Permission(
       methods: Set(names), accounts: Set(accounts), scopes: some(["mail", "files", "openid"]),
-      resources: some(["https://a.test", "https://b.test"]))
+      resources: some(["https://a.test", "https://b.test"]), origins: some(["https://a.test", "https://b.test"]),
+      isForAgent: Bool.random(using: &random))
   }
 
   private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }

@@ -37,6 +37,16 @@ struct GrantCreate: ParsableCommand {
   var resources: [String] = []
 
   @Option(
+    name: .customLong("origin"),
+    help: ArgumentHelp(
+      "An origin that its requests may go to, such as https://api.example; may be repeated. Default: all of the provider's.",
+      valueName: "url"))
+  var origins: [String] = []
+
+  @Flag(name: .customLong("agent"), help: "The program is an AI agent: its requests may only read (GET and HEAD).")
+  var isForAgent = false
+
+  @Option(
     name: .customLong("expires-in"),
     help: ArgumentHelp("When the grant ends: 90s, 15m, 12h, 7d. Default: never.", valueName: "time"))
   var lifetime: Lifetime?
@@ -71,6 +81,8 @@ struct GrantCreate: ParsableCommand {
         writer.member("methods", ifAny: methods)
         writer.member("scopes", ifAny: scopes)
         writer.member("resources", ifAny: resources)
+        writer.member("origins", ifAny: origins)
+        if isForAgent { writer.member("agent", true) }
         if let lifetime {
           writer.key("expiresInSeconds")
           writer.integer(lifetime.seconds)

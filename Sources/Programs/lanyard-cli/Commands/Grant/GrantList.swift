@@ -28,9 +28,10 @@ struct GrantList: ParsableCommand {
     }
   }
 
-  /// The methods, then the scopes and resources that limit its tokens.
+  /// The methods, then the scopes, resources and origins that limit its tokens and requests.
   private static func permission(_ grant: JSONNode) -> String {
-    let limits = [grant["scopes"], grant["resources"]].compactMap { $0 }.map { joined($0) { $0 } }
+    var limits = [grant["scopes"], grant["resources"], grant["origins"]].compactMap { $0 }.map { joined($0) { $0 } }
+    if grant["agent"]?.bool == true { limits.append("AI agent: GET and HEAD only") }
     return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
   }
 

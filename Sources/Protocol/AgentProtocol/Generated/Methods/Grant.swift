@@ -25,6 +25,11 @@ public enum GrantCreate: RPCMethod {
     /// The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A single
     /// resource stands in for one that is not named.
     public var resources: [String]?
+    /// The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins` of the
+    /// provider. They add nothing to these.
+    public var origins: [String]?
+    /// The client is an AI agent: its requests may only have the methods GET and HEAD.
+    public var agent: Bool?
     public var expiresInSeconds: Int?
 
     public init(
@@ -33,6 +38,8 @@ public enum GrantCreate: RPCMethod {
       methods: [String],
       scopes: [String]? = nil,
       resources: [String]? = nil,
+      origins: [String]? = nil,
+      agent: Bool? = nil,
       expiresInSeconds: Int? = nil
     ) {
       self.client = client
@@ -40,6 +47,8 @@ public enum GrantCreate: RPCMethod {
       self.methods = methods
       self.scopes = scopes
       self.resources = resources
+      self.origins = origins
+      self.agent = agent
       self.expiresInSeconds = expiresInSeconds
     }
 
@@ -50,6 +59,8 @@ public enum GrantCreate: RPCMethod {
       var methods: [String]?
       var scopes: [String]?
       var resources: [String]?
+      var origins: [String]?
+      var agent: Bool?
       var expiresInSeconds: Int?
       for (memberName, memberValue) in node.members {
         if memberName.isText("client") {
@@ -62,6 +73,10 @@ public enum GrantCreate: RPCMethod {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resources") {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(1...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
+        } else if memberName.isText("origins") {
+          origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("agent") {
+          agent = try reading("agent") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("expiresInSeconds") {
           expiresInSeconds = try reading("expiresInSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...31622400) }
         } else {
@@ -76,6 +91,8 @@ public enum GrantCreate: RPCMethod {
       self.methods = methods
       self.scopes = scopes
       self.resources = resources
+      self.origins = origins
+      self.agent = agent
       self.expiresInSeconds = expiresInSeconds
     }
   }
@@ -88,6 +105,8 @@ public enum GrantCreate: RPCMethod {
     public var methods: [String]
     public var scopes: [String]?
     public var resources: [String]?
+    public var origins: [String]?
+    public var agent: Bool?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp?
 
@@ -99,6 +118,8 @@ public enum GrantCreate: RPCMethod {
       methods: [String],
       scopes: [String]? = nil,
       resources: [String]? = nil,
+      origins: [String]? = nil,
+      agent: Bool? = nil,
       createdAt: Timestamp,
       expiresAt: Timestamp? = nil
     ) {
@@ -109,6 +130,8 @@ public enum GrantCreate: RPCMethod {
       self.methods = methods
       self.scopes = scopes
       self.resources = resources
+      self.origins = origins
+      self.agent = agent
       self.createdAt = createdAt
       self.expiresAt = expiresAt
     }
@@ -132,6 +155,14 @@ public enum GrantCreate: RPCMethod {
       if let resources {
         writer.key("resources")
         writer.list(resources) { item, writer in writer.string(item) }
+      }
+      if let origins {
+        writer.key("origins")
+        writer.list(origins) { item, writer in writer.string(item) }
+      }
+      if let agent {
+        writer.key("agent")
+        writer.bool(agent)
       }
       writer.key("createdAt")
       writer.timestamp(createdAt)

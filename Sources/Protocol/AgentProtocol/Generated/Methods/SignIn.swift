@@ -23,6 +23,15 @@ public enum SignInBegin: RPCMethod {
     public var alias: Alias?
     /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
     public var prompt: String?
+    /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
+    /// used by the flow `device`.
+    public var acrValues: [String]?
+    /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
+    /// not used by the flow `device`.
+    public var maxAgeSeconds: Int?
+    /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
+    /// (OpenID Connect Core §5.5); not used by the flow `device`.
+    public var claims: String?
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     public var openBrowser: Bool?
 
@@ -33,6 +42,9 @@ public enum SignInBegin: RPCMethod {
       account: AccountSelector? = nil,
       alias: Alias? = nil,
       prompt: String? = nil,
+      acrValues: [String]? = nil,
+      maxAgeSeconds: Int? = nil,
+      claims: String? = nil,
       openBrowser: Bool? = nil
     ) {
       self.provider = provider
@@ -41,6 +53,9 @@ public enum SignInBegin: RPCMethod {
       self.account = account
       self.alias = alias
       self.prompt = prompt
+      self.acrValues = acrValues
+      self.maxAgeSeconds = maxAgeSeconds
+      self.claims = claims
       self.openBrowser = openBrowser
     }
 
@@ -52,6 +67,9 @@ public enum SignInBegin: RPCMethod {
       var account: AccountSelector?
       var alias: Alias?
       var prompt: String?
+      var acrValues: [String]?
+      var maxAgeSeconds: Int?
+      var claims: String?
       var openBrowser: Bool?
       for (memberName, memberValue) in node.members {
         if memberName.isText("provider") {
@@ -66,6 +84,12 @@ public enum SignInBegin: RPCMethod {
           alias = try reading("alias") { () throws(ParamsProblem) in try memberValue.text(.alias, as: Alias.init) }
         } else if memberName.isText("prompt") {
           prompt = try reading("prompt") { () throws(ParamsProblem) in try memberValue.text(.prompt) }
+        } else if memberName.isText("acrValues") {
+          acrValues = try reading("acrValues") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.acrValues) } }
+        } else if memberName.isText("maxAgeSeconds") {
+          maxAgeSeconds = try reading("maxAgeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
+        } else if memberName.isText("claims") {
+          claims = try reading("claims") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...16384)) }
         } else if memberName.isText("openBrowser") {
           openBrowser = try reading("openBrowser") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else {
@@ -80,6 +104,9 @@ public enum SignInBegin: RPCMethod {
       self.account = account
       self.alias = alias
       self.prompt = prompt
+      self.acrValues = acrValues
+      self.maxAgeSeconds = maxAgeSeconds
+      self.claims = claims
       self.openBrowser = openBrowser
     }
   }

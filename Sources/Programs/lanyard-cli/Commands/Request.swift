@@ -1,0 +1,180 @@
+import AgentModel
+import ArgumentParser
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// `lanyard request`
+struct Request: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Send a request with an access token, which stays in the agent.",
+    discussion: """
+      Prints the body of the response. The address must be of an origin that the provider allows \
+      (`lanyard provider add … --allowed-origin URL`). A token that the server refuses is replaced once; a reading request is \
+      then sent again, any other only with --idempotency-key.
+
+      With a status that is no success, the body goes to stdout all the same, the status to stderr, and the exit code \
+      is 1. Where no response came, the message says whether the request was sent.
+
+      EXAMPLES:
+        lanyard request GET https://api.example/orders/17
+        lanyard request POST https://api.example/orders -H 'Content-Type: application/json' -d '{"part":4}'
+        lanyard request PUT https://api.example/photo --data-file photo.jpg --idempotency-key photo-17
+      """)
+
+  @Argument(help: "The HTTP method.")
+  var method: String
+
+  @Argument(help: "The address.")
+  var url: String
+
+  @Option(
+    name: [.customShort("H"), .customLong("header")],
+    help: ArgumentHelp("A header field; may be repeated.", valueName: "name: value"))
+  var headers: [String] = []
+
+  @Option(name: [.customShort("d"), .long], help: ArgumentHelp("The body, as it is.", valueName: "text"))
+  var data: String?
+
+  @Option(
+    name: .long, help: ArgumentHelp("The file with the body; - reads stdin.", valueName: "file"), completion: .file())
+  var dataFile: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A name for this change, so that the server performs it once even if it is sent again.", valueName: "key"))
+  var idempotencyKey: String?
+
+  @Flag(name: .long, help: "Do not replace a token that the server refuses.")
+  var noAuthRetry = false
+
+  @Option(
+    name: [.customShort("t"), .long],
+    help: ArgumentHelp("How long all of it may take. Default: 60 for a response.", valueName: "seconds"))
+  var timeout: Int?
+
+  @Option(name: [.customShort("s"), .long], help: "A scope that the token must have; may be repeated.")
+  var scope: [String] = []
+
+  @Option(name: .customLong("aud"), help: "The resource that the token is for (RFC 8707).")
+  var resource: String?
+
+  @Flag(name: [.customShort("i"), .long], help: "Print the status and the header fields before the body.")
+  var include = false
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if data != nil, dataFile != nil { throw ValidationError("Choose --data or --data-file, not both.") }
+    if let timeout, !(0...3600).contains(timeout) { throw ValidationError("--timeout is 0 to 3600 seconds.") }
+    for header in headers where RequestHeader(header) == nil {
+      throw ValidationError("A header field is written 'Name: value'. Not so: \(Text.shown(header))")
+    }
+  }
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: nil, option: common.account)
+    let body = try body()
+    var agent = try common.connect()
+    let status = try agent.call("request.send") { writer in
+      writer.member("account", selection.selector)
+      writer.member("method", method.uppercased())
+      writer.member("url", url)
+      if !headers.isEmpty {
+        writer.key("headers")
+        writer.beginObject()
+        for header in headers.compactMap(RequestHeader.init) {
+          writer.key(header.name)
+          writer.string(header.value)
+        }
+        writer.endObject()
+      }
+      body?.write(to: &writer)
+      writer.member("idempotencyKey", idempotencyKey)
+      if noAuthRetry { writer.member("allowAuthRetry", false) }
+      writer.member("timeoutSeconds", timeout)
+      writer.member("scopes", ifAny: scope.flatMap { $0.split(separator: " ").map(String.init) })
+      writer.member("resource", resource)
+    } result: { (result) throws(CommandFailure) in
+      try show(result)
+    }
+    if (200..<300).contains(status) { return }
+    if !common.json { Output.warning("The server answered with status \(status).") }
+    try OtherAnswer.end(with: .other)
+  }
+
+  private func body() throws(CommandFailure) -> RequestBody? {
+    if let data { return RequestBody(text: data) }
+    guard let dataFile else { return nil }
+    return try SecretInput.contents(of: dataFile).withBytes { RequestBody($0) }
+  }
+
+  private func show(_ result: JSONNode) throws(CommandFailure) -> Int64 {
+    guard let status = result["status"]?.integer else { throw .notUnderstood }
+    if common.json {
+      Output.answer(json: result.raw)
+      return status
+    }
+    if include {
+      Output.answer("HTTP \(status)")
+      if let headers = result["headers"] {
+        for field in headers.members {
+          Output.answer(Text.shown("\(field.key.string ?? ""): \(field.value.string ?? "")"))
+        }
+      }
+      Output.answer("")
+    }
+    let bytes: [UInt8]
+    if let text = result["body"]?.string {
+      bytes = Array(text.utf8)
+    } else if let text = result["bodyBase64"]?.string {
+      guard let decoded = Base64.decode(text) else { throw .notUnderstood }
+      bytes = decoded
+    } else {
+      bytes = []
+    }
+    guard bytes.withUnsafeBytes({ Output.write($0, to: STDOUT_FILENO) }) else {
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
+    }
+    return status
+  }
+}
+
+/// A header field as it is written in HTTP.
+private struct RequestHeader {
+  let name: String
+  let value: String
+
+  init?(_ text: String) {
+    guard let colon = text.firstIndex(of: ":"), colon != text.startIndex else { return nil }
+    name = String(text[..<colon])
+    var value = text[text.index(after: colon)...]
+    while value.first == " " || value.first == "\t" { value.removeFirst() }
+    while value.last == " " || value.last == "\t" { value.removeLast() }
+    self.value = String(value)
+  }
+}
+
+/// A body as the contract takes it: text in UTF-8, or any other bytes in Base64.
+private enum RequestBody {
+  case text(String)
+  case bytes(String)
+
+  init(text: String) { self = .text(text) }
+
+  init(_ bytes: UnsafeRawBufferPointer) {
+    if let text = String(validating: bytes, as: UTF8.self) {
+      self = .text(text)
+    } else {
+      self = .bytes(Base64.encode(bytes))
+    }
+  }
+
+  func write(to writer: inout JSONWriter) {
+    switch self {
+    case .text(let text): writer.member("body", text)
+    case .bytes(let text): writer.member("bodyBase64", text)
+    }
+  }
+}

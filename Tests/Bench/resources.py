@@ -1,0 +1,98 @@
+"""`request.send` to a local nginx beside bare libcurl with a kept connection."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import socket
+import subprocess
+import time
+from typing import Any, Dict, Iterator, List
+
+from harness import Agent, Practice, add_provider, sign_in
+from measure import bind
+from report import Goal, Row
+from servers import START_SECONDS, compile_program
+
+BODY = '{"id":17}'
+
+CONFIGURATION = """\
+daemon off;
+master_process off;
+pid %(directory)s/nginx.pid;
+error_log %(directory)s/nginx.log;
+events { worker_connections 256; }
+http {
+  access_log off;
+  client_body_temp_path %(directory)s/t1; proxy_temp_path %(directory)s/t2; fastcgi_temp_path %(directory)s/t3;
+  uwsgi_temp_path %(directory)s/t4; scgi_temp_path %(directory)s/t5;
+  keepalive_requests 100000000;
+  server {
+    listen 127.0.0.1:%(port)d;
+    location / { default_type application/json; return 200 '%(body)s'; }
+  }
+}
+"""
+
+
+def resources(bench: Any, agent_program: str, demo: str) -> None:
+    """One request after the other, everything on one CPU, in turns."""
+    program = shutil.which("nginx", path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
+    if program is None:
+        return
+    bare = compile_program("bare", bench.directory, "-lcurl")
+    with nginx(program, bench.directory) as (url, server), Practice(demo) as practice, Agent(agent_program) as agent:
+        with agent.client() as client:
+            sign_in(client, add_provider(client, practice.issuer, allowedOrigins=[url]), "alice", "work")
+            token = client.call("token.get", {"account": "work"})["accessToken"]
+        request = os.path.join(bench.directory, "request-resource")
+        with open(request, "w") as file:
+            file.write('{"jsonrpc":"2.0","id":%ID%,"method":"request.send","params":{"account":"work","method":"GET",')
+            file.write(f'"url":"{url}/orders/17"}}}}\n')
+        cpu = sorted(os.sched_getaffinity(0))[0]
+        bind(server, {cpu})
+        runs: Dict[str, List[Dict[str, Any]]] = {"bare libcurl": [], "lanyard request.send": []}
+        for _ in range(bench.rounds):
+            arguments = [f"{url}/orders/17", f"Authorization: Bearer {token}"]
+            arguments += [str(bench.load.seconds), str(bench.load.seconds / 4), str(cpu)]
+            output = subprocess.run([bare, *arguments], check=True, stdout=subprocess.PIPE).stdout
+            runs["bare libcurl"].append(json.loads(output))
+            runs["lanyard request.send"].append(
+                bench.load.run(agent.socket, request, pid=agent.pid, same_cpu=True))
+        scenario = "a request to nginx, one CPU"
+        for member, unit, goal in [("p50_ns", "µs p50", Goal(most=1.3)), ("cpu_ns", "µs client CPU", None)]:
+            reference = [run[member] / 1000 for run in runs["bare libcurl"]]
+            for name, of_one in runs.items():
+                ours = name != "bare libcurl"
+                row = Row(scenario, name, unit, [run[member] / 1000 for run in of_one])
+                row.reference = reference if ours else None
+                row.goal = goal if ours else None
+                bench.rows.append(row)
+        bench.errors += sum(run["errors"] for of_one in runs.values() for run in of_one)
+
+
+@contextlib.contextmanager
+def nginx(program: str, directory: str) -> Iterator[Any]:
+    """The origin, and the process."""
+    with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as listener:
+        port = listener.getsockname()[1]
+    configuration = os.path.join(directory, "nginx.conf")
+    with open(configuration, "w") as file:
+        file.write(CONFIGURATION % {"directory": directory, "port": port, "body": BODY})
+    process = subprocess.Popen([program, "-c", configuration, "-p", directory], stderr=subprocess.DEVNULL)
+    try:
+        deadline = time.monotonic() + START_SECONDS
+        while True:
+            try:
+                socket.create_connection(("127.0.0.1", port)).close()
+                break
+            except OSError:
+                if process.poll() is not None or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.01)
+        yield f"http://127.0.0.1:{port}", process.pid
+    finally:
+        process.terminate()
+        process.wait()
