@@ -76,7 +76,10 @@ class Backend(http.server.ThreadingHTTPServer):
             protocol_version = "HTTP/1.1"
 
             def handle(self):
-                super().handle()
+                try:
+                    super().handle()
+                except ConnectionError:
+                    pass  # the agent closed the connection
                 backend.gone.set()
 
             def do_GET(self):
@@ -156,6 +159,8 @@ class Tunnel(threading.Thread):
             other.shutdown(socket.SHUT_WR)
         except OSError:
             pass
+        finally:
+            one.close()
 
     def stop(self):
         self._listener.close()
@@ -167,6 +172,7 @@ class Requests(AgentFixture):
         self.directory_ = self.directory()
         self.identity = self.provider()
         self.backend = Backend()
+        self.addCleanup(self.backend.server_close)
         self.addCleanup(self.backend.shutdown)
         self.certificates()
         os.mkdir(os.path.join(self.directory_, "files"))

@@ -24,7 +24,7 @@ struct ContractTests {
     provider.get provider
     provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? caFile? proxy? policy? preset?
     provider.remove provider
-    signIn.begin provider flow scopes? account? alias? prompt? openBrowser?
+    signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? openBrowser?
     signIn.wait signIn timeoutSeconds?
     signIn.complete signIn redirectUrl!
     signIn.cancel signIn
@@ -76,7 +76,7 @@ struct ContractTests {
     event.unsubscribe subscription
     audit.list account? after? limit?
     audit.verify account? after? limit?
-    grant.create client accounts methods scopes? resources? expiresInSeconds?
+    grant.create client accounts methods scopes? resources? origins? agent? expiresInSeconds?
     grant.list
     grant.revoke grant
     """

@@ -18,6 +18,12 @@ package struct IssuedToken: Sendable {
   package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
+/// An access token as a request carries it.
+struct BearerToken: Sendable {
+  let secret: Secret
+  let fingerprint: String
+}
+
 /// The answer to `token.get`.
 package struct TokenAnswer: Sendable {
   package var token: IssuedToken

@@ -16,6 +16,8 @@ package final class PublishedToken: Sendable {
   package let lifetime: Milliseconds
   let refreshAt: BootInstant
   package let expiresAt: BootInstant
+  /// For requests that the agent sends with the token.
+  let bearer: BearerToken
   private let halves: SecretBytes
   private let headCount: Int
   /// Milliseconds of the boot clock; 0: never.
@@ -27,6 +29,7 @@ package final class PublishedToken: Sendable {
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
     self.expiresAt = token.facts.expiresAt
+    bearer = BearerToken(secret: token.secret, fingerprint: token.facts.fingerprint)
     var answer = JSONWriter(capacity: token.secret.count + 768)
     answer.beginObject()
     answer.member("accessToken", token.secret)
@@ -47,6 +50,8 @@ package final class PublishedToken: Sendable {
       return target.count
     }
   }
+
+  func noteUse(at now: BootInstant) { used.store(now.milliseconds, ordering: .relaxed) }
 
   /// When `TokenCache` last served the token; nil if it never did.
   var lastUsed: BootInstant? {
@@ -81,7 +86,7 @@ package final class PublishedToken: Sendable {
     }
 
     package func write(at now: BootInstant, to writer: inout JSONWriter) {
-      token.used.store(now.milliseconds, ordering: .relaxed)
+      token.noteUse(at: now)
       writer.verbatim(head)
       writer.digits((expiresAt - now).wholeSeconds)
       writer.verbatim(tail)

@@ -45,6 +45,15 @@ package final class TokenCache: Sendable {
     }
   }
 
+  /// An account's token for a request that is sent now, if it is fresh; nil if the actors must answer.
+  func bearer(of account: AccountID, at now: BootInstant) -> BearerToken? {
+    state.withLock { state in
+      guard let shown = state.shown[account], shown.serves(.zero, at: now) else { return nil }
+      shown.token.noteUse(at: now)
+      return shown.token.bearer
+    }
+  }
+
   /// The account that a selector names now, for event filters.
   package func account(selector: AccountSelector) -> AccountID? {
     let accounts = accounts(selector: selector)

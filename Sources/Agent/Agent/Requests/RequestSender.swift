@@ -36,26 +36,34 @@ package struct RequestSender: Sendable {
 
   package func send() async throws(AgentFailure) -> ResourceResponse {
     var machine: RequestMachine
-    var token: IssuedToken
+    var token: BearerToken
+    /// The provider, as long as nothing was awaited since it was read.
+    var fresh: Provider?
     do throws(AgentFailure) {
-      let target = try await target(at: request.url)
+      let provider = try await provider()
+      let target = try target(at: request.url, of: provider)
       machine = RequestMachine(
         method: request.method, target: target, hasKey: request.hasIdempotencyKey,
         allowsAuthRetry: request.allowsAuthRetry)
-      token = try await self.token(.usable(minimumLifetime: .zero))
+      if let cached = cachedToken() {
+        (token, fresh) = (cached, provider)
+      } else {
+        token = try await self.token(.usable(minimumLifetime: .zero))
+      }
     } catch {
       throw .stopped(error, nil, hasKey: request.hasIdempotencyKey)
     }
     while true {
-      let (response, fields) = try await response(to: &machine, token)
-      var action = machine.answered(RequestMachine.Response(response), fingerprint: token.facts.fingerprint)
+      let (response, fields) = try await response(to: &machine, token, by: fresh)
+      fresh = nil
+      var action = machine.answered(RequestMachine.Response(response), fingerprint: token.fingerprint)
       if case .replaceToken(let fingerprint) = action {
         do throws(AgentFailure) {
           token = try await self.token(.replacing(fingerprint: fingerprint))
         } catch {
           throw .stopped(error, machine, hasKey: request.hasIdempotencyKey)
         }
-        action = machine.replaced(by: token.facts.fingerprint)
+        action = machine.replaced(by: token.fingerprint)
       }
       switch action {
       case .send: continue
@@ -68,13 +76,19 @@ package struct RequestSender: Sendable {
     }
   }
 
-  private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> IssuedToken {
+  /// The standard token, if the caller may have it and it is in memory.
+  private func cachedToken() -> BearerToken? {
+    guard request.key == .standard, request.scopeLimit == nil else { return nil }
+    return dependencies.tokenCache.bearer(of: account.id, at: clock.boot())
+  }
+
+  private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> BearerToken {
     let answer = try await withDeadline(at: deadline, clock: clock) {
       [account, request] () async throws(AgentFailure) in
       try await account.token(request.key, demand, within: request.scopeLimit)
     }
     guard let answer else { throw .timedOut(account.id) }
-    return answer.token
+    return BearerToken(secret: answer.token.secret, fingerprint: answer.token.facts.fingerprint)
   }
 
   // MARK: one request
@@ -83,10 +97,6 @@ package struct RequestSender: Sendable {
   /// signed the account out or have locked the vault.
   private func provider() async throws(AgentFailure) -> Provider {
     try await dependencies.vault.resourceProvider(of: account.id)
-  }
-
-  private func target(at url: String) async throws(AgentFailure) -> RequestTarget {
-    try target(at: url, of: try await provider())
   }
 
   private func target(at url: String, of provider: Provider) throws(AgentFailure) -> RequestTarget {
@@ -102,13 +112,14 @@ package struct RequestSender: Sendable {
     }
   }
 
-  /// Sends the request once.
+  /// Sends the request once. `fresh`: the provider, if it is known as it is now.
   private func response(
-    to machine: inout RequestMachine, _ token: IssuedToken
+    to machine: inout RequestMachine, _ token: BearerToken, by fresh: Provider?
   ) async throws(AgentFailure) -> (HTTPResponse, ResponseFields) {
     let outgoing: HTTPRequest
     do throws(AgentFailure) {
-      let provider = try await provider()
+      let provider: Provider
+      if let fresh { provider = fresh } else { provider = try await self.provider() }
       let target = try target(at: machine.target.url.text, of: provider)
       guard let left = timeLeft() else { throw .timedOut(account.id) }
       if Task.isCancelled { throw .cancelled }
@@ -145,7 +156,7 @@ package struct RequestSender: Sendable {
   }
 
   private func httpRequest(
-    to target: RequestTarget, _ token: IssuedToken, by provider: Provider, within left: Milliseconds, isRead: Bool
+    to target: RequestTarget, _ token: BearerToken, by provider: Provider, within left: Milliseconds, isRead: Bool
   ) -> HTTPRequest {
     let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + [.bearer(token.secret)]
     var outgoing = dependencies.client(of: provider).request(

@@ -23,7 +23,8 @@ enum GrantCreateHandler: MethodHandler {
       origins = []
       for (index, text) in wanted.enumerated() {
         guard let origin = RequestTarget.origin(text) else {
-          throw .invalidParameter("/origins/\(index)", expected: "an origin, such as https://api.example, without a path")
+          throw .invalidParameter(
+            "/origins/\(index)", expected: "an origin, such as https://api.example, without a path")
         }
         origins?.append(origin)
       }
@@ -40,6 +41,7 @@ enum GrantCreateHandler: MethodHandler {
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
+      origins: grant.origins, agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time,
+      expiresAt: grant.expiresAt)
   }
 }

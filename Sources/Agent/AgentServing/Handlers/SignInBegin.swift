@@ -12,7 +12,8 @@ enum SignInBeginHandler: MethodHandler {
   typealias Method = SignInBegin
 
   static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(AgentFailure) -> SignInBegin.Result {
-    var wishes = SignInJob.Wishes(alias: params.alias, scopes: params.scopes, prompt: params.prompt,
+    var wishes = SignInJob.Wishes(
+      alias: params.alias, scopes: params.scopes, prompt: params.prompt,
       authentication: try authentication(params))
     if params.prompt != nil, params.flow == .device {
       // RFC 8628 has no such parameter. A client that asks for a new login must not believe that there was one.

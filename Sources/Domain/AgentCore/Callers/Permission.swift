@@ -37,7 +37,8 @@ public struct Permission: Hashable, Sendable {
     let covered = methods.filter { method in
       patterns.contains { $0.covers(method.name, mustBeNamed: method.mustBeNamed) }
     }
-    self.init(methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources, origins: origins,
+    self.init(
+      methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources, origins: origins,
       isForAgent: isForAgent)
   }
 

@@ -53,7 +53,8 @@ struct Login: ParsableCommand {
 
   @Option(
     name: .customLong("acr"),
-    help: ArgumentHelp("How you have to be authenticated, as a server demands it; may be repeated.", valueName: "value"))
+    help: ArgumentHelp("How you have to be authenticated, as a server demands it; may be repeated.", valueName: "value")
+  )
   var acrValues: [String] = []
 
   @Option(

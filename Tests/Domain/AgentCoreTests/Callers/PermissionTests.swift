@@ -34,7 +34,7 @@ struct PermissionTests {
 
   @Test func originsAndAgent_limitRequests() {
     let permission = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
-    #expect(permission.coversRequest("GET", to: "https://a.test") && permission.coversRequest("HEAD", to: "https://a.test"))
+    for method in ["GET", "HEAD"] { #expect(permission.coversRequest(method, to: "https://a.test")) }
     #expect(!permission.coversRequest("GET", to: "https://a.test:8443"))
     for method in ["POST", "OPTIONS", "DELETE", "get"] {
       #expect(!permission.coversRequest(method, to: "https://a.test"))
