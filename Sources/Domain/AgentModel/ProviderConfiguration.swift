@@ -35,8 +35,10 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var persistAccessTokens: Bool
   /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
-  /// Public key pins (`sha256/BASE64`) by host name.
+  /// Public key pins (`sha256/BASE64`) by host name in small letters.
   public var pins: [String: [String]]
+  /// From then on `pins` say nothing any more; nil: they hold for ever.
+  public var pinsExpireAt: Timestamp?
   /// A PEM file with the certificate authorities that count for this provider; nil: the agent's.
   public var caFile: String?
   /// The proxy to this provider (`ProxyAddress`); nil: the agent's.

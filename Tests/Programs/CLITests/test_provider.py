@@ -116,6 +116,43 @@ class ProviderTests(Person):
             self.fake.answers.update(accounts(WORK, providers=({**IDP, "refreshBecause": basis},)))
             self.assertRegex(self.answer("provider", "show", "idp"), f"refresh rule +.*{words}")
 
+    PINS = ["sha256/" + "A" * 43 + "=", "sha256/" + "B" * 42 + "A="]
+
+    def test_pin_sets_the_pins_of_one_host_and_keeps_the_others(self):
+        other = {"api.example": self.PINS}
+        self.fake.answers.update(accounts(WORK, providers=({**IDP, "pins": other},)))
+        self.fake.answers["provider.update"] = {"provider": IDP}
+        out = self.answer("provider", "pin", "idp", "IDP.example", *self.PINS, "--until", "2031-01-01")
+        self.assertEqual(out, "Pinned 2 keys of idp.example for idp.\n")
+        self.assertEqual(self.fake.calls[-1], ("provider.update", {
+            "provider": "idp", "pins": {**other, "idp.example": self.PINS},
+            "pinsExpireAt": "2031-01-01T00:00:00.000Z"}))
+        self.answer("provider", "pin", "idp", "api.example", "--remove")
+        self.assertEqual(self.fake.calls[-1], ("provider.update", {"provider": "idp", "pins": {}}))
+
+    def test_pin_without_pins_shows_the_present_ones_and_changes_nothing(self):
+        self.fake.answers.update(accounts(WORK, providers=({**IDP, "pins": {"idp.example": self.PINS}},)))
+        done = self.lanyard("provider", "pin", "idp", "idp.example")
+        self.assertEqual(done.stdout.splitlines(), self.PINS)
+        self.assertIn("openssl s_client -connect idp.example:443", done.stderr)
+        self.assertEqual(self.lanyard("provider", "pin", "idp", "other.example").stdout, "other.example has no pins.\n")
+        self.assertNotIn("provider.update", self.fake.methods())
+
+    def test_pin_until_alone_moves_the_end(self):
+        pins = {"idp.example": self.PINS}
+        self.fake.answers.update(accounts(WORK, providers=({**IDP, "pins": pins},)))
+        self.fake.answers["provider.update"] = {"provider": IDP}
+        self.answer("provider", "pin", "idp", "idp.example", "--until", "2032-01-01")
+        self.assertEqual(self.fake.calls[-1], ("provider.update", {
+            "provider": "idp", "pins": pins, "pinsExpireAt": "2032-01-01T00:00:00.000Z"}))
+        self.assertIn("has no pins", self.refused(1, "provider", "pin", "idp", "b.example", "--until", "2032-01-01"))
+
+    def test_pin_mistakes_are_usage(self):
+        for words in ([self.PINS[0]], [self.PINS[0]] * 2, ["nonsense", self.PINS[1]], self.PINS + ["--remove"],
+                      ["--remove", "--until", "2031-01-01"], self.PINS + ["--until", "soon"]):
+            self.refused(2, "provider", "pin", "idp", "idp.example", *words)
+        self.assertEqual(self.fake.calls, [])
+
     def test_remove(self):
         self.assertEqual(self.answer("provider", "remove", "idp"), "Removed idp.\n")
         self.assertEqual(self.fake.params("provider.remove"), {"provider": "idp"})

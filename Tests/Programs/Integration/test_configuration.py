@@ -30,9 +30,11 @@ class Issuer:
              "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", "-keyout", key, "-out",
              self.certificate], check=True, capture_output=True)
         issuer = self
+        self.requests = 0
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self):
+                issuer.requests += 1
                 body = json.dumps({
                     "issuer": issuer.url, "authorization_endpoint": f"{issuer.url}/authorize",
                     "token_endpoint": f"{issuer.url}/token", "jwks_uri": f"{issuer.url}/jwks"}).encode()

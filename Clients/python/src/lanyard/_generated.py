@@ -1472,6 +1472,7 @@ class Provider(Record):
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
+    pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
     proxy: Optional[str] = None
     policy: Optional[str] = None
@@ -2245,6 +2246,7 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2277,6 +2279,7 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2332,6 +2335,7 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2365,6 +2369,7 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2417,6 +2422,7 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2449,6 +2455,7 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2504,6 +2511,7 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2537,6 +2545,7 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,

@@ -39,6 +39,7 @@ package struct AgentDiagnosis: Sendable {
     } catch {
       more.add(error, "auditLog")
     }
+    findings += await look { vault in vault.diagnosis.pins() }
     let work = await look { vault in vault.diagnosis.work() }
     return findings + more.list + work
   }

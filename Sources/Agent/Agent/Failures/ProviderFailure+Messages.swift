@@ -59,7 +59,8 @@ extension TrustFailure {
     case .wrongName: "The provider could not be trusted: its certificate is for another host."
     case .expired:
       "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
-    case .pinMismatch: "The provider could not be trusted: no pinned key is the server's."
+    case .pinMismatch:
+      "The provider could not be trusted: no pinned key is the server's. If its administrator confirms that the key was changed, set the new pins by `provider.update`."
     case .tls: "The provider could not be trusted: TLS failed."
     }
   }

@@ -202,6 +202,7 @@ package struct Provider: Sendable {
         writer.endArray()
       }
       writer.endObject()
+      writer.member("pinsExpireAt", it.pinsExpireAt?.milliseconds)
       writer.member("caFile", it.caFile)
       writer.member("proxy", it.proxy)
       writer.member("policy", it.policy)
@@ -264,6 +265,7 @@ package struct Provider: Sendable {
       for (host, pins) in node.members(of: "pins") {
         if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
       }
+      it.pinsExpireAt = node["pinsExpireAt"]?.timestamp
       it.caFile = node["caFile"]?.string
       it.proxy = node["proxy"]?.string
       it.policy = node["policy"]?.string

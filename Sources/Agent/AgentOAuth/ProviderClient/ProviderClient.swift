@@ -229,8 +229,8 @@ package struct ProviderClient: Sendable {
 
   package func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
     let host = HTTPURL(url)?.host ?? ""
-    var request = HTTPRequest(
-      method: method, url: url, fields: fields, body: body, pins: provider.configuration.pins[host] ?? [])
+    let pins = provider.configuration.pins(of: host, at: dependencies.time.now(for: provider.configuration.name))
+    var request = HTTPRequest(method: method, url: url, fields: fields, body: body, pins: pins)
     request.certificateAuthorities = provider.configuration.caFile
     request.proxy = provider.configuration.proxy
     return request

@@ -30,6 +30,7 @@ enum ProviderAddHandler: MethodHandler {
         authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
+        pinsExpireAt: params.pinsExpireAt,
         caFile: params.caFile, proxy: params.proxy, policy: params.policy))
     if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
     var provider = Provider(

@@ -39,6 +39,7 @@ enum ProviderUpdateHandler: MethodHandler {
         authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
+        pinsExpireAt: params.pinsExpireAt,
         caFile: params.caFile, proxy: params.proxy, policy: params.policy))
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
     let issuerChanged = provider.configuration.issuer != before.issuer

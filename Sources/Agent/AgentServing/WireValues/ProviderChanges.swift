@@ -20,6 +20,7 @@ struct ProviderChanges {
   var persistAccessTokens: Bool?
   var allowedOrigins: [String]?
   var pins: WireMap<[String]>?
+  var pinsExpireAt: Timestamp?
   var caFile: String?
   var proxy: String?
   var policy: String?
@@ -81,7 +82,10 @@ extension ProviderConfiguration {
       }
       allowedOrigins = origins
     }
-    if let pins = changes.pins { self.pins = Dictionary(pins.entries.map { ($0.name, $0.value) }) { $1 } }
+    if let pins = changes.pins { self.pins = try Self.pins(pins) }
+    // The last pins take their end with them: others would begin with it.
+    if pins.isEmpty { pinsExpireAt = nil }
+    if let instant = changes.pinsExpireAt { pinsExpireAt = instant }
     if let file = changes.caFile {
       guard file.isEmpty || file.hasPrefix("/") else {
         throw .invalidParameter("/caFile", expected: "an absolute path, or nothing for the agent's authorities")
@@ -97,6 +101,26 @@ extension ProviderConfiguration {
       proxy = address.isEmpty ? nil : address
     }
     if let policy = changes.policy { self.policy = policy }
+  }
+}
+
+extension ProviderConfiguration {
+  /// With one pin alone a server that changes its key would lock the person out.
+  private static let fewestPins = 2
+
+  fileprivate static func pins(_ wire: WireMap<[String]>) throws(AgentFailure) -> [String: [String]] {
+    var pins: [String: [String]] = [:]
+    for entry in wire.entries {
+      let path = "/pins/" + entry.name
+      guard Set(entry.value).count >= fewestPins else {
+        throw .invalidParameter(path, expected: "two pins at least: one is the backup, of a key that is not in use yet")
+      }
+      let host = entry.name.lowercased().filter { $0 != "[" && $0 != "]" }
+      guard pins.updateValue(entry.value, forKey: host) == nil else {
+        throw .invalidParameter(path, expected: "each host once")
+      }
+    }
+    return pins
   }
 }
 
@@ -195,6 +219,7 @@ extension WireProvider {
       postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
       allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
+      pinsExpireAt: it.pinsExpireAt,
       caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
   }
 }

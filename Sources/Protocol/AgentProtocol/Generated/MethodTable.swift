@@ -36,6 +36,7 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
+    IdentityGet.info,
     OperationCancel.info,
     OperationEnqueue.info,
     OperationGet.info,
@@ -74,6 +75,7 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
+    TokenExchange.info,
     TokenGet.info,
     TokenRefresh.info,
     TokenReject.info,
@@ -87,5 +89,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "8185786bc5ec1eed3582dead06c514f7650e82f8303a25e6b012860c742a492e"
+  public static let schemaDigest = "9ce926ef974f69a6a79b5225778137badea4f4361a83bcef1f7b6ac6aa1f5a30"
 }

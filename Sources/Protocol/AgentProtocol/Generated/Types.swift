@@ -1282,8 +1282,10 @@ public struct WireProvider: WireWritable, Sendable {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
-  /// Public key pins for each host, including backup pins.
+  /// For each host the digests of its public keys, including backup pins.
   public var pins: WireMap<[String]>?
+  /// From then on, by the provider's time, only the certificate authorities count.
+  public var pinsExpireAt: Timestamp?
   /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
   /// agent's.
   public var caFile: String?
@@ -1317,6 +1319,7 @@ public struct WireProvider: WireWritable, Sendable {
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
     pins: WireMap<[String]>? = nil,
+    pinsExpireAt: Timestamp? = nil,
     caFile: String? = nil,
     proxy: String? = nil,
     policy: String? = nil,
@@ -1345,6 +1348,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
     self.pins = pins
+    self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
     self.proxy = proxy
     self.policy = policy
@@ -1436,6 +1440,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let pins {
       writer.key("pins")
       writer.map(pins) { item, writer in writer.list(item) { item, writer in writer.string(item) } }
+    }
+    if let pinsExpireAt {
+      writer.key("pinsExpireAt")
+      writer.timestamp(pinsExpireAt)
     }
     if let caFile {
       writer.key("caFile")

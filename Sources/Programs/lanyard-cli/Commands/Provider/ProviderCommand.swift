@@ -4,6 +4,6 @@ import ArgumentParser
 struct ProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "provider",
-    abstract: "Manage providers: add, list, show, remove.",
-    subcommands: [ProviderAdd.self, ProviderList.self, ProviderShow.self, ProviderRemove.self])
+    abstract: "Manage providers: add, list, show, pin, remove.",
+    subcommands: [ProviderAdd.self, ProviderList.self, ProviderShow.self, ProviderPin.self, ProviderRemove.self])
 }

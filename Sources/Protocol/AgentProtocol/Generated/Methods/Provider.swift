@@ -45,8 +45,12 @@ public enum ProviderAdd: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
-    /// Public key pins for each host, including backup pins.
+    /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
+    /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
+    /// removes them.
     public var pins: WireMap<[String]>?
+    /// From then on, by the provider's time, only the certificate authorities count.
+    public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
     /// agent's.
     public var caFile: String?
@@ -77,6 +81,7 @@ public enum ProviderAdd: RPCMethod {
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
+      pinsExpireAt: Timestamp? = nil,
       caFile: String? = nil,
       proxy: String? = nil,
       policy: String? = nil,
@@ -102,6 +107,7 @@ public enum ProviderAdd: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
       self.proxy = proxy
       self.policy = policy
@@ -130,6 +136,7 @@ public enum ProviderAdd: RPCMethod {
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
+      var pinsExpireAt: Timestamp?
       var caFile: String?
       var proxy: String?
       var policy: String?
@@ -175,6 +182,8 @@ public enum ProviderAdd: RPCMethod {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("pinsExpireAt") {
+          pinsExpireAt = try reading("pinsExpireAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
         } else if memberName.isText("caFile") {
           caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4095)) }
         } else if memberName.isText("proxy") {
@@ -208,6 +217,7 @@ public enum ProviderAdd: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
       self.proxy = proxy
       self.policy = policy
@@ -362,8 +372,12 @@ public enum ProviderUpdate: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
-    /// Public key pins for each host, including backup pins.
+    /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
+    /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
+    /// removes them.
     public var pins: WireMap<[String]>?
+    /// From then on, by the provider's time, only the certificate authorities count.
+    public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
     /// agent's. Empty: the agent's.
     public var caFile: String?
@@ -395,6 +409,7 @@ public enum ProviderUpdate: RPCMethod {
       persistAccessTokens: Bool? = nil,
       allowedOrigins: [String]? = nil,
       pins: WireMap<[String]>? = nil,
+      pinsExpireAt: Timestamp? = nil,
       caFile: String? = nil,
       proxy: String? = nil,
       policy: String? = nil,
@@ -420,6 +435,7 @@ public enum ProviderUpdate: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
       self.proxy = proxy
       self.policy = policy
@@ -448,6 +464,7 @@ public enum ProviderUpdate: RPCMethod {
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
       var pins: WireMap<[String]>?
+      var pinsExpireAt: Timestamp?
       var caFile: String?
       var proxy: String?
       var policy: String?
@@ -493,6 +510,8 @@ public enum ProviderUpdate: RPCMethod {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
+        } else if memberName.isText("pinsExpireAt") {
+          pinsExpireAt = try reading("pinsExpireAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
         } else if memberName.isText("caFile") {
           caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...4095)) }
         } else if memberName.isText("proxy") {
@@ -526,6 +545,7 @@ public enum ProviderUpdate: RPCMethod {
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
       self.pins = pins
+      self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
       self.proxy = proxy
       self.policy = policy

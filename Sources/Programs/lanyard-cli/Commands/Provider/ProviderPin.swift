@@ -1,0 +1,116 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard provider pin`
+struct ProviderPin: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "pin", abstract: "Show, set or remove the pinned keys of a server.",
+    discussion: """
+      A pin is the digest of a server's public key, sha256/BASE64. With pins a server is trusted only if its certificate
+      is valid and its own key is one of them; keys of certificate authorities are not compared. So give the digest of
+      the key in use, and as a backup that of the key which the server will use next: its administrator knows it.
+      Without a pin the present ones are shown, and how to find the digest of the key in use.
+
+      EXAMPLES:
+        lanyard provider pin corp idp.corp.example
+        lanyard provider pin corp idp.corp.example sha256/… sha256/… --until 2031-01-01
+        lanyard provider pin corp idp.corp.example --until 2032-01-01    # a later end
+        lanyard provider pin corp idp.corp.example --remove
+      """)
+
+  @Argument(help: "The provider.", completion: .providers)
+  var provider: String
+
+  @Argument(help: "The host name of the server.")
+  var host: String
+
+  @Argument(help: "The pins of this host, two at least.")
+  var pins: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "The day from which on no pin of this provider counts any more, so that a changed key locks nobody out for ever.",
+      valueName: "date"))
+  var until: String?
+
+  @Flag(help: "Remove the pins of this host.")
+  var remove = false
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if remove, !pins.isEmpty { throw ValidationError("Give pins or --remove, not both.") }
+    if !pins.isEmpty, Set(pins).count < 2 {
+      throw ValidationError(
+        "One pin alone would lock you out when the server changes its key: give a second one, the backup.")
+    }
+    if !pins.allSatisfy(Self.isPin) {
+      throw ValidationError("A pin is sha256/ and 44 characters of Base64, the digest of a public key.")
+    }
+    if until != nil, remove { throw ValidationError("Give --until or --remove, not both.") }
+    if let until, Self.instant(until) == nil { throw ValidationError("Give the day as YYYY-MM-DD.") }
+  }
+
+  func run() throws {
+    var agent = try common.connect()
+    var all: [(host: String, pins: [String])] = []
+    try agent.call("provider.get", params: { $0.member("provider", provider) }) { result in
+      let told = (result["provider"] ?? result)["pins"]
+      all = told.map { $0.members.map { ($0.key.string ?? "", $0.value.elements.compactMap(\.string)) } } ?? []
+    }
+    let host = host.lowercased()
+    let present = all.first { $0.host == host }?.pins ?? []
+    if pins.isEmpty, !remove, until == nil { return show(present, of: host) }
+    if pins.isEmpty, !remove, present.isEmpty { throw CommandFailure(.other, name: "noPins", "\(host) has no pins.") }
+    let kept = pins.isEmpty && !remove ? present : pins
+    all.removeAll { $0.host == host }
+    if !kept.isEmpty { all.append((host, kept)) }
+    try agent.call("provider.update") { writer in
+      writer.member("provider", provider)
+      writer.key("pins")
+      writer.beginObject()
+      for entry in all {
+        writer.key(entry.host)
+        writer.beginArray()
+        for pin in entry.pins { writer.string(pin) }
+        writer.endArray()
+      }
+      writer.endObject()
+      if let until = until.flatMap(Self.instant) { writer.member("pinsExpireAt", until) }
+    } result: { result in
+      if common.json { return Output.answer(json: result.raw) }
+      Output.answer(
+        Text.shown(remove ? "Removed the pins of \(host)." : "Pinned \(kept.count) keys of \(host) for \(provider)."))
+    }
+  }
+
+  private func show(_ present: [String], of host: String) {
+    if present.isEmpty {
+      Output.answer(Text.shown("\(host) has no pins."))
+    } else {
+      for pin in present { Output.answer(Text.shown(pin)) }
+    }
+    let lines = [
+      "The digest of the key in use, without sha256/ before it:",
+      "  openssl s_client -connect \(host):443 -servername \(host) </dev/null | openssl x509 -pubkey -noout |",
+      "    openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64",
+      "Ask the server's administrator for that of the next key, and compare both with what they tell you.",
+    ]
+    for line in lines { Output.note(Text.shown(line)) }
+  }
+
+  private static func isPin(_ text: String) -> Bool {
+    let digest = text.utf8.dropFirst("sha256/".utf8.count)
+    return text.hasPrefix("sha256/") && digest.count == 44 && digest.last == UInt8(ascii: "=")
+  }
+
+  /// The beginning of a day in UTC, or an instant as it is.
+  private static func instant(_ text: String) -> String? {
+    let parts = text.split(separator: "-", omittingEmptySubsequences: false)
+    guard text.utf8.count == 10, parts.map(\.count) == [4, 2, 2], parts.allSatisfy({ Int($0) != nil }) else {
+      return nil
+    }
+    return text + "T00:00:00.000Z"
+  }
+}

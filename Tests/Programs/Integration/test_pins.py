@@ -1,0 +1,75 @@
+"""Pinned keys of a provider's servers, with real certificates and the agent as it runs."""
+
+import base64
+import hashlib
+import subprocess
+import unittest
+
+from test_configuration import Configured
+
+BACKUP = "sha256/" + "B" * 42 + "A="
+OTHER = "sha256/" + "C" * 42 + "A="
+
+
+def pin(issuer):
+    """The digest of the public key in the issuer's certificate."""
+    key = subprocess.run(
+        ["openssl", "x509", "-in", issuer.certificate, "-pubkey", "-noout"], check=True, capture_output=True).stdout
+    der = subprocess.run(
+        ["openssl", "pkey", "-pubin", "-outform", "der"], input=key, check=True, capture_output=True).stdout
+    return "sha256/" + base64.b64encode(hashlib.sha256(der).digest()).decode()
+
+
+class Pins(Configured):
+    def test_server_with_a_pinned_key_is_trusted(self):
+        issuer = self.issuer()
+        self.add(self.client(self.scene()), issuer, caFile=issuer.certificate,
+                 pins={"LOCALHOST": [BACKUP, pin(issuer)]})
+        self.assertGreater(issuer.requests, 0)
+
+    def test_server_with_another_key_gets_no_request(self):
+        issuer = self.issuer()
+        client = self.client(self.scene())
+        self.untrusted("pinMismatch", client, issuer, caFile=issuer.certificate, pins={"localhost": [BACKUP, OTHER]})
+        self.untrusted("pinMismatch", client, issuer, caFile=issuer.certificate, pins={"localhost": [BACKUP, OTHER]},
+                       pinsExpireAt="2999-01-01T00:00:00.000Z")
+        self.assertEqual(issuer.requests, 0)
+
+    def test_pins_replace_no_authority(self):
+        issuer = self.issuer()
+        self.untrusted("unknownAuthority", self.client(self.scene()), issuer,
+                       pins={"localhost": [BACKUP, pin(issuer)]})
+        self.assertEqual(issuer.requests, 0)
+
+    def test_pins_of_other_hosts_say_nothing(self):
+        issuer = self.issuer()
+        self.add(self.client(self.scene()), issuer, caFile=issuer.certificate,
+                 pins={"other.example": [BACKUP, OTHER]})
+
+    def test_expired_pins_say_nothing(self):
+        issuer = self.issuer()
+        client = self.client(self.scene())
+        self.add(client, issuer, caFile=issuer.certificate, pins={"localhost": [BACKUP, OTHER]},
+                 pinsExpireAt="2020-01-01T00:00:00.000Z")
+        found = [one for one in client.call("agent.diagnose")["findings"] if one["check"] == "providerPins"]
+        self.assertEqual([one["severity"] for one in found], ["notice"])
+        self.assertIn("2020-01-01", found[0]["message"])
+
+    def test_changed_key_is_refused_until_the_pins_are_changed(self):
+        before, after = self.issuer(), self.issuer()
+        client = self.client(self.scene())
+        self.add(client, before, caFile=before.certificate, pins={"localhost": [BACKUP, pin(before)]})
+
+        def move(**members):
+            return client.call("provider.update", {
+                "provider": "idp", "issuer": after.url, "caFile": after.certificate, **members})
+
+        error = self.refused(3004, move)
+        self.assertEqual((error.data["reason"], error.data["outcome"]), ("pinMismatch", "notSent"))
+        self.assertEqual(after.requests, 0)
+        move(pins={"localhost": [BACKUP, pin(after)]})
+        self.assertGreater(after.requests, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
