@@ -9,6 +9,8 @@ public struct IssuedTokens: Sendable, Equatable {
   public var expiresInSeconds: Int
   /// The family's id, for `revoke(grant:)` and `endOfGrant`.
   public var grant: String
+  /// The access token is bound to the key of the request's proof.
+  public var isBound = false
 }
 
 /// A script that does not fit the provider; the message is for its author.

@@ -11,6 +11,7 @@ struct ProviderState {
   var signIns = BrowserSignIns()
   var devices = DeviceAuthorizations()
   var tokens: TokenFamilies
+  var proofs = PossessionProofs()
   /// Effects at `/protected`, by idempotency key.
   var effects = ProtectedEffects()
 

@@ -82,7 +82,12 @@ extension ProviderState {
   private mutating func pushAuthorization(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     guard context.options.pushedAuthorization != .off else { return .notFound }
     let form = try Parameters(formOf: request)
-    return try authorizations.push(form, by: authenticateClient(request, form), in: context)
+    let client = try authenticateClient(request, form)
+    // RFC 9449 section 10.1.
+    if let key = try provenKey(atTokenEndpoint: request, isNeeded: false), let bound = form["dpop_jkt"], bound != key {
+      throw OAuthError(code: "invalid_dpop_proof", description: "dpop_jkt names another key")
+    }
+    return try authorizations.push(form, by: client, in: context)
   }
 
   /// `/device_authorization` (RFC 8628 section 3.1).

@@ -90,6 +90,7 @@ extension PracticeOptions {
     case "metadata": return assign(text.flatMap(MetadataLayout.init), \.metadata)
     case "pushedAuthorization": return assign(text.flatMap(PushedAuthorization.init), \.pushedAuthorization)
     case "pushedRequestLifetimeSeconds": return assign(number.map(Int.init), \.pushedRequestLifetimeSeconds)
+    case "dpop": return assign(text.flatMap(DPoPPolicy.init), \.dpop)
     case "registration": return assign(text.flatMap(ClientRegistrationPolicy.init), \.registration)
     case "idTokenOnRefresh": return assign(flag, \.idTokenOnRefresh)
     case "logoutEndsTokens": return assign(flag, \.logoutEndsTokens)

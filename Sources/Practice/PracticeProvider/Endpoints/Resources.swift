@@ -3,19 +3,21 @@ import LoopbackHTTP
 /// The resources: `/userinfo`, `/entitlements`, `/protected`.
 extension ProviderState {
   /// The token of the request (RFC 6750 section 2.1), or the challenge of section 3.
-  private func bearer(_ request: HTTPRequest) throws(OAuthError) -> (token: AccessToken, grant: Grant) {
+  private mutating func authorized(_ request: HTTPRequest) throws(OAuthError) -> (token: AccessToken, grant: Grant) {
+    if let bound = try boundToken(request) { return bound }
     guard let header = request.header("Authorization") else { throw .challenge(nil) }
     let parts = header.split(separator: " ", maxSplits: 1)
     guard parts.count == 2, parts[0].lowercased() == "bearer" else { throw .challenge(nil) }
-    guard let valid = tokens.validAccessToken(String(parts[1]), in: context) else {
+    // RFC 9449 section 7.2: a bound token is none for the other scheme.
+    guard let valid = tokens.validAccessToken(String(parts[1]), in: context), valid.token.thumbprint == nil else {
       throw .challenge("invalid_token", description: "the access token is expired, revoked or unknown")
     }
     return valid
   }
 
   /// OpenID Core section 5.3.
-  func userInfo(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
-    let (token, grant) = try bearer(request)
+  mutating func userInfo(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
+    let (token, grant) = try authorized(request)
     guard token.scopes.contains("openid") else {
       throw .challenge("insufficient_scope", status: 403, more: [("scope", "openid")])
     }
@@ -25,8 +27,8 @@ extension ProviderState {
   }
 
   /// The user's current entitlements, not those at the time of the token.
-  func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
-    let (token, grant) = try bearer(request)
+  mutating func entitlements(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
+    let (token, grant) = try authorized(request)
     let user = context.options.users[grant.userIndex]
     return .json([
       "sub": .string(user.subject),
@@ -40,22 +42,23 @@ extension ProviderState {
 
   /// A resource that needs a token. The query may demand more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
   mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
-    let (token, grant) = try bearer(request)
+    let (token, grant) = try authorized(request)
     try token.check(request.queryItems, age: context.nowSeconds - grant.authTime)
     let user = context.options.users[grant.userIndex]
     let effect = effects.perform(request)
-    return .json([
-      "sub": .string(user.subject),
-      "tid": .string(user.tenant),
-      "client_id": .string(grant.clientID),
-      "scope": .string(token.scopes.joined(separator: " ")),
-      "aud": .strings(token.audience),
-      "roles": .strings(user.roles),
-      "method": .string(request.method),
-      "path": .string(request.path),
-      "bodyBytes": .integer(Int64(request.body.count)),
-      "effect": .integer(effect),
-    ])
+    return .json(
+      [
+        "sub": .string(user.subject),
+        "tid": .string(user.tenant),
+        "client_id": .string(grant.clientID),
+        "scope": .string(token.scopes.joined(separator: " ")),
+        "aud": .strings(token.audience),
+        "roles": .strings(user.roles),
+        "method": .string(request.method),
+        "path": .string(request.path),
+        "bodyBytes": .integer(Int64(request.body.count)),
+        "effect": .integer(effect),
+      ], headers: token.thumbprint == nil ? [] : nonceField(for: .resources))
   }
 }
 

@@ -5,18 +5,23 @@ extension ProviderState {
   mutating func token(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let form = try Parameters(formOf: request)
     let client = try authenticateClient(request, form)
-    if form["grant_type"] == GrantType.tokenExchange { return try tokens.exchange(form, by: client, in: context) }
+    let key = try provenKey(atTokenEndpoint: request)
+    if form["grant_type"] == GrantType.tokenExchange { return try tokens.exchange(form, by: client, key, in: context) }
     let issued: IssuedTokens =
       switch try form.required("grant_type") {
-      case GrantType.authorizationCode: try exchangeCode(form, client)
-      case GrantType.refreshToken: try tokens.refresh(form, by: client, in: context)
-      case GrantType.device: try pollDevice(form, client)
+      case GrantType.authorizationCode: try exchangeCode(form, client, key)
+      case GrantType.refreshToken: try tokens.refresh(form, by: client, key, in: context)
+      case GrantType.device: try pollDevice(form, client, key)
       default: throw OAuthError(code: "unsupported_grant_type")
       }
-    return issued.response(context.options)
+    var response = issued.response(context.options)
+    if key != nil { response.headers += nonceField(for: .tokens) }
+    return response
   }
 
-  private mutating func exchangeCode(_ form: Parameters, _ client: PracticeClient) throws(OAuthError) -> IssuedTokens {
+  private mutating func exchangeCode(
+    _ form: Parameters, _ client: PracticeClient, _ key: String?
+  ) throws(OAuthError) -> IssuedTokens {
     let value = try form.required("code")
     let code = try authorizations.code(value, of: client)
     if let grantID = code.usedForGrant {
@@ -25,6 +30,9 @@ extension ProviderState {
       throw .invalidGrant("the code was used before; its tokens are revoked")
     }
     try code.check(form, now: context.now)
+    if context.options.dpop != .off, let bound = code.request.boundTo, bound != key {
+      throw .invalidGrant("the code is bound to another key")
+    }
     let resources = try form.resources(of: client, within: code.request.resources)
     let grantID = tokens.newGrant(
       clientID: client.id,
@@ -34,13 +42,16 @@ extension ProviderState {
       nonce: code.request.nonce,
       authTime: code.authTime,
       sessionID: code.sessionID,
+      boundTo: client.isConfidential ? nil : key,
       in: context
     )
     authorizations.use(code: value, for: grantID)
-    return tokens.issueFirst(grantID, resources: resources, in: context)
+    return tokens.issueFirst(grantID, resources: resources, boundTo: key, in: context)
   }
 
-  private mutating func pollDevice(_ form: Parameters, _ client: PracticeClient) throws(OAuthError) -> IssuedTokens {
+  private mutating func pollDevice(
+    _ form: Parameters, _ client: PracticeClient, _ key: String?
+  ) throws(OAuthError) -> IssuedTokens {
     let (device, userIndex, authTime) = try devices.poll(form, by: client, in: context)
     let grantID = tokens.newGrant(
       clientID: client.id,
@@ -49,9 +60,10 @@ extension ProviderState {
       resources: device.resources,
       authTime: authTime,
       sessionID: context.newValue("sid_"),
+      boundTo: client.isConfidential ? nil : key,
       in: context
     )
-    return tokens.issueFirst(grantID, resources: device.resources, in: context)
+    return tokens.issueFirst(grantID, resources: device.resources, boundTo: key, in: context)
   }
 }
 
@@ -60,7 +72,7 @@ extension IssuedTokens {
   fileprivate func response(_ options: PracticeOptions) -> HTTPResponse {
     var members: [PracticeJSON.Member] = [
       .init("access_token", .string(accessToken)),
-      .init("token_type", "Bearer"),
+      .init("token_type", isBound ? "DPoP" : "Bearer"),
       .init("expires_in", .integer(Int64(expiresInSeconds))),
     ]
     if let refreshToken {

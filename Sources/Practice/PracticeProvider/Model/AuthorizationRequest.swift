@@ -10,6 +10,8 @@ struct AuthorizationRequest: Sendable {
   let loginHint: String?
   let prompts: Set<String>
   let maximumAgeSeconds: Int64?
+  /// The thumbprint of the key that the code is bound to (RFC 9449 section 10).
+  let boundTo: String?
 
   init(
     _ parameters: Parameters,
@@ -43,6 +45,7 @@ struct AuthorizationRequest: Sendable {
     codeChallenge = challenge
     loginHint = parameters["login_hint"]
     self.prompts = prompts
+    boundTo = parameters["dpop_jkt"]
     maximumAgeSeconds = parameters["max_age"].flatMap { Int64($0) }
   }
 }

@@ -17,6 +17,8 @@ struct Grant: Sendable {
   /// Seconds since 1970 (OpenID Core section 2).
   let authTime: Int64
   let sessionID: String
+  /// The thumbprint of the key that its refresh tokens are bound to, of a public client (RFC 9449 section 5).
+  var thumbprint: String?
   var end: End?
 }
 
@@ -41,6 +43,8 @@ struct AccessToken: Sendable {
   let audience: [String]
   let issuedAtMilliseconds: Int64
   let expiresAtMilliseconds: Int64
+  /// The thumbprint of the key that it is bound to; nil for a bearer token.
+  var thumbprint: String?
   var isRevoked = false
 }
 

@@ -30,5 +30,7 @@ struct Issuer: Sendable {
     return "\(identifier.dropLast(basePath.count))/\(tenant)\(rest)"
   }
 
+  var origin: String { String(identifier.dropLast(basePath.count)) }
+
   func endpoint(_ path: String) -> String { identifier + path }
 }

@@ -64,6 +64,7 @@ public struct PracticeOptions: Sendable {
   /// issuer's path begins with the part that is replaced.
   public var hasIssuerOfEachTenant = false
   public var registration: ClientRegistrationPolicy = .off
+  public var dpop: DPoPPolicy = .off
   /// The port of a loopback redirect must be the registered one, against RFC 8252 section 7.3.
   public var comparesRedirectPorts = false
   public var signingAlgorithm: SigningAlgorithm = .rs256

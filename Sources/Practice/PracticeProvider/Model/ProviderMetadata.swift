@@ -37,6 +37,7 @@ struct ProviderMetadata {
       members.append(
         .init("require_pushed_authorization_requests", .bool(options.pushedAuthorization == .required)))
     }
+    if options.dpop != .off { members.append(.init("dpop_signing_alg_values_supported", ["ES256"])) }
     members += [
       .init("scopes_supported", .strings(options.scopes)),
       .init("response_types_supported", ["code"]),

@@ -46,7 +46,7 @@ struct ClientAssertion {
   }
 
   /// RFC 7518 section 3.4.
-  private static func der(fromJOSE signature: [UInt8]) -> [UInt8] {
+  static func der(fromJOSE signature: [UInt8]) -> [UInt8] {
     guard signature.count == 64 else { return [] }
     let pair = ECDSA_SIG_new()
     defer { ECDSA_SIG_free(pair) }

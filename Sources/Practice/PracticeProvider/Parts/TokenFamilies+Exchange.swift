@@ -6,7 +6,7 @@ extension TokenFamilies {
   private static let jwtType = "urn:ietf:params:oauth:token-type:jwt"
 
   mutating func exchange(
-    _ form: Parameters, by client: PracticeClient, in context: ProviderContext
+    _ form: Parameters, by client: PracticeClient, _ key: String?, in context: ProviderContext
   ) throws(OAuthError) -> HTTPResponse {
     let subject = try form.required("subject_token")
     guard try form.required("subject_token_type") == Self.accessTokenType else {
@@ -23,11 +23,11 @@ extension TokenFamilies {
     let scopes = try form.scopes(within: token.scopes)
     var audience = try form.resources(of: client)
     if let name = form["audience"] { audience.append(name) }
-    let issued = newAccessToken(grant, scopes: scopes, resources: audience, in: context)
+    let issued = newAccessToken(grant, scopes: scopes, resources: audience, boundTo: key, in: context)
     return .json(
       .object([
         .init("access_token", .string(issued)), .init("issued_token_type", .string(type)),
-        .init("token_type", "Bearer"),
+        .init("token_type", .string(key == nil ? "Bearer" : "DPoP")),
         .init("expires_in", .integer(Int64(context.options.accessTokenLifetimeSeconds))),
         .init("scope", .string(scopes.joined(separator: " "))),
       ]), headers: [("Pragma", "no-cache")])

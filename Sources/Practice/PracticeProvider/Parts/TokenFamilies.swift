@@ -20,6 +20,7 @@ struct TokenFamilies {
     nonce: String? = nil,
     authTime: Int64,
     sessionID: String,
+    boundTo thumbprint: String? = nil,
     in context: ProviderContext
   ) -> String {
     let id = context.newValue("grant_")
@@ -31,16 +32,19 @@ struct TokenFamilies {
       resources: resources,
       nonce: nonce,
       authTime: authTime,
-      sessionID: sessionID
+      sessionID: sessionID,
+      thumbprint: thumbprint
     )
     return id
   }
 
   /// The first tokens of a grant.
-  mutating func issueFirst(_ grantID: String, resources: [String], in context: ProviderContext) -> IssuedTokens {
+  mutating func issueFirst(
+    _ grantID: String, resources: [String], boundTo key: String? = nil, in context: ProviderContext
+  ) -> IssuedTokens {
     guard let grant = grants[grantID] else { fatalError("a grant that was just made") }
     let wantsRefreshToken = !context.options.refreshTokenNeedsOfflineAccess || grant.scopes.contains("offline_access")
-    let accessToken = newAccessToken(grant, scopes: grant.scopes, resources: resources, in: context)
+    let accessToken = newAccessToken(grant, scopes: grant.scopes, resources: resources, boundTo: key, in: context)
     let refreshToken = wantsRefreshToken ? newRefreshToken(grantID, in: context) : nil
     let idToken =
       grant.scopes.contains("openid")
@@ -51,7 +55,8 @@ struct TokenFamilies {
       idToken: idToken,
       scopes: grant.scopes,
       expiresInSeconds: context.options.accessTokenLifetimeSeconds,
-      grant: grantID
+      grant: grantID,
+      isBound: key != nil
     )
   }
 
@@ -80,20 +85,21 @@ struct TokenFamilies {
   }
 
   mutating func newAccessToken(
-    _ grant: Grant, scopes: [String], resources: [String], in context: ProviderContext
+    _ grant: Grant, scopes: [String], resources: [String], boundTo key: String?, in context: ProviderContext
   ) -> String {
     let options = context.options
     let audience = resources.isEmpty ? [context.issuer.endpoint("/protected")] : resources
     let id = context.newValue("at_")
     let value =
       options.accessTokenFormat == .opaque
-      ? id : signer.accessToken(grant, id: id, scopes: scopes, audience: audience, in: context)
+      ? id : signer.accessToken(grant, id: id, scopes: scopes, audience: audience, boundTo: key, in: context)
     accessTokens[value] = AccessToken(
       grantID: grant.id,
       scopes: scopes,
       audience: audience,
       issuedAtMilliseconds: context.now,
-      expiresAtMilliseconds: context.now + Int64(options.accessTokenLifetimeSeconds) * 1000
+      expiresAtMilliseconds: context.now + Int64(options.accessTokenLifetimeSeconds) * 1000,
+      thumbprint: key
     )
     return value
   }
@@ -109,7 +115,7 @@ struct TokenFamilies {
   // MARK: Refresh
 
   mutating func refresh(
-    _ form: Parameters, by client: PracticeClient, in context: ProviderContext
+    _ form: Parameters, by client: PracticeClient, _ key: String? = nil, in context: ProviderContext
   ) throws(OAuthError) -> IssuedTokens {
     let value = try form.required("refresh_token")
     guard let token = refreshTokens[value], let grant = grants[token.grantID], grant.clientID == client.id else {
@@ -117,6 +123,7 @@ struct TokenFamilies {
     }
     guard grant.end == nil, token.status != .revoked else { throw .invalidGrant("the refresh token is revoked") }
     guard !token.isExpired(at: context.now) else { throw .invalidGrant("the refresh token has expired") }
+    if let bound = grant.thumbprint, bound != key { throw .invalidGrant("the refresh token is bound to another key") }
     // Checked before the token is used up: a request that is refused for its parameters leaves the token as it was.
     let scopes = try form.scopes(within: grant.scopes)
     let resources = try form.resources(of: client, within: grant.resources)
@@ -128,7 +135,7 @@ struct TokenFamilies {
     case .replaced(let at, let by): successor = try successorWithinGrace(replacedAt: at, by: by, grant, in: context)
     case .revoked: throw .invalidGrant("the refresh token is revoked")
     }
-    let accessToken = newAccessToken(grant, scopes: scopes, resources: resources, in: context)
+    let accessToken = newAccessToken(grant, scopes: scopes, resources: resources, boundTo: key, in: context)
     let wantsIDToken = context.options.idTokenOnRefresh && grant.scopes.contains("openid")
     return IssuedTokens(
       accessToken: accessToken,
@@ -137,7 +144,8 @@ struct TokenFamilies {
       idToken: wantsIDToken ? newIDToken(grant, accessToken: accessToken, nonce: nil, in: context) : nil,
       scopes: scopes,
       expiresInSeconds: context.options.accessTokenLifetimeSeconds,
-      grant: grant.id
+      grant: grant.id,
+      isBound: key != nil
     )
   }
 

@@ -6,7 +6,7 @@ struct TokenSigner {
 
   /// RFC 9068 section 2.2.
   func accessToken(
-    _ grant: Grant, id: String, scopes: [String], audience: [String], in context: ProviderContext
+    _ grant: Grant, id: String, scopes: [String], audience: [String], boundTo key: String?, in context: ProviderContext
   ) -> String {
     let user = context.options.users[grant.userIndex]
     let claims: PracticeJSON = [
@@ -24,7 +24,9 @@ struct TokenSigner {
       "roles": .strings(user.roles),
       "entitlements": .strings(user.entitlements),
     ]
-    return JWT.sign(claims, type: "at+jwt", with: keys.current)
+    // RFC 9449 section 6.1.
+    let confirmation: [String: PracticeJSON] = key.map { ["cnf": ["jkt": .string($0)]] } ?? [:]
+    return JWT.sign(claims.changed(by: confirmation), type: "at+jwt", with: keys.current)
   }
 
   /// OpenID Core sections 2, 3.1.3.6 and 12.2.

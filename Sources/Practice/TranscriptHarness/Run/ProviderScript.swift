@@ -36,6 +36,9 @@ extension PracticeOptions {
         throw Unreadable("registration is not \(value)")
       }
       registration = policy
+    case "dpop":
+      guard let policy = DPoPPolicy(rawValue: value) else { throw Unreadable("dpop is not \(value)") }
+      dpop = policy
     case "par":
       guard let pushed = PushedAuthorization(rawValue: value) else { throw Unreadable("par is not \(value)") }
       pushedAuthorization = pushed

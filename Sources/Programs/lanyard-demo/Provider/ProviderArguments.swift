@@ -35,6 +35,8 @@ struct ProviderArguments {
       --metadata-only-in-rfc8414  announce the revocation, introspection and
                                   device endpoints in RFC 8414 metadata only
       --pushed-authorization M    off, offered or required (RFC 9126; default: off)
+      --dpop POLICY               off, offered, required or nonce: tokens that are
+                                  bound to a key (RFC 9449; default: off)
       --registration MODE         off, open or closed: dynamic client registration
                                   (default: off)
       --auto-approve USER         sign this person in without a page, for programs
@@ -104,6 +106,7 @@ struct ProviderArguments {
     case "--algorithm": options.signingAlgorithm = try Self.value(name, &rest) { SigningAlgorithm(rawValue: $0) }
     case "--pushed-authorization":
       options.pushedAuthorization = try Self.value(name, &rest) { PushedAuthorization(rawValue: $0) }
+    case "--dpop": options.dpop = try Self.value(name, &rest) { DPoPPolicy(rawValue: $0) }
     case "--registration":
       options.registration = try Self.value(name, &rest) { ClientRegistrationPolicy(rawValue: $0) }
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }
