@@ -184,8 +184,8 @@ let checks: [Target] = [
   tests(
     "AgentOAuthTests", in: "Agent",
     [
-      "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "PracticeProvider", "Secrets",
-      "TokenSignatures",
+      "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentSimulation", "JSONRPC", "PracticeProvider",
+      "SecretJSON", "Secrets", "TokenSignatures",
     ]
   ),
   tests(

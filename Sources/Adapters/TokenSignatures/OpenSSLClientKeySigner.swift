@@ -3,8 +3,8 @@ public import AgentPorts
 internal import CVerify
 public import Secrets
 
-/// Signs client assertions by OpenSSL's EVP. The key is parsed for each signature: exchanges are rare, and a key that
-/// is not kept needs no wiping.
+/// Signs client assertions and DPoP proofs by OpenSSL's EVP. The key is parsed for each signature: exchanges are rare,
+/// and a key that OpenSSL does not keep needs no wiping.
 public struct OpenSSLClientKeySigner: ClientKeySigner {
   public init() {}
 
@@ -33,6 +33,16 @@ public struct OpenSSLClientKeySigner: ClientKeySigner {
         })
       return signature.count == 0 ? nil : signature
     }
+  }
+
+  public func publicPoint(ofP256 scalar: Secret) -> (x: [UInt8], y: [UInt8])? {
+    var x = [UInt8](repeating: 0, count: csign_p256_bytes)
+    var y = x
+    let isMade = scalar.withBytes { bytes in
+      let span = csign_span(bytes: bytes.assumingMemoryBound(to: UInt8.self).baseAddress, count: bytes.count)
+      return csign_p256_public(span, &x, &y)
+    }
+    return isMade ? (x, y) : nil
   }
 
   private static func fits(_ kind: csign_kind, _ algorithm: SignatureAlgorithm) -> Bool {

@@ -3,9 +3,14 @@ public import Secrets
 
 extension HTTPField {
   /// A bearer token (RFC 6750 §2.1).
-  public static func bearer(_ token: Secret) -> HTTPField {
+  public static func bearer(_ token: Secret) -> HTTPField { authorization("Bearer ", token) }
+
+  /// A token that is bound to the key of a proof beside it (RFC 9449 §7.1).
+  public static func dpop(_ token: Secret) -> HTTPField { authorization("DPoP ", token) }
+
+  private static func authorization(_ scheme: String, _ token: Secret) -> HTTPField {
     var value = SecretBuilder(capacity: token.count + 7)
-    value.append("Bearer ")
+    value.append(scheme)
     value.append(token)
     return HTTPField("Authorization", secret: value.finish())
   }

@@ -1,13 +1,16 @@
 public import AgentModel
 public import Secrets
 
-/// Signs client assertions (RFC 7523). An adapter brings the cryptographic library.
+/// Signs client assertions (RFC 7523) and DPoP proofs (RFC 9449). An adapter brings the cryptographic library.
 public protocol ClientKeySigner: Sendable {
   /// The default algorithm of a private key; nil if the key is invalid or not supported.
   func algorithm(of key: PrivateKey) -> SignatureAlgorithm?
   /// Signs `message`. The signature has its JWS form (RFC 7518 §3); nil if key and algorithm don't fit. Both are secret:
   /// together they are the assertion.
   func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret?
+  /// The public half of a private number of 32 bytes on the curve P-256; nil if the number is 0 or not below the
+  /// curve's order, so that the caller draws another one.
+  func publicPoint(ofP256 scalar: Secret) -> (x: [UInt8], y: [UInt8])?
 }
 
 /// A private key that was read and not yet checked. Numbers are big-endian bytes.
@@ -27,4 +30,5 @@ public struct NoClientKeys: ClientKeySigner {
   public init() {}
   public func algorithm(of key: PrivateKey) -> SignatureAlgorithm? { nil }
   public func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret? { nil }
+  public func publicPoint(ofP256 scalar: Secret) -> (x: [UInt8], y: [UInt8])? { nil }
 }

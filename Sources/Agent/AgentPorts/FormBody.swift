@@ -16,6 +16,9 @@ public struct FormBody: ~Copyable {
 
   public init() {}
 
+  /// Continues a form that was finished.
+  public init(continuing finished: Secret) { finished.withBytes { body.append($0) } }
+
   /// Appends a parameter with a public value.
   public mutating func append(_ name: String, _ text: String) {
     begin(name)

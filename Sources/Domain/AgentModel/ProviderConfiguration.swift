@@ -21,6 +21,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var isRefreshConfigured = false
   /// What a refresh with fewer scopes does to the grant.
   public var narrowing = Narrowing.unknown
+  /// Whether sign-ins bind their tokens to a key of the account (RFC 9449).
+  public var dpop = DPoPUse.auto
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
   /// The rule that determines the tenant of an account; nil: accounts have no tenant.
@@ -98,8 +100,13 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public var onUnknownOutcome: OnUnknownOutcome?
     /// As `ProviderConfiguration.narrowing`, for the machine that gets this rule.
     public var narrowing = Narrowing.unknown
+    /// A bearer token is not served (`DPoPUse.required`), for the machine that gets this rule.
+    public var refusesBearerTokens = false
     public init() {}
   }
+
+  /// Whether tokens are bound to a key: never, where the provider's metadata offers it, or always.
+  public enum DPoPUse: String, Hashable, Sendable, CaseIterable { case off, auto, required }
 
   /// What a refresh with fewer scopes does to the grant: RFC 6749 §6 says that the grant keeps its scopes, but at most
   /// servers the new refresh token has the fewer scopes.
@@ -185,6 +192,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
+  /// `dpop_signing_alg_values_supported` (RFC 9449 §5.1); empty if the metadata does not say.
+  public var dpopAlgorithms: [String] = []
   /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
   public var ignoredEndpoints: [String] = []
 

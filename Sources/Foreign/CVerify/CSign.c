@@ -1,25 +1,29 @@
 #include "CSign.h"
 
 #include <openssl/bio.h>
+#include <openssl/bn.h>
 #include <openssl/core_names.h>
 #include <openssl/ec.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
+#include <openssl/obj_mac.h>
 #include <openssl/param_build.h>
 #include <openssl/pem.h>
 #include <openssl/rsa.h>
 #include <string.h>
 
 #define FUNCTIONS(X)                                                                                          \
-  X(BIO_free) X(BIO_new_mem_buf) X(BN_bin2bn) X(BN_bn2binpad) X(BN_clear_free) X(ECDSA_SIG_free)              \
-  X(ECDSA_SIG_get0_r) X(ECDSA_SIG_get0_s) X(ERR_clear_error) X(EVP_DigestSign) X(EVP_DigestSignInit_ex)       \
-  X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_PKEY_CTX_free) X(EVP_PKEY_CTX_new_from_name)                     \
-  X(EVP_PKEY_CTX_new_from_pkey) X(EVP_PKEY_CTX_set_rsa_padding) X(EVP_PKEY_CTX_set_rsa_pss_saltlen)           \
-  X(EVP_PKEY_free) X(EVP_PKEY_fromdata) X(EVP_PKEY_fromdata_init) X(EVP_PKEY_get_bits)                        \
-  X(EVP_PKEY_get_group_name) X(EVP_PKEY_is_a) X(EVP_PKEY_new_raw_private_key) X(EVP_PKEY_pairwise_check)      \
-  X(OPENSSL_cleanse) X(OSSL_PARAM_BLD_free) X(OSSL_PARAM_BLD_new) X(OSSL_PARAM_BLD_push_BN)                   \
-  X(OSSL_PARAM_BLD_push_octet_string) X(OSSL_PARAM_BLD_push_utf8_string) X(OSSL_PARAM_BLD_to_param)           \
-  X(OSSL_PARAM_free) X(PEM_read_bio_PrivateKey) X(d2i_ECDSA_SIG)
+  X(BIO_free) X(BIO_new_mem_buf) X(BN_CTX_free) X(BN_CTX_new) X(BN_bin2bn) X(BN_bn2binpad) X(BN_clear_free)   \
+  X(BN_cmp) X(BN_free) X(BN_is_zero) X(BN_new) X(BN_set_flags) X(ECDSA_SIG_free) X(ECDSA_SIG_get0_r)          \
+  X(ECDSA_SIG_get0_s) X(EC_GROUP_free) X(EC_GROUP_get0_order) X(EC_GROUP_new_by_curve_name) X(EC_POINT_free)  \
+  X(EC_POINT_get_affine_coordinates) X(EC_POINT_mul) X(EC_POINT_new) X(ERR_clear_error) X(EVP_DigestSign)     \
+  X(EVP_DigestSignInit_ex) X(EVP_MD_CTX_free) X(EVP_MD_CTX_new) X(EVP_PKEY_CTX_free)                          \
+  X(EVP_PKEY_CTX_new_from_name) X(EVP_PKEY_CTX_new_from_pkey) X(EVP_PKEY_CTX_set_rsa_padding)                 \
+  X(EVP_PKEY_CTX_set_rsa_pss_saltlen) X(EVP_PKEY_free) X(EVP_PKEY_fromdata) X(EVP_PKEY_fromdata_init)         \
+  X(EVP_PKEY_get_bits) X(EVP_PKEY_get_group_name) X(EVP_PKEY_is_a) X(EVP_PKEY_new_raw_private_key)            \
+  X(EVP_PKEY_pairwise_check) X(OPENSSL_cleanse) X(OSSL_PARAM_BLD_free) X(OSSL_PARAM_BLD_new)                  \
+  X(OSSL_PARAM_BLD_push_BN) X(OSSL_PARAM_BLD_push_octet_string) X(OSSL_PARAM_BLD_push_utf8_string)            \
+  X(OSSL_PARAM_BLD_to_param) X(OSSL_PARAM_free) X(PEM_read_bio_PrivateKey) X(d2i_ECDSA_SIG)
 
 #include "CryptoLibrary.h"
 
@@ -161,4 +165,30 @@ size_t csign_sign(const csign_key *key, csign_algorithm algorithm, csign_span me
 
 void csign_free(csign_key *key) {
   if (key) crypto.EVP_PKEY_free(inner(key));
+}
+
+bool csign_p256_public(csign_span scalar, uint8_t x[csign_p256_bytes], uint8_t y[csign_p256_bytes]) {
+  if (scalar.count != csign_p256_bytes || !open_crypto()) return false;
+  BN_CTX *context = crypto.BN_CTX_new();
+  EC_GROUP *group = crypto.EC_GROUP_new_by_curve_name(NID_X9_62_prime256v1);
+  EC_POINT *point = group ? crypto.EC_POINT_new(group) : NULL;
+  BIGNUM *number = crypto.BN_bin2bn(scalar.bytes, (int)scalar.count, NULL);
+  BIGNUM *px = crypto.BN_new(), *py = crypto.BN_new();
+  bool made = false;
+  if (context && point && number && px && py && !crypto.BN_is_zero(number)
+      && crypto.BN_cmp(number, crypto.EC_GROUP_get0_order(group)) < 0) {
+    crypto.BN_set_flags(number, BN_FLG_CONSTTIME);
+    made = crypto.EC_POINT_mul(group, point, number, NULL, NULL, context)
+           && crypto.EC_POINT_get_affine_coordinates(group, point, px, py, context)
+           && crypto.BN_bn2binpad(px, x, csign_p256_bytes) == csign_p256_bytes
+           && crypto.BN_bn2binpad(py, y, csign_p256_bytes) == csign_p256_bytes;
+  }
+  crypto.BN_free(py);
+  crypto.BN_free(px);
+  crypto.BN_clear_free(number);
+  crypto.EC_POINT_free(point);
+  crypto.EC_GROUP_free(group);
+  crypto.BN_CTX_free(context);
+  crypto.ERR_clear_error();
+  return made;
 }

@@ -2,6 +2,7 @@ import AgentModel
 import Foundation
 import Secrets
 import Testing
+import TokenSignatures
 
 @testable import AgentOAuth
 
@@ -92,7 +93,7 @@ import Testing
     arguments: [
       (#","token_type":"Bearer""#, true), (#","token_type":"bearer""#, true), (#","token_type":"BEARER""#, true),
       ("", true), (#","token_type":null"#, true),
-      (#","token_type":"""#, false), (#","token_type":"mac""#, false), (#","token_type":"DPoP""#, false),
+      (#","token_type":"""#, false), (#","token_type":"mac""#, false),
       (#","token_type":"N_A""#, false), (#","token_type":"bearer ""#, false), (#","token_type":7"#, false),
       (#","token_type":["Bearer"]"#, false),
     ])
@@ -121,6 +122,18 @@ import Testing
     let answer = try #require(TokenResponse(#"{"access_token":"at","token_type":"Bearer"\#(member)}"#))
     #expect(answer.refreshToken == nil)
     #expect(answer.accessToken?.text == "at")
+  }
+
+  @Test(arguments: ["DPoP", "dpop"])
+  func boundAccessToken_isUsableWithItsKeyAlone(type: String) throws {
+    let answer = try #require(TokenResponse(#"{"access_token":"at","refresh_token":"rt","token_type":"\#(type)"}"#))
+    #expect(answer.isBound && answer.tokenType == "DPoP")
+    let key = try #require(DeviceKey(by: OpenSSLClientKeySigner()))
+    #expect(answer.usable(with: key).accessToken?.text == "at")
+    #expect(answer.usable(with: nil).accessToken == nil)
+    #expect(answer.usable(with: nil).refreshToken?.text == "rt")
+    let bearer = try #require(TokenResponse(#"{"access_token":"at","token_type":"Bearer"}"#))
+    #expect(!bearer.isBound && bearer.usable(with: nil).accessToken?.text == "at")
   }
 
   /// A byte order mark, white space, and duplicate members outside those that are read.

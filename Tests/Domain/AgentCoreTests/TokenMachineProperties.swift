@@ -133,7 +133,10 @@ import Testing
         effects = machine.exchangeSucceeded(attempt: attempt.number, token: token(for: attempt.key), at: now)
       case 6:
         doubts = 0
-        effects = machine.exchangeBroughtNoToken(attempt: attempt.number, at: now)
+        effects =
+          Bool.random(using: &random)
+          ? machine.exchangeBroughtNoToken(attempt: attempt.number, at: now)
+          : machine.exchangeBroughtUnboundToken(attempt: attempt.number, at: now)
       case 7..<11:
         if reuse != .none {
           if doubts == 0 { firstDoubtAt = attempt.startedAt }

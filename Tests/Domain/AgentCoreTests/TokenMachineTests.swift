@@ -353,6 +353,19 @@ import Testing
     #expect(exchanges == 8 && pauses == [1000, 2000, 4000, 8000, 16_000, 32_000])
   }
 
+  /// The provider answers so until somebody changes a configuration, so the next caller causes no exchange.
+  @Test func bearerTokenWhereBoundOnesAreServed_isRefusedUntilTheConfigurationChanges() {
+    var grant = Grant()
+    let (id, _) = grant.wants()
+    let effects = grant.noted(grant.machine.exchangeBroughtUnboundToken(attempt: 1, at: grant.now))
+    #expect(effects.refusals == [id: .misconfigured("notBound")] && effects.exchanges.isEmpty)
+    let (later, second) = grant.wants()
+    #expect(second.refusals == [later: .misconfigured("notBound")] && second.exchanges.isEmpty)
+    #expect(grant.noted(grant.machine.exchangeBroughtUnboundToken(attempt: 1, at: grant.now)).isEmpty)
+    _ = grant.noted(grant.machine.reconfigured(rule: ProviderConfiguration.RefreshRule()))
+    #expect(grant.wants().effects.exchanges.count == 1)
+  }
+
   // MARK: the end
 
   @Test func signedOutAccount_answersNoToken() {

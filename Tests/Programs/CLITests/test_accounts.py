@@ -118,6 +118,12 @@ class StatusTests(Person):
         self.agent({**accounts(WORK), "session.get": {**SESSION, "lostScopes": ["mail.send"]}})
         self.assertRegex(self.answer("status"), "Lost scopes +mail.send: .*`lanyard login --account work`")
 
+    def test_status_says_which_key_the_tokens_are_bound_to(self):
+        agent = self.agent({**accounts(WORK), "session.get": {**SESSION, "deviceKeyId": "0ZcOCORZNYy"}})
+        self.assertRegex(self.answer("status"), "Bound +to a key of this agent, 0ZcOCORZNYy\n")
+        agent.answers["session.get"] = SESSION
+        self.assertNotIn("Bound", self.answer("status"))
+
     def test_status_json_is_one_object(self):
         self.agent(accounts(WORK))
         out = self.answer("status", "--json")

@@ -41,6 +41,7 @@ enum EveryMethod {
     TokenReject.self,
     TokenExchange.self,
     IdentityGet.self,
+    TokenProof.self,
     RequestSend.self,
     AuthorizationCheck.self,
     AuthorizationCheckMany.self,

@@ -60,6 +60,7 @@ __all__ = [
     "DecisionReason",
     "DecisionTime",
     "Denied",
+    "DpopUse",
     "ERRORS",
     "Effect",
     "Empty",
@@ -76,7 +77,6 @@ __all__ = [
     "GrantCreateResult",
     "GrantListResult",
     "GrantRevokeResult",
-    "IdentityGetResult",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
@@ -164,8 +164,8 @@ __all__ = [
     "TenantRule",
     "TimedOut",
     "Token",
-    "TokenExchangeResult",
     "TokenFreshness",
+    "TokenProofResult",
     "TokenReuse",
     "TokenSource",
     "UnknownOutcomeRule",
@@ -294,9 +294,7 @@ class DataLocked(LanyardError):
 
 
 class Offline(LanyardError):
-    """The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
-    then `outcome` is `notSent`.
-    """
+    """The provider is unreachable and there is no valid access token."""
 
     code = 3001
     name = "offline"
@@ -553,6 +551,17 @@ class DecisionReason(OpenEnum):
     STEP_UP_REQUIRED = "stepUpRequired"
     SENSITIVITY_TOO_HIGH = "sensitivityTooHigh"
     POLICY_ERROR = "policyError"
+
+
+class DpopUse(OpenEnum):
+    """Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens.
+    `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a
+    bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh.
+    """
+
+    OFF = "off"
+    AUTO = "auto"
+    REQUIRED = "required"
 
 
 class Effect(OpenEnum):
@@ -1270,8 +1279,6 @@ class Grant(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
-    origins: Optional[List[str]] = None
-    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
 
@@ -1288,8 +1295,6 @@ class GrantCreateResult(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
-    origins: Optional[List[str]] = None
-    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
 
 
@@ -1305,18 +1310,6 @@ class GrantRevokeResult(Record):
     """The result of `grant.revoke`."""
 
     grant: str
-
-
-@dataclass(frozen=True)
-class IdentityGetResult(Record):
-    """The result of `identity.get`."""
-
-    id_token: str = field(repr=False)
-    expires_at: datetime
-    expires_in_seconds: int
-    audience: List[str]
-    issuer: str
-    account: str
 
 
 @dataclass(frozen=True)
@@ -1464,6 +1457,7 @@ class Provider(Record):
     refresh: Optional[RefreshRules] = None
     refresh_because: Optional[Union[RefreshRuleBasis, str]] = None
     narrowing: Optional[Union[Narrowing, str]] = None
+    dpop: Optional[Union[DpopUse, str]] = None
     error_codes: Optional[Dict[str, Union[FailureClass, str]]] = None
     tenant: Optional[TenantRule] = None
     authorization: Optional[AuthorizationRules] = None
@@ -1472,7 +1466,6 @@ class Provider(Record):
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
-    pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
     proxy: Optional[str] = None
     policy: Optional[str] = None
@@ -1755,21 +1748,12 @@ class Token(Record):
 
 
 @dataclass(frozen=True)
-class TokenExchangeResult(Record):
-    """The result of `token.exchange`."""
+class TokenProofResult(Record):
+    """The result of `token.proof`."""
 
-    access_token: str = field(repr=False)
-    token_type: str
-    expires_at: datetime
-    expires_in_seconds: int
+    proof: str = field(repr=False)
+    thumbprint: str
     account: str
-    issuer: str
-    scopes: List[str]
-    source: Union[TokenSource, str]
-    fingerprint: str
-    generation: int
-    issued_token_type: str
-    resource: Optional[str] = None
 
 
 # Methods.
@@ -2238,6 +2222,7 @@ class ProviderMethods:
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
+        dpop: Optional[Union[DpopUse, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2246,7 +2231,6 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
-        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2271,6 +2255,7 @@ class ProviderMethods:
                 "redirect": redirect,
                 "refresh": refresh,
                 "narrowing": narrowing,
+                "dpop": dpop,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2279,7 +2264,6 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
-                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2327,6 +2311,7 @@ class ProviderMethods:
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
+        dpop: Optional[Union[DpopUse, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2335,7 +2320,6 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
-        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2361,6 +2345,7 @@ class ProviderMethods:
                 "redirect": redirect,
                 "refresh": refresh,
                 "narrowing": narrowing,
+                "dpop": dpop,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2369,7 +2354,6 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
-                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2414,6 +2398,7 @@ class AsyncProviderMethods:
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
+        dpop: Optional[Union[DpopUse, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2422,7 +2407,6 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
-        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2447,6 +2431,7 @@ class AsyncProviderMethods:
                 "redirect": redirect,
                 "refresh": refresh,
                 "narrowing": narrowing,
+                "dpop": dpop,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2455,7 +2440,6 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
-                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2503,6 +2487,7 @@ class AsyncProviderMethods:
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
+        dpop: Optional[Union[DpopUse, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -2511,7 +2496,6 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
-        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2537,6 +2521,7 @@ class AsyncProviderMethods:
                 "redirect": redirect,
                 "refresh": refresh,
                 "narrowing": narrowing,
+                "dpop": dpop,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -2545,7 +2530,6 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
-                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2584,9 +2568,6 @@ class SignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
-        acr_values: Optional[Sequence[str]] = None,
-        max_age_seconds: Optional[int] = None,
-        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2599,9 +2580,6 @@ class SignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
-                "acrValues": acr_values,
-                "maxAgeSeconds": max_age_seconds,
-                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -2690,9 +2668,6 @@ class AsyncSignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
-        acr_values: Optional[Sequence[str]] = None,
-        max_age_seconds: Optional[int] = None,
-        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2705,9 +2680,6 @@ class AsyncSignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
-                "acrValues": acr_values,
-                "maxAgeSeconds": max_age_seconds,
-                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -3122,28 +3094,29 @@ class TokenMethods:
             Token,
         )
 
-    def exchange(
+    def proof(
         self,
         *,
         account: str,
-        audience: Optional[str] = None,
-        resource: Optional[str] = None,
-        scopes: Optional[Sequence[str]] = None,
-        requested_token_type: Optional[str] = None,
-        timeout_seconds: Optional[int] = None,
-    ) -> TokenExchangeResult:
-        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        method: str,
+        url: str,
+        fingerprint: Optional[str] = None,
+        nonce: Optional[str] = None,
+    ) -> TokenProofResult:
+        """Makes a proof of possession for one request that a program sends by itself. The value of the header `DPoP`
+        (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof of its own. Error 3003
+        with the reason `notBound` if the account's tokens are bearer tokens.
+        """
         return self._caller.invoke(
-            "token.exchange",
+            "token.proof",
             {
                 "account": account,
-                "audience": audience,
-                "resource": resource,
-                "scopes": scopes,
-                "requestedTokenType": requested_token_type,
-                "timeoutSeconds": timeout_seconds,
+                "method": method,
+                "url": url,
+                "fingerprint": fingerprint,
+                "nonce": nonce,
             },
-            TokenExchangeResult,
+            TokenProofResult,
         )
 
 
@@ -3224,78 +3197,29 @@ class AsyncTokenMethods:
             Token,
         )
 
-    async def exchange(
+    async def proof(
         self,
         *,
         account: str,
-        audience: Optional[str] = None,
-        resource: Optional[str] = None,
-        scopes: Optional[Sequence[str]] = None,
-        requested_token_type: Optional[str] = None,
-        timeout_seconds: Optional[int] = None,
-    ) -> TokenExchangeResult:
-        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        method: str,
+        url: str,
+        fingerprint: Optional[str] = None,
+        nonce: Optional[str] = None,
+    ) -> TokenProofResult:
+        """Makes a proof of possession for one request that a program sends by itself. The value of the header `DPoP`
+        (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof of its own. Error 3003
+        with the reason `notBound` if the account's tokens are bearer tokens.
+        """
         return await self._caller.invoke(
-            "token.exchange",
+            "token.proof",
             {
                 "account": account,
-                "audience": audience,
-                "resource": resource,
-                "scopes": scopes,
-                "requestedTokenType": requested_token_type,
-                "timeoutSeconds": timeout_seconds,
+                "method": method,
+                "url": url,
+                "fingerprint": fingerprint,
+                "nonce": nonce,
             },
-            TokenExchangeResult,
-        )
-
-
-class IdentityMethods:
-    """`identity.*`."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
-
-    def get(
-        self,
-        *,
-        account: str,
-        minimum_lifetime_seconds: Optional[int] = None,
-        timeout_seconds: Optional[int] = None,
-    ) -> IdentityGetResult:
-        """Returns an ID token with the requested remaining lifetime."""
-        return self._caller.invoke(
-            "identity.get",
-            {
-                "account": account,
-                "minimumLifetimeSeconds": minimum_lifetime_seconds,
-                "timeoutSeconds": timeout_seconds,
-            },
-            IdentityGetResult,
-        )
-
-
-class AsyncIdentityMethods:
-    """`identity.*`, for asyncio."""
-
-    def __init__(self, caller: AsyncCaller) -> None:
-        self._caller = caller
-
-    async def get(
-        self,
-        *,
-        account: str,
-        minimum_lifetime_seconds: Optional[int] = None,
-        timeout_seconds: Optional[int] = None,
-    ) -> IdentityGetResult:
-        """Returns an ID token with the requested remaining lifetime."""
-        return await self._caller.invoke(
-            "identity.get",
-            {
-                "account": account,
-                "minimumLifetimeSeconds": minimum_lifetime_seconds,
-                "timeoutSeconds": timeout_seconds,
-            },
-            IdentityGetResult,
+            TokenProofResult,
         )
 
 
@@ -4651,8 +4575,6 @@ class GrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        origins: Optional[Sequence[str]] = None,
-        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4664,8 +4586,6 @@ class GrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
-                "origins": origins,
-                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4713,8 +4633,6 @@ class AsyncGrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
-        origins: Optional[Sequence[str]] = None,
-        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4726,8 +4644,6 @@ class AsyncGrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
-                "origins": origins,
-                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4772,7 +4688,6 @@ class Methods:
         self.account = AccountMethods(caller)
         self.session = SessionMethods(caller)
         self.token = TokenMethods(caller)
-        self.identity = IdentityMethods(caller)
         self.request = RequestMethods(caller)
         self.authorization = AuthorizationMethods(caller)
         self.snapshot = SnapshotMethods(caller)
@@ -4798,7 +4713,6 @@ class AsyncMethods:
         self.account = AsyncAccountMethods(caller)
         self.session = AsyncSessionMethods(caller)
         self.token = AsyncTokenMethods(caller)
-        self.identity = AsyncIdentityMethods(caller)
         self.request = AsyncRequestMethods(caller)
         self.authorization = AsyncAuthorizationMethods(caller)
         self.snapshot = AsyncSnapshotMethods(caller)

@@ -55,6 +55,9 @@ package struct AccessToken: Sendable {
     sentAtTime = now + (sentAt - clock.boot())
   }
 
+  /// It is bound to the key of its grant (RFC 9449 §5).
+  var isBound: Bool { tokenType.lowercased() == "dpop" }
+
   /// When its request was sent, on this boot's clock. After a reboot at least this boot's time has passed.
   func sentAt(on clock: any AgentClock, now: Timestamp) -> BootInstant {
     guard bootID != clock.bootID else { return sentAt }

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 
 /// The session as a user interface shows it.
@@ -30,7 +31,8 @@ extension Account {
       lostScopes: loaded.grant.lostScopes,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
-      lastError: loaded.lastFailure, generation: loaded.grant.generation)
+      lastError: loaded.lastFailure, generation: loaded.grant.generation,
+      deviceKeyID: loaded.grant.deviceKey?.thumbprint)
   }
 
   /// Publishes the state of the session if it changed.

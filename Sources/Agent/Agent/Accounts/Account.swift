@@ -77,7 +77,7 @@ package actor Account {
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.answers.keep(only: exchanges.machine.neededAnswers)
     var machine = TokenMachine(health: .ok, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere)
-    if let token = token.flatMap({ tokens.take($0, from: profile.provider, of: self) }) {
+    if let token = token.flatMap({ tokens.take($0, boundTo: grant.deviceKey, from: profile.provider, of: self) }) {
       _ = machine.adopt(token.facts, for: .standard)
       // A sign-in counts as one use: the program that began it asks for the token next.
       machine.used(.standard, at: clock.boot())

@@ -18,6 +18,8 @@ package struct AccountDependencies: Sendable {
   package let stepUps: StepUps
   package let metadata: MetadataRefresher
   let keySets = KeySets()
+  /// What servers told for the proofs of bound tokens.
+  let nonces = DPoPNonces()
   package let environment: AgentEnvironment
   /// Sends an entry of the outbox in the background.
   package let revoke: @Sendable (OutboxEntry) -> Void
@@ -49,6 +51,7 @@ package struct AccountDependencies: Sendable {
 
   package func client(of provider: Provider) -> ProviderClient {
     var dependencies = ProviderClient.Dependencies(environment, time: time)
+    dependencies.nonces = nonces
     dependencies.http = ObservedHTTPExchange(
       base: environment.http, provider: provider, connectivity: connectivity, metadata: metadata)
     return ProviderClient(provider: provider, dependencies: dependencies)

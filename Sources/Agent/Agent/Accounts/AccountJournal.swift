@@ -61,10 +61,11 @@ struct AccountJournal {
 
   /// Nil if the account has gone on. Throws `.locked` if the vault was locked: the staged answer waits there.
   func finish(
-    _ intent: ExchangeIntent, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
+    _ intent: ExchangeIntent, grant: GrantRecord, bindingChanged: Bool, answer: TokenResponse, tokens: AccessTokens
   ) async throws(AgentFailure) -> FinishedExchange? {
     try await vault.commit { vault throws(AgentFailure) in
-      try vault.journal.finish(intent, of: id, grant: grant, answer: answer, tokens: tokens)
+      try vault.journal.finish(
+        intent, of: id, grant: grant, bindingChanged: bindingChanged, answer: answer, tokens: tokens)
     }
   }
 

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import Secrets
 
@@ -12,12 +13,14 @@ final class AccountTokens {
 
   subscript(serial: UInt64) -> IssuedToken? { tokens[serial] }
 
-  /// Keeps an access token in memory; nil if it has expired already.
-  func take(_ token: AccessToken, from provider: ProviderName, of account: isolated Account) -> IssuedToken? {
+  /// Keeps an access token in memory; nil if it has expired already. `key`: the one of its grant.
+  func take(
+    _ token: AccessToken, boundTo key: DeviceKey?, from provider: ProviderName, of account: isolated Account
+  ) -> IssuedToken? {
     let clock = account.clock
     let sentAt = token.sentAt(on: clock, now: account.dependencies.time.now(for: provider))
     return tokens.take(
-      token, sentAt: sentAt, now: clock.boot(), entropy: account.dependencies.environment.entropy)
+      token, boundTo: key, sentAt: sentAt, now: clock.boot(), entropy: account.dependencies.environment.entropy)
   }
 
   /// Wipes the tokens in memory. The reading thread serves its token until the next `publish`.
@@ -41,9 +44,14 @@ final class AccountTokens {
   }
 
   /// The live token for all the granted scopes; nil without one.
-  func standard(of account: isolated Account) -> Secret? {
+  func standard(of account: isolated Account) -> AccessCredential? {
     guard let facts = account.loaded?.machine.standardToken, account.clock.boot() < facts.expiresAt else { return nil }
-    return tokens[facts.serial]?.secret
+    return tokens[facts.serial]?.credential
+  }
+
+  /// The live token with this fingerprint.
+  func live(fingerprint: String, of account: isolated Account) -> IssuedToken? {
+    tokens.live(at: account.clock.boot()).last { $0.facts.fingerprint == fingerprint }
   }
 
   /// The live access tokens with their remaining lifetimes.

@@ -140,7 +140,8 @@ struct ExchangeJournal {
   /// Step 5: replaces the grant and empties the journal. Returns the account's new profile, and the change of its
   /// rights; nil if the account changed meanwhile.
   func finish(
-    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, answer: TokenResponse, tokens: AccessTokens
+    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, bindingChanged: Bool, answer: TokenResponse,
+    tokens: AccessTokens
   ) throws(AgentFailure) -> ChangeSet<FinishedExchange?> {
     guard var profile = vault.directory.current(id, epoch: intent.epoch) else { return .unchanged(nil) }
     let isOfThisBoot = intent.bootID == vault.clock.bootID
@@ -148,7 +149,11 @@ struct ExchangeJournal {
       // An answer of an earlier boot confirms the account, but its age is unknown.
       profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: intent.boot)
     }
-    let entry = note(grant.memory, in: &profile)
+    var entry = note(grant.memory, in: &profile)
+    if bindingChanged {
+      let binding = grant.isDowngraded ? "bearer" : "bound"
+      entry.append(vault.audited(.sessionTokenBinding, account: profile.id, .state(binding)))
+    }
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),

@@ -15,8 +15,9 @@ extension ExchangeRunner {
     }
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
     if let change = loaded.identityChange(in: response.idToken) { return .anotherPerson(reason: change.rawValue) }
-    data.response = response
-    data.idToken = account.identity.judge(response.idToken, of: account)
+    let usable = response.usable(with: loaded.grant.deviceKey)
+    data.response = usable
+    data.idToken = account.identity.judge(usable.idToken, of: account)
     // One that must not be given out is not stored either.
     data.response?.idToken = data.idToken.stored?.secret
     return .usable
@@ -32,7 +33,7 @@ extension ExchangeRunner {
       now: account.dependencies.time.now(for: loaded.profile.provider))
     do throws(AgentFailure) {
       let end = try await account.journal.finish(
-        answer, grant: renewed.grant, answer: response,
+        answer, grant: renewed.grant, bindingChanged: renewed.bindingChanged, answer: response,
         tokens: account.tokens.storable(with: renewed.accessToken, of: account))
       guard let end else { return .overtaken }
       (renewed.profile, renewed.rights) = (end.profile, end.rights)
@@ -56,7 +57,7 @@ extension ExchangeRunner {
     account.identity.adopt(data.idToken, for: answer.key, of: account)
     data.token = nil
     if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
-      data.token = account.tokens.take(token, from: provider, of: account)
+      data.token = account.tokens.take(token, boundTo: renewed.grant.deviceKey, from: provider, of: account)
     }
     return data.token != nil
   }

@@ -49,6 +49,10 @@ extension ExchangeRunner {
       account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       account.perform(account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])
+    case .noToken(let attempt) where data.renewed?.isUnbound == true:
+      let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
+      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      account.perform(account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? [])
     case .noToken(let attempt):
       // An answer of an earlier boot has a token that is only too old; one without a token that the agent can use is
       // told.

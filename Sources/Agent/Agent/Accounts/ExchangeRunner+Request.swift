@@ -28,7 +28,7 @@ extension ExchangeRunner {
       return .graceElapsed
     }
     guard let refreshToken = loaded.grant.refreshToken else { return .noRefreshToken }
-    data.refreshToken = refreshToken
+    (data.refreshToken, data.deviceKey) = (refreshToken, loaded.grant.deviceKey)
     return .ready(
       ExchangeIntent(
         attempt: attempt.number, epoch: loaded.profile.epoch, generation: loaded.grant.generation,
@@ -53,7 +53,8 @@ extension ExchangeRunner {
       account.noteStoreError(error)
       return .failed(.store)
     }
-    let answer = await account.dependencies.client(of: provider).refresh(refreshToken, key: intent.key) {
+    let client = account.dependencies.client(of: provider)
+    let answer = await client.refresh(refreshToken, key: intent.key, boundTo: data.deviceKey) {
       await Self.mayLeave(run, of: account)
     }
     noteSilence(answer, of: provider, for: account)
@@ -72,6 +73,8 @@ extension ExchangeRunner {
   /// The connection stands, and no byte of the request has left: the intent is written now, so that a crash before puts
   /// nothing in doubt. False if the request must not leave.
   private func mayLeave(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
+    // The provider refused the proof of the request and did not process it: the same intent stands for the next one.
+    if case .send = machine.step(of: run) { return machine.mayLeaveAgain(run) }
     let now = account.clock.boot()
     guard let attempt = machine.connected(run, at: now, wall: account.clock.wall()),
       case .begin(let intent)? = machine.step(of: run)

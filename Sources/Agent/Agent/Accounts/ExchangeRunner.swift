@@ -13,6 +13,8 @@ final class ExchangeRunner {
   /// The data that a run carries between its steps.
   struct RunData {
     var refreshToken: Secret?
+    /// The key that the grant is bound to.
+    var deviceKey: DeviceKey?
     var response: TokenResponse?
     var renewed: RenewedGrant?
     /// The ID token of the answer.

@@ -54,8 +54,9 @@ final class GrantLoader {
   /// unknown outcome: they work until they expire.
   private func restore(_ kept: AccessTokens?, of account: isolated Account) {
     guard let provider = account.loaded?.profile.provider else { return }
+    let key = account.loaded?.grant.deviceKey
     for token in kept?.all ?? [] {
-      guard let issued = account.tokens.take(token, from: provider, of: account) else { continue }
+      guard let issued = account.tokens.take(token, boundTo: key, from: provider, of: account) else { continue }
       account.loaded?.machine.restore(issued.facts, for: token.key)
     }
     account.tokens.publish(of: account)

@@ -1,5 +1,6 @@
 internal import AgentCore
 package import AgentModel
+package import AgentOAuth
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets
@@ -8,6 +9,11 @@ package import Secrets
 package struct GrantRecord: Sendable {
   /// Nil if the provider issued none.
   package var refreshToken: Secret?
+  /// The key that its tokens are bound to (docs/dpop.md); nil for bearer tokens. In one record with the refresh token,
+  /// since neither is of use without the other, so that they come and go together.
+  package var deviceKey: DeviceKey?
+  /// The last answer brought a bearer token in spite of the key.
+  var isDowngraded = false
   /// Counts the exchanges that were committed.
   package var generation: UInt64
   var memory: GrantMemory
@@ -25,6 +31,8 @@ package struct GrantRecord: Sendable {
   var record: Secret {
     SecretJSON.write { writer in
       writer.member("refreshToken", refreshToken)
+      deviceKey?.write(to: &writer, as: "deviceKey")
+      if isDowngraded { writer.member("isDowngraded", 1) }
       writer.member("generation", Int64(generation))
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
@@ -52,6 +60,8 @@ package struct GrantRecord: Sendable {
         refreshToken: node["refreshToken"]?.secret, generation: UInt64(clamping: generation), memory: memory,
         scopes: ScopeSet(node["scopes"]?.strings ?? []),
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
+      grant.deviceKey = node["deviceKey"].flatMap { DeviceKey($0) }
+      grant.isDowngraded = node["isDowngraded"] != nil
       grant.isNarrowed = node["isNarrowed"] != nil
       grant.lostScopes = ScopeSet(node["lostScopes"]?.strings ?? [])
       grant.verifiedIDToken = node["verifiedIdToken"]?.string

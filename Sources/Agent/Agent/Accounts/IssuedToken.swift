@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-internal import AgentOAuth
+package import AgentOAuth
 package import AgentPorts
 internal import Secrets
 
@@ -9,19 +9,25 @@ internal import Secrets
 package struct IssuedToken: Sendable {
   package var issued: AccessToken
   package var facts: TokenMachine.TokenFacts
+  /// The key that it is bound to; nil for a bearer token.
+  package var deviceKey: DeviceKey?
 
   package subscript<Value>(dynamicMember path: KeyPath<AccessToken, Value>) -> Value { issued[keyPath: path] }
   /// The resource that the token was asked for, as far as the provider confirmed it.
   package var resource: String? { issued.confirmedResource }
 
+  package var credential: AccessCredential { AccessCredential(issued.secret, boundTo: deviceKey) }
+
   /// For the wire only: lifetimes run on the boot clock, and clients compare with the wall clock as it is now.
   package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
-/// An access token as a request carries it.
-struct BearerToken: Sendable {
-  let secret: Secret
+/// What a request needs of an access token.
+struct RequestToken: Sendable {
+  let credential: AccessCredential
   let fingerprint: String
+
+  init(_ token: IssuedToken) { (credential, fingerprint) = (token.credential, token.facts.fingerprint) }
 }
 
 /// The answer to `token.get`.
@@ -57,6 +63,8 @@ package struct SessionFacts: Sendable {
   package var nextAttemptAt: Timestamp?
   package var lastError: LastFailure?
   package var generation: UInt64
+  /// The thumbprint of the key that the grant is bound to.
+  package var deviceKeyID: String?
 }
 
 /// Identifies a token without revealing it: a client sends it back to `token.reject`, and the journal keeps it.

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 
 /// The access tokens of one account in memory, by the serials that `TokenMachine` refers to.
@@ -12,8 +13,10 @@ struct IssuedTokens {
 
   /// Keeps an access token; nil if it has expired already. `sentAt` is when its request was sent.
   mutating func take(
-    _ token: AccessToken, sentAt: BootInstant, now: BootInstant, entropy: any Entropy
+    _ token: AccessToken, boundTo key: DeviceKey?, sentAt: BootInstant, now: BootInstant, entropy: any Entropy
   ) -> IssuedToken? {
+    // A bound token can't be used without its key.
+    guard !token.isBound || key != nil else { return nil }
     let expiresAt = sentAt + token.lifetime
     guard expiresAt > now else { return nil }
     serials += 1
@@ -23,7 +26,7 @@ struct IssuedTokens {
       renewAt: RenewalTime.of(
         issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: entropy.fraction()),
       fingerprint: Fingerprint.of(token.secret))
-    let issued = IssuedToken(issued: token, facts: facts)
+    let issued = IssuedToken(issued: token, facts: facts, deviceKey: token.isBound ? key : nil)
     tokens[serials] = issued
     return issued
   }

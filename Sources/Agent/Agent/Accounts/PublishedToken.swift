@@ -17,7 +17,7 @@ package final class PublishedToken: Sendable {
   let refreshAt: BootInstant
   package let expiresAt: BootInstant
   /// For requests that the agent sends with the token.
-  let bearer: BearerToken
+  let requestToken: RequestToken
   private let halves: SecretBytes
   private let headCount: Int
   /// Milliseconds of the boot clock; 0: never.
@@ -29,7 +29,7 @@ package final class PublishedToken: Sendable {
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
     self.expiresAt = token.facts.expiresAt
-    bearer = BearerToken(secret: token.secret, fingerprint: token.facts.fingerprint)
+    requestToken = RequestToken(token)
     var answer = JSONWriter(capacity: token.secret.count + 768)
     answer.beginObject()
     answer.member("accessToken", token.secret)

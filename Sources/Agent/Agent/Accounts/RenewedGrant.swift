@@ -8,6 +8,10 @@ struct RenewedGrant {
   var grant: GrantRecord
   /// Nil if the answer brought no usable access token.
   var accessToken: AccessToken?
+  /// The answer brought a bearer token, and the provider's accounts are to have bound ones.
+  var isUnbound: Bool
+  /// A bearer token took the place of a bound one, or the reverse.
+  var bindingChanged: Bool
   /// Scopes that the answer took away.
   var lostScopes: [String]?
   /// The profile after the commit.
@@ -27,11 +31,14 @@ struct RenewedGrant {
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
     if let token = idToken.stored { grant.verifiedIDToken = token.isVerified ? Fingerprint.of(token.secret) : nil }
     lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
+    if response.accessToken != nil { grant.isDowngraded = grant.deviceKey != nil && !response.isBound }
+    bindingChanged = grant.isDowngraded != loaded.grant.isDowngraded
     self.grant = grant
     // An answer of an earlier boot has no trustworthy time: keep its refresh token, and refresh again.
     let isOfThisBoot = answer.bootID == clock.bootID
+    isUnbound = response.accessToken != nil && !response.isBound && loaded.machine.refusesBearerTokens
     accessToken =
-      isOfThisBoot
+      isOfThisBoot && !isUnbound
       ? AccessToken(response, for: answer.key, of: grant, sentAt: answer.boot, clock: clock, now: now) : nil
   }
 }

@@ -46,11 +46,11 @@ package final class TokenCache: Sendable {
   }
 
   /// An account's token for a request that is sent now, if it is fresh; nil if the actors must answer.
-  func bearer(of account: AccountID, at now: BootInstant) -> BearerToken? {
+  func requestToken(of account: AccountID, at now: BootInstant) -> RequestToken? {
     state.withLock { state in
       guard let shown = state.shown[account], shown.serves(.zero, at: now) else { return nil }
       shown.token.noteUse(at: now)
-      return shown.token.bearer
+      return shown.token.requestToken
     }
   }
 

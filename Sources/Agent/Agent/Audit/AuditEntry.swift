@@ -15,6 +15,8 @@ package struct AuditEntry: Sendable {
     case providerAdd = "provider.add", providerUpdate = "provider.update", providerRemove = "provider.remove"
     case policySet = "policy.set"
     case sessionStateChanged = "session.stateChanged"
+    /// The provider gave a bearer token to an account with a key, or a bound one again.
+    case sessionTokenBinding = "session.tokenBinding"
     case agentInitialize = "agent.initialize", agentUnlock = "agent.unlock", agentLock = "agent.lock"
     case agentAddKeySlot = "agent.addKeySlot", agentRemoveKeySlot = "agent.removeKeySlot"
     case agentRotateRootKey = "agent.rotateRootKey", agentAcceptOldStore = "agent.acceptOldStore"

@@ -144,7 +144,8 @@ final class AccountConfirmer {
       case .entitlements:
         let (told, sentAt) = try await requests.entitlements(token, subject: subject)
         answer = (told, sentAt)
-      case .introspection, .exchange: answer = (nil, try await requests.confirmByIntrospection(token, subject: subject))
+      case .introspection, .exchange:
+        answer = (nil, try await requests.confirmByIntrospection(token.token, subject: subject))
       }
       return await keep(answer.told, sentAt: answer.sentAt, epoch: epoch, of: account, confirms: isLast)
     } catch {

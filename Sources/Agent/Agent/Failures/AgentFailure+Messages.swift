@@ -30,6 +30,8 @@ extension AgentFailure {
     case .dataUnderPIN, .vault(.dataLocked, _):
       "This account's data is locked by its PIN since it was signed out. `stepUp.verify` opens it."
     case .token(let refusal, _): refusal.message
+    case .notBound:
+      "This account's tokens are bearer tokens: there is no key to prove. Its provider would have to offer DPoP, and the account to sign in again."
     case .wouldNarrow:
       """
       A token with fewer scopes might cost this account its other scopes for good, so none was given. Request it \
@@ -99,6 +101,7 @@ extension MissingThing {
     case .revocation: "There is no such revocation: it was confirmed, abandoned, or never queued."
     case .keySlot: "There is no such key slot. `agent.listKeySlots` names those that are there."
     case .secret: "This account keeps no value under that name."
+    case .token: "The agent does not have this token any more. Ask for the current one by `lanyard token`."
     case .policy: "There is no policy of this name. `policy.list` names those that are there."
     case .callerGrant: "There is no such grant: it was revoked, has ended, or was never made."
     case .subscription: "This connection has no such subscription."

@@ -47,6 +47,8 @@ package enum AgentFailure: Error, Sendable {
   case wouldNarrow(AccountID)
   /// A refresh brings no ID token that may be given out.
   case identityLacks(IDTokenMachine.Lack, AccountID)
+  /// The account's token is a bearer token, for which there is no proof of possession.
+  case notBound(AccountID)
   case rights(RightsFailure, AccountID? = nil)
 
   // MARK: requests to resource servers
@@ -100,7 +102,7 @@ package enum AgentFailure: Error, Sendable {
 
 /// Things that a request can name and that may be missing.
 package enum MissingThing: Hashable, Sendable {
-  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file
+  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token
   case stepUp(StepUpMethod)
 }
 
@@ -177,7 +179,7 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
-      .identityLacks(_, let id), .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id),
+      .identityLacks(_, let id), .notBound(let id), .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id),
       .request(_, let id, _):
       id
     case .unsent(let failure), .sentBefore(let failure, _): failure.account

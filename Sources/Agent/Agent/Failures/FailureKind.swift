@@ -31,7 +31,7 @@ extension AgentFailure {
     case .signedOut: .signedOut
     case .dataSealed, .dataUnderPIN, .vault(.dataLocked, _): .dataLocked
     case .token(let refusal, _): refusal.kind
-    case .wouldNarrow, .identityLacks: .providerMisconfigured
+    case .wouldNarrow, .identityLacks, .notBound: .providerMisconfigured
     case .rights(let failure, _): failure.kind
     case .originNotAllowed: .originNotAllowed
     case .challenged: .interactionRequired

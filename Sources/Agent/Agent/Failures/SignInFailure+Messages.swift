@@ -36,6 +36,8 @@ extension SignInFailure {
     case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
     case .identity(.noEndpoint): "The provider says nowhere who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is no token response. Nothing was kept."
+    case .notBound:
+      "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
     case .deviceFlowUnsupported:
       "This provider offers no sign-in by device code. Sign in by browser or paste, or give its deviceAuthorization endpoint by `provider.update`."

@@ -21,6 +21,8 @@ package enum SignInFailure: Sendable {
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)
   case notATokenResponse
+  /// The provider's accounts are to have bound tokens, and these would be bearer tokens.
+  case notBound
   case deviceFlowUnsupported
   case invalidDeviceAnswer
   /// The provider no longer knows the device code.

@@ -12,6 +12,8 @@ extension TokenMachine.Refusal {
       "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted."
     case .interaction:
       "The provider wants the person for this: sign in once more to go on. Other tokens still work."
+    case .misconfigured(TokenMachine.notBound):
+      "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
     case .misconfigured:
       "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
     case .offline: "There is no way to the provider, and no token that is still good. The session is kept."

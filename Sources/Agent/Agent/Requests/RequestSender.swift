@@ -36,7 +36,7 @@ package struct RequestSender: Sendable {
 
   package func send() async throws(AgentFailure) -> ResourceResponse {
     var machine: RequestMachine
-    var token: BearerToken
+    var token: RequestToken
     /// The provider, as long as nothing was awaited since it was read.
     var fresh: Provider?
     do throws(AgentFailure) {
@@ -53,10 +53,12 @@ package struct RequestSender: Sendable {
     } catch {
       throw .stopped(error, nil, hasKey: request.hasIdempotencyKey)
     }
+    var nonce: String?
     while true {
-      let (response, fields) = try await response(to: &machine, token, by: fresh)
+      let (response, fields) = try await response(to: &machine, token, &nonce, by: fresh)
       fresh = nil
-      var action = machine.answered(RequestMachine.Response(response), fingerprint: token.fingerprint)
+      var action = machine.answered(
+        RequestMachine.Response(response, tellsNonce: nonce != nil), fingerprint: token.fingerprint)
       if case .replaceToken(let fingerprint) = action {
         do throws(AgentFailure) {
           token = try await self.token(.replacing(fingerprint: fingerprint))
@@ -77,18 +79,18 @@ package struct RequestSender: Sendable {
   }
 
   /// The standard token, if the caller may have it and it is in memory.
-  private func cachedToken() -> BearerToken? {
+  private func cachedToken() -> RequestToken? {
     guard request.key == .standard, request.scopeLimit == nil else { return nil }
-    return dependencies.tokenCache.bearer(of: account.id, at: clock.boot())
+    return dependencies.tokenCache.requestToken(of: account.id, at: clock.boot())
   }
 
-  private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> BearerToken {
+  private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> RequestToken {
     let answer = try await withDeadline(at: deadline, clock: clock) {
       [account, request] () async throws(AgentFailure) in
       try await account.token(request.key, demand, within: request.scopeLimit)
     }
     guard let answer else { throw .timedOut(account.id) }
-    return BearerToken(secret: answer.token.secret, fingerprint: answer.token.facts.fingerprint)
+    return RequestToken(answer.token)
   }
 
   // MARK: one request
@@ -112,11 +114,15 @@ package struct RequestSender: Sendable {
     }
   }
 
-  /// Sends the request once. `fresh`: the provider, if it is known as it is now.
+  /// Sends the request once. `nonce`: what the server told last for the proof of a bound token. `fresh`: the provider, if
+  /// it is known as it is now.
   private func response(
-    to machine: inout RequestMachine, _ token: BearerToken, by fresh: Provider?
+    to machine: inout RequestMachine, _ token: RequestToken, _ nonce: inout String?, by fresh: Provider?
   ) async throws(AgentFailure) -> (HTTPResponse, ResponseFields) {
     let outgoing: HTTPRequest
+    let client: ProviderClient
+    let authorization: RequestAuthorization
+    let url: HTTPURL
     do throws(AgentFailure) {
       let provider: Provider
       if let fresh { provider = fresh } else { provider = try await self.provider() }
@@ -124,7 +130,13 @@ package struct RequestSender: Sendable {
       guard let left = timeLeft() else { throw .timedOut(account.id) }
       if Task.isCancelled { throw .cancelled }
       try requireAllowed()
-      outgoing = httpRequest(to: target, token, by: provider, within: left, isRead: machine.isRead)
+      url = target.url
+      client = dependencies.client(of: provider)
+      guard let made = client.authorization(by: token.credential, for: request.method, url, nonce: nonce) else {
+        throw .request(.notSent(reason: "other"), account.id, isRepeatable: true)
+      }
+      authorization = made
+      outgoing = httpRequest(to: target, authorization, by: client, within: left, isRead: machine.isRead)
     } catch {
       throw .stopped(error, machine, hasKey: request.hasIdempotencyKey)
     }
@@ -135,6 +147,7 @@ package struct RequestSender: Sendable {
     case .response(let response):
       guard (200...599).contains(response.status) else { throw self.failure(.lost(reason: "malformed"), machine) }
       guard let fields = ResponseFields(response.fields) else { throw self.failure(.responseTooLarge, machine) }
+      nonce = client.hearNonce(of: response, from: url, by: token.credential, to: authorization)
       return (response, fields)
     case .notConnected where Task.isCancelled: failure = .cancelled(.notSent)
     case .notConnected(.timedOut) where timeLeft() == nil: failure = .timedOut(.notSent)
@@ -156,16 +169,16 @@ package struct RequestSender: Sendable {
   }
 
   private func httpRequest(
-    to target: RequestTarget, _ token: BearerToken, by provider: Provider, within left: Milliseconds, isRead: Bool
+    to target: RequestTarget, _ authorization: RequestAuthorization, by client: ProviderClient,
+    within left: Milliseconds, isRead: Bool
   ) -> HTTPRequest {
-    let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + [.bearer(token.secret)]
-    var outgoing = dependencies.client(of: provider).request(
-      request.method, target.url.text, fields: fields, body: request.body)
+    let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + authorization.fields
+    var outgoing = client.request(request.method, target.url.text, fields: fields, body: request.body)
     outgoing.timeout = left
     outgoing.connectTimeout = min(left, Self.longestConnect)
     outgoing.maximumResponseBytes = Self.maximumResponseBytes
     // Also with an idempotency key: Q2 counts each time that a write is sent.
-    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead)
+    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead && !authorization.hasProof)
     return outgoing
   }
 
@@ -176,9 +189,9 @@ package struct RequestSender: Sendable {
 }
 
 extension RequestMachine.Response {
-  fileprivate init(_ response: HTTPResponse) {
+  fileprivate init(_ response: HTTPResponse, tellsNonce: Bool) {
     self.init(
-      status: response.status, location: response.field("Location"),
-      challenges: response.fields.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value))
+      status: response.status, location: response.field("Location"), challenges: response.challenges,
+      tellsNonce: tellsNonce)
   }
 }

@@ -21,7 +21,7 @@ final class AuthorizationCodeFlow {
   /// The browser's destination, and the way its answer comes back.
   func begin(
     _ id: String, _ flow: SignInFlow, at provider: Provider, scopes: [String], wishes: SignInJob.Wishes,
-    of signIns: isolated SignInCoordinator
+    boundTo deviceKey: DeviceKey?, of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> (SignInJob.Way, url: String) {
     guard let endpoint = provider.endpoints.authorization.flatMap(HTTPURL.init) else {
       throw .provider(.noAuthorizationEndpoint)
@@ -44,11 +44,13 @@ final class AuthorizationCodeFlow {
         throw AgentFailure(error)
       }
     }
-    let parameters = request.parameters(
+    var parameters = request.parameters(
       of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint,
       authentication: wishes.authentication)
+    // The code is then of no use without the key, either (RFC 9449 §10).
+    if let deviceKey { parameters.append(("dpop_jkt", deviceKey.thumbprint)) }
     do throws(AgentFailure) {
-      let pushed = try await Self.push(parameters, by: dependencies.client(of: provider))
+      let pushed = try await Self.push(parameters, boundTo: deviceKey, by: dependencies.client(of: provider))
       guard let pushed else { return (way, endpoint.adding(parameters)) }
       return (way, endpoint.adding(pushed))
     } catch {
@@ -69,7 +71,7 @@ final class AuthorizationCodeFlow {
   /// choose the weaker way. Only an endpoint that the provider itself says is not there, and does not require, counts
   /// as not offered.
   private static func push(
-    _ parameters: [(String, String)], by client: ProviderClient
+    _ parameters: [(String, String)], boundTo deviceKey: DeviceKey?, by client: ProviderClient
   ) async throws(AgentFailure) -> [(String, String)]? {
     let provider = client.provider
     let isRequired = provider.metadata?.requiresPushedAuthorization == true
@@ -77,7 +79,7 @@ final class AuthorizationCodeFlow {
       guard isRequired else { return nil }
       throw .provider(.noPushEndpoint)
     }
-    switch await client.push(parameters, to: endpoint) {
+    switch await client.push(parameters, to: endpoint, boundTo: deviceKey) {
     case .pushed(let requestURI):
       // RFC 9126 §4: all the rest was pushed.
       return [("client_id", provider.configuration.clientID), ("request_uri", requestURI)]
@@ -241,7 +243,9 @@ final class AuthorizationCodeFlow {
   ) async throws(RedemptionFailure) -> Admitted {
     let client = dependencies.client(of: job.provider)
     await admission.drainBeforeIssue(job)
-    switch await client.exchange(code: code, redirectURI: request.redirectURI, verifier: request.verifier) {
+    let answer = await client.exchange(
+      code: code, redirectURI: request.redirectURI, verifier: request.verifier, boundTo: job.deviceKey)
+    switch answer {
     case .failed(let failure): throw .exchange(failure)
     case .answered(let body, let sentAt):
       do throws(AgentFailure) {

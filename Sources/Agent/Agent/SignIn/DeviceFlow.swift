@@ -41,7 +41,7 @@ struct DeviceFlow: Sendable {
   private func ask(_ job: SignInJob, _ device: DeviceAuthorization, of signIns: isolated SignInCoordinator) async {
     let id = job.id
     let client = dependencies.client(of: job.provider)
-    switch await client.ask(about: device.deviceCode) {
+    switch await client.ask(about: device.deviceCode, boundTo: job.deviceKey) {
     case .answered(let body, let sentAt):
       do throws(AgentFailure) {
         // RFC 8628 has no nonce: nothing of ours went through a browser, and the ID token comes from the endpoint.

@@ -16,6 +16,8 @@ struct SignInAdmission: Sendable {
     let sentAt: BootInstant
     let nonce: IDTokenPolicy.Nonce
     let scopes: [String]
+    /// The key of the proof that the request had.
+    var deviceKey: DeviceKey?
     /// The account that is signed in again.
     var expected: AccountID?
     var alias: Alias?
@@ -27,6 +29,7 @@ struct SignInAdmission: Sendable {
     init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
       (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
+      deviceKey = job.deviceKey
     }
 
     init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
@@ -55,16 +58,17 @@ struct SignInAdmission: Sendable {
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?,
     of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> Admitted {
-    guard let response = TokenResponse(body: answer.body), response.accessToken != nil else {
-      throw .signIn(.notATokenResponse)
-    }
+    guard let response = TokenResponse(body: answer.body)?.usable(with: answer.deviceKey), response.accessToken != nil
+    else { throw .signIn(.notATokenResponse) }
     let configuration = client.provider.configuration
+    let deviceKey = response.isBound ? answer.deviceKey : nil
+    if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
     // same. For a provider that never sent a `Date`, the wall clock counts.
     let now = dependencies.time.now(for: configuration.name)
     let person: IdentityProof.Person
     do throws(IdentityFailure) {
-      let proof = IdentityProof(client: client, now: now, keySets: dependencies.keySets)
+      let proof = IdentityProof(client: client, now: now, device: deviceKey, keySets: dependencies.keySets)
       person = try await proof.identify(response, nonce: answer.nonce)
     } catch {
       throw .signIn(.identity(error))
@@ -78,6 +82,7 @@ struct SignInAdmission: Sendable {
       scopes: response.scope ?? ScopeSet(answer.scopes),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
     grant.verifiedIDToken = response.idToken.map(Fingerprint.of)
+    grant.deviceKey = deviceKey
     let token = AccessToken(
       response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
       now: dependencies.time.now(for: configuration.name))

@@ -79,13 +79,15 @@ package actor SignInCoordinator {
     beginning[id] = quotas
     defer { beginning[id] = nil }
     let scopes = wishes.scopes ?? provider.configuration.scopes
+    let deviceKey = try deviceKey(at: provider)
     let way: SignInJob.Way
     let page: Begun.Page
     var expiresAt = clock.boot() + Self.lifetime
     switch flow {
     case .browser, .paste:
       let url: String
-      (way, url) = try await codeFlow.begin(id, flow, at: provider, scopes: scopes, wishes: wishes, of: self)
+      (way, url) = try await codeFlow.begin(
+        id, flow, at: provider, scopes: scopes, wishes: wishes, boundTo: deviceKey, of: self)
       page = .authorization(url: url)
     case .device:
       let device: DeviceAuthorization
@@ -99,10 +101,18 @@ package actor SignInCoordinator {
     }
     forgetOldest()
     jobs[id] = SignInJob(
-      id: id, provider: provider, wishes: wishes, scopes: scopes, quotas: quotas, expiresAt: expiresAt, way: way)
+      id: id, provider: provider, wishes: wishes, scopes: scopes, deviceKey: deviceKey, quotas: quotas,
+      expiresAt: expiresAt, way: way)
     if case .device = way { deviceFlow.drainWhileThePersonTypes(id, of: self) }
     watch()
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
+  }
+
+  /// Each sign-in has a key of its own: the one of the account's earlier grant goes with that.
+  private func deviceKey(at provider: Provider) throws(AgentFailure) -> DeviceKey? {
+    let key = provider.newDeviceKey(by: dependencies.environment.keys)
+    if key == nil, provider.refusesBearerTokens { throw .signIn(.notBound) }
+    return key
   }
 
   private func requireRoom(for quotas: Set<String>) throws(AgentFailure) {
@@ -169,6 +179,8 @@ package actor SignInCoordinator {
     _ refreshToken: Secret, provider name: String, alias: Alias?
   ) async throws(AgentFailure) -> Admitted {
     let provider = try await providers.provider(name) { $0.authorization != nil && $0.token != nil }
+    // No key was there when the token was issued, and it may be good only once.
+    if provider.refusesBearerTokens { throw .signIn(.notBound) }
     if let alias { try await requirePossible(alias, at: provider) }
     try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
     let client = dependencies.client(of: provider)
@@ -253,6 +265,7 @@ package actor SignInCoordinator {
     jobs[id]?.status = status
     codeFlow.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
+    jobs[id]?.deviceKey = nil
     waiters.resumeAll(for: id)
   }
 

@@ -28,6 +28,9 @@ package struct SignInJob: Sendable {
   package let provider: Provider
   package let wishes: Wishes
   package let scopes: [String]
+  /// The key that its tokens will be bound to; nil for bearer tokens, and once the sign-in has ended. Nothing of it is
+  /// stored before the account is.
+  package var deviceKey: DeviceKey?
   /// `Caller.signInQuotas` of the caller that began it.
   let quotas: Set<String>
   package let expiresAt: BootInstant

@@ -40,18 +40,18 @@ extension ProviderClient {
   }
 
   /// Asks once whether the person has agreed (RFC 8628 §3.4).
-  package func ask(about deviceCode: Secret) async -> DeviceAnswer {
+  package func ask(about deviceCode: Secret, boundTo device: DeviceKey? = nil) async -> DeviceAnswer {
     var form = FormBody()
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
     form.append("device_code", deviceCode)
-    let outcome = await exchange(form)
+    let outcome = await exchange(form, boundTo: device)
     if case .response(let response) = outcome, TokenResponseClassifier.sort(response) == .refusal,
       let error = TokenEndpointRefusal(response, now: clock.wall()).error,
       let answer = DevicePolling.Answer(error: error)
     {
       return .told(answer)
     }
-    switch judge(outcome) {
+    switch judge(outcome, isBound: device != nil) {
     case .answered(let body, let sentAt): return .answered(body: body, sentAt: sentAt)
     case .failed(let failure): return .told(.failed(failure))
     }

@@ -18,21 +18,22 @@ extension ProviderClient {
   }
 
   /// RFC 9126 §2.1. Nothing is given that could be lost: an answer that does not come costs nothing.
-  package func push(_ parameters: [(String, String)], to endpoint: String) async -> PushAnswer {
+  /// The proof by a `device` binds the code to the key, as `dpop_jkt` does (RFC 9449 §10.1); some providers want both.
+  package func push(
+    _ parameters: [(String, String)], to endpoint: String, boundTo device: DeviceKey? = nil
+  ) async -> PushAnswer {
+    guard canAuthenticate else { return .failed(.unsigned) }
     var form = FormBody()
-    guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     for (name, value) in parameters where name != "client_id" { form.append(name, value) }
-    switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
-    case .response(let response):
-      hearTime(response)
-      return read(response)
+    switch await send(form.finish(), to: endpoint, naming: true, boundTo: device) {
+    case .response(let response): return read(response, isBound: device != nil)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
     }
   }
 
-  private func read(_ response: HTTPResponse) -> PushAnswer {
+  private func read(_ response: HTTPResponse, isBound: Bool) -> PushAnswer {
     if (200...299).contains(response.status) {
       // 201 by §2.2; some servers say 200.
       let uri = SecretJSON.read(response.body) { node -> String? in
@@ -45,7 +46,7 @@ extension ProviderClient {
     }
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }
-    switch meaning(of: refusal) {
+    switch meaning(of: refusal, isBound: isBound) {
     // No person has signed in yet: an error that would end a session is about the request here.
     case .reauthenticate, .locked, .interaction, .unexplained: return .refused(error: refusal.error)
     case let failure: return .failed(failure)

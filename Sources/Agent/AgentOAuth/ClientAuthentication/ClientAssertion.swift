@@ -34,14 +34,6 @@ struct ClientAssertion {
       writer.member("iat", now.milliseconds / 1000)
       writer.member("exp", (now + Self.lifetime).milliseconds / 1000)
     }
-    var token = SecretBuilder(capacity: 2048)
-    token.append(header.withBytes(Secret.base64URL))
-    token.append(UInt8(ascii: "."))
-    token.append(claims.withBytes(Secret.base64URL))
-    let input = token.withBytes { Secret(copying: $0) }
-    guard let signature = signer.sign(input, by: key.material, algorithm: algorithm) else { return nil }
-    token.append(UInt8(ascii: "."))
-    token.append(signature.withBytes(Secret.base64URL))
-    return token.finish()
+    return CompactJWS.signed(header: header, claims: claims, by: key.material, algorithm, with: signer)
   }
 }

@@ -65,7 +65,7 @@ extension JSONNode {
   fileprivate var number: [UInt8]? { plainText.flatMap { Base64URL.decode($0) } }
 
   /// The same from one guarded place into another.
-  fileprivate var secretNumber: Secret? {
+  var secretNumber: Secret? {
     guard let text = plainText else { return nil }
     var isWhole = false
     let bytes = SecretBytes(capacity: text.count) { target in

@@ -28,6 +28,13 @@ extension ProviderClient {
     return fields
   }
 
+  /// False if the client's key can't sign.
+  var canAuthenticate: Bool {
+    var form = FormBody()
+    let endpoint = provider.endpoints.token ?? provider.configuration.issuer
+    return provider.authenticationMethod != .privateKeyJWT || authenticate(&form, at: endpoint) != nil
+  }
+
   private func assertion(for endpoint: String) -> Secret? {
     guard let key = provider.clientKey.flatMap({ ClientKey($0) }) else { return nil }
     let configuration = provider.configuration

@@ -9,12 +9,15 @@ package import Secrets
 package struct IdentityProof {
   let client: ProviderClient
   let now: Timestamp
+  /// The key that the access token is bound to.
+  let device: DeviceKey?
   /// Where the keys are kept for the ID tokens of refreshes.
   let keySets: KeySets?
 
-  package init(client: ProviderClient, now: Timestamp, keySets: KeySets? = nil) {
+  package init(client: ProviderClient, now: Timestamp, device: DeviceKey? = nil, keySets: KeySets? = nil) {
     self.client = client
     self.now = now
+    self.device = device
     self.keySets = keySets
   }
 
@@ -132,7 +135,8 @@ package struct IdentityProof {
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
     let timeout = subject == nil ? nil : Self.userInfoTimeout
-    return try? await client.document(url, bearer: accessToken, timeout: timeout) { node -> Claims? in
+    return try? await client.document(url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout)
+    { node -> Claims? in
       guard node.kind == .object, !node.hasDuplicateKeys else { return nil }
       if let subject, node["sub"]?.string != subject { return nil }
       var found = Claims()

@@ -104,6 +104,7 @@ package struct Provider: Sendable {
     var rule = configuration.refresh
     rule.onUnknownOutcome = configuration.onUnknownOutcome
     rule.narrowing = configuration.narrowing
+    rule.refusesBearerTokens = configuration.dpop == .required
     return rule
   }
 
@@ -173,6 +174,7 @@ package struct Provider: Sendable {
       }
       writer.member("learnedReuse", learnedReuse?.rawValue)
       writer.member("narrowing", it.narrowing.rawValue)
+      writer.member("dpop", it.dpop.rawValue)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -248,6 +250,7 @@ package struct Provider: Sendable {
       it.refresh.onUnknownOutcome = node["onUnknownOutcome"]?.string.flatMap { .init(rawValue: $0) }
       it.isRefreshConfigured = node["refreshConfigured"]?.bool ?? false
       it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
+      it.dpop = node["dpop"]?.string.flatMap { .init(rawValue: $0) } ?? .auto
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue

@@ -70,6 +70,10 @@ extension ProviderClient {
       writer.member("grant_types", grantTypes)
       writer.member("response_types", ["code"])
       writer.member("scope", configuration.scopes.joined(separator: " "))
+      if provider.refusesBearerTokens {
+        writer.key("dpop_bound_access_tokens")  // RFC 9449 §5.2
+        writer.bool(true)
+      }
     }
   }
 }

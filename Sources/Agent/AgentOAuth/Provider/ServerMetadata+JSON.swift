@@ -15,6 +15,7 @@ extension ServerMetadata {
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
     revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
+    dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
   }
 
   package func write(to writer: inout JSONWriter) {
@@ -28,6 +29,7 @@ extension ServerMetadata {
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
     writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
+    if !dpopAlgorithms.isEmpty { writer.member("dpop_signing_alg_values_supported", dpopAlgorithms) }
     if !ignoredEndpoints.isEmpty { writer.member("ignoredEndpoints", ignoredEndpoints) }
     writer.endObject()
   }
@@ -44,6 +46,7 @@ extension ServerMetadata {
       joined.revocationEndpointAuthMethods = other.revocationEndpointAuthMethods
     }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
+    if dpopAlgorithms.isEmpty { joined.dpopAlgorithms = other.dpopAlgorithms }
     joined.ignoredEndpoints = joined.endpoints.missing(of: Set(ignoredEndpoints + other.ignoredEndpoints).sorted())
     return joined
   }

@@ -18,10 +18,11 @@ package struct ProviderClient: Sendable {
     package var keys: any ClientKeySigner
     package var signatures: any SignatureVerifier
     package var time: any ProviderClock
+    package var nonces: DPoPNonces
 
     package init(
       http: any HTTPExchange, clock: any AgentClock, entropy: any Entropy, keys: any ClientKeySigner,
-      signatures: any SignatureVerifier, time: any ProviderClock
+      signatures: any SignatureVerifier, time: any ProviderClock, nonces: DPoPNonces = DPoPNonces()
     ) {
       self.http = http
       self.clock = clock
@@ -29,6 +30,7 @@ package struct ProviderClient: Sendable {
       self.keys = keys
       self.signatures = signatures
       self.time = time
+      self.nonces = nonces
     }
   }
 
@@ -49,9 +51,11 @@ package struct ProviderClient: Sendable {
 
   // MARK: token endpoint
 
-  /// `beforeSending` is asked once the connection stands (`HTTPRequest.beforeSending`).
+  /// `device`: the key that the grant is bound to. `beforeSending` is asked once the connection stands
+  /// (`HTTPRequest.beforeSending`); again before the request is sent with another nonce (docs/dpop.md, Nonces).
   package func refresh(
-    _ refreshToken: Secret, key: TokenKey, beforeSending: (@Sendable () async -> Bool)? = nil
+    _ refreshToken: Secret, key: TokenKey, boundTo device: DeviceKey? = nil,
+    beforeSending: (@Sendable () async -> Bool)? = nil
   ) async -> TokenAnswer {
     var form = FormBody()
     form.append("grant_type", "refresh_token")
@@ -59,39 +63,37 @@ package struct ProviderClient: Sendable {
     if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
     if let resource = key.resource { form.append("resource", resource) }  // RFC 8707 §2.2
     return await token(
-      form, mayRotate: provider.configuration.refresh.reuse != .none, beforeSending: beforeSending)
+      form, boundTo: device, mayRotate: provider.configuration.refresh.reuse != .none, beforeSending: beforeSending)
   }
 
   /// RFC 6749 §4.1.3 with PKCE (RFC 7636 §4.5).
-  package func exchange(code: Secret, redirectURI: String, verifier: Secret) async -> TokenAnswer {
+  package func exchange(
+    code: Secret, redirectURI: String, verifier: Secret, boundTo device: DeviceKey? = nil
+  ) async -> TokenAnswer {
     var form = FormBody()
     form.append("grant_type", "authorization_code")
     form.append("code", code)
     form.append("redirect_uri", redirectURI)
     form.append("code_verifier", verifier)
     for resource in provider.configuration.resources { form.append("resource", resource) }
-    return await token(form)
+    return await token(form, boundTo: device)
   }
 
   private func token(
-    _ form: consuming FormBody, mayRotate: Bool = false, beforeSending: (@Sendable () async -> Bool)? = nil
+    _ form: consuming FormBody, boundTo device: DeviceKey?, mayRotate: Bool = false,
+    beforeSending: (@Sendable () async -> Bool)? = nil
   ) async -> TokenAnswer {
     guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
-    return judge(await exchange(form, beforeSending: beforeSending), mayRotate: mayRotate)
+    let outcome = await exchange(form, boundTo: device, beforeSending: beforeSending)
+    return judge(outcome, isBound: device != nil, mayRotate: mayRotate)
   }
 
-  /// Sends one request to the token endpoint, with the client's authentication.
+  /// Sends one request to the token endpoint, with the client's authentication and, by a `device`, with a proof.
   package func exchange(
-    _ form: consuming FormBody, beforeSending: (@Sendable () async -> Bool)? = nil
+    _ form: consuming FormBody, boundTo device: DeviceKey? = nil, beforeSending: (@Sendable () async -> Bool)? = nil
   ) async -> HTTPOutcome {
     guard let endpoint = provider.endpoints.token else { return .notConnected(.invalidURL) }
-    var form = form
-    guard let fields = authenticate(&form, at: endpoint) else { return .notConnected(.other) }
-    var request = request("POST", endpoint, fields: fields, body: form.finish())
-    request.beforeSending = beforeSending
-    let outcome = await send(request)
-    if case .response(let response) = outcome { hearTime(response) }
-    return outcome
+    return await send(form.finish(), to: endpoint, boundTo: device, beforeSending: beforeSending)
   }
 
   func hearTime(_ response: HTTPResponse) {
@@ -102,12 +104,12 @@ package struct ProviderClient: Sendable {
 
   /// `mayRotate`: the request carried a refresh token that the provider may have spent. Of a response that was cut,
   /// what arrived is read: it may hold the only live refresh token.
-  func judge(_ outcome: HTTPOutcome, mayRotate: Bool = false) -> TokenAnswer {
+  func judge(_ outcome: HTTPOutcome, isBound: Bool = false, mayRotate: Bool = false) -> TokenAnswer {
     switch outcome {
     case .response(let response):
       switch TokenResponseClassifier.sort(response) {
       case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
-      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
+      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall()), isBound: isBound))
       case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
       case .withoutTokens where mayRotate: return .failed(.unknownOutcome("unreadableAnswer"))
       case .foreign, .withoutTokens:
@@ -118,14 +120,15 @@ package struct ProviderClient: Sendable {
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(_, partial: let partial?) where TokenResponseClassifier.isReadable(partial: partial):
-      return judge(.response(partial), mayRotate: mayRotate)
+      return judge(.response(partial), isBound: isBound, mayRotate: mayRotate)
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }
   }
 
-  package func meaning(of refusal: TokenEndpointRefusal) -> ExchangeFailure {
+  /// `isBound`: the request had a proof of possession.
+  package func meaning(of refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
     FailureClassifier.classify(
-      refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures)
+      refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }
 
   // MARK: revocation (RFC 7009)
@@ -146,13 +149,12 @@ package struct ProviderClient: Sendable {
 
   /// Reads a public JSON document.
   package func document<Result>(
-    _ url: String, bearer: Secret? = nil, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
+    _ url: String, credential: AccessCredential? = nil, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
-    var fields = [HTTPField("Accept", "application/json")]
-    if let bearer { fields.append(.bearer(bearer)) }
-    var request = request("GET", url, fields: fields, body: nil)
+    var request = request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     if let timeout { request.timeout = timeout }
-    return try self.read(await send(request), read)
+    guard let credential else { return try self.read(await send(request), read) }
+    return try self.read(await send(request, authorizedBy: credential), read)
   }
 
   /// The provider's answer about a token of this client (RFC 7662).

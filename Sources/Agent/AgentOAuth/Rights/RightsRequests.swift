@@ -19,7 +19,7 @@ package struct RightsRequests: Sendable {
   package init(by client: ProviderClient) { self.client = client }
 
   /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
-  package func userInfoRights(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+  package func userInfoRights(_ accessToken: AccessCredential, subject: String) async throws(RightsFailure) -> (
     RightsUpdate, BootInstant
   ) {
     let rule = provider.rightsRule
@@ -32,7 +32,7 @@ package struct RightsRequests: Sendable {
 
   /// Shows that the provider accepts the token now: the answer has to name the person, since some providers answer 200
   /// with an error. Returns the rights that it lists.
-  package func confirmByUserInfo(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+  package func confirmByUserInfo(_ accessToken: AccessCredential, subject: String) async throws(RightsFailure) -> (
     RightsClaims, BootInstant
   ) {
     let rolesClaim = provider.rightsRule.rolesClaim
@@ -43,7 +43,7 @@ package struct RightsRequests: Sendable {
   }
 
   private func userInfo<Told>(
-    _ accessToken: Secret, _ read: (JSONNode) -> Told?
+    _ accessToken: AccessCredential, _ read: (JSONNode) -> Told?
   ) async throws(RightsFailure) -> (Told, BootInstant) {
     guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
     let (answer, sentAt) = try await rightsDocument(url, accessToken)
@@ -80,7 +80,7 @@ package struct RightsRequests: Sendable {
     return sentAt
   }
 
-  package func entitlements(_ accessToken: Secret, subject: String) async throws(RightsFailure) -> (
+  package func entitlements(_ accessToken: AccessCredential, subject: String) async throws(RightsFailure) -> (
     RightsUpdate, BootInstant
   ) {
     guard let url = provider.configuration.authorization.entitlementsURL else {
@@ -94,16 +94,17 @@ package struct RightsRequests: Sendable {
   }
 
   /// The body of a 200 that is JSON.
-  private func rightsDocument(_ url: String, _ accessToken: Secret) async throws(RightsFailure) -> (Secret, BootInstant)
-  {
+  private func rightsDocument(
+    _ url: String, _ accessToken: AccessCredential
+  ) async throws(RightsFailure) -> (Secret, BootInstant) {
     guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
       throw .refused("invalidURL")
     }
     var request = client.request(
-      "GET", url, fields: [HTTPField("Accept", "application/json"), .bearer(accessToken)], body: nil)
+      "GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     request.timeout = Self.rightsTimeout
     request.maximumResponseBytes = Self.rightsBytes
-    switch await client.send(request) {
+    switch await client.send(request, authorizedBy: accessToken) {
     case .response(let response) where response.status == 200:
       let body = response.body.withoutPreface
       // A page for people comes of a captive portal, or of a proxy in trouble.

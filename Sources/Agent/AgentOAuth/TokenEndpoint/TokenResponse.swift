@@ -11,6 +11,7 @@ package struct TokenResponse: Sendable {
   package var accessToken: Secret?
   /// There was one, though perhaps of a type that this agent must not use (RFC 6749 §7.1).
   var issuedAccessToken: Bool
+  /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
   /// Nil if the provider did not say.
   package var expiresIn: Milliseconds?
@@ -65,7 +66,7 @@ package struct TokenResponse: Sendable {
     guard !Self.secretMembers.contains(where: { form.count(of: $0) > 1 }) else { return nil }
     let (accessToken, refreshToken) = (form["access_token"], form["refresh_token"])
     guard accessToken != nil || refreshToken != nil else { return nil }
-    let tokenType = form.text("token_type").map { $0.lowercased() == "bearer" ? "Bearer" : "" } ?? "Bearer"
+    let tokenType = form.text("token_type").map { Self.knownType($0) ?? "" } ?? Self.bearer
     self.init(
       accessToken: tokenType.isEmpty ? nil : accessToken.flatMap { $0.fitsAHeader ? $0 : nil },
       issuedAccessToken: accessToken != nil, tokenType: tokenType,
@@ -105,8 +106,26 @@ package struct TokenResponse: Sendable {
   /// The type is compared without case (RFC 6749 §5.1); a client that does not know it must not use the token (§7.1).
   /// Where it was forgotten, nothing else can be meant.
   private static func tokenType(_ node: JSONNode?) -> String? {
-    guard let node, node.kind != .null else { return "Bearer" }
-    return node.string?.lowercased() == "bearer" ? "Bearer" : nil
+    guard let node, node.kind != .null else { return bearer }
+    return node.string.flatMap(knownType)
+  }
+
+  private static func knownType(_ text: String) -> String? {
+    [bearer, dpop].first { $0.lowercased() == text.lowercased() }
+  }
+
+  private static let bearer = "Bearer"
+  private static let dpop = "DPoP"
+
+  /// The access token is bound to the key of the proof that the request had (RFC 9449 §5).
+  package var isBound: Bool { tokenType == Self.dpop }
+
+  /// Without an access token that is bound to a key which is not there: it could not be used.
+  package func usable(with device: DeviceKey?) -> TokenResponse {
+    guard isBound, device == nil else { return self }
+    var usable = self
+    usable.accessToken = nil
+    return usable
   }
 }
 

@@ -86,6 +86,7 @@ extension AgentFailure {
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
+    case .notBound: TokenMachine.notBound
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
@@ -131,7 +132,7 @@ extension AgentFailure {
     case .token(let refusal, _): refusal.wireRemedies
     case .rights(.untrusted, _), .rights(.refused, _): [.administrator]
     case .rights(.offline, _), .request(.notSent, _, _): [.connect]
-    case .request(.untrusted, _, _), .originNotAllowed: [.administrator]
+    case .request(.untrusted, _, _), .originNotAllowed, .notBound: [.administrator]
     case .challenged: [.interact, .reauthenticate]
     case .signIn(.exchange(.offline)), .provider(.document(.offline)), .provider(.registration(.offline)): [.connect]
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.wireRemedies
@@ -158,6 +159,8 @@ extension AgentFailure {
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]
     case .challenged(let demand, _): demand.wireDetails
     case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
+    // The provider refused nothing.
+    case .token(.misconfigured(TokenMachine.notBound), _): []
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
       .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
       .provider(.registration(.refused(let error?))):
@@ -198,6 +201,7 @@ extension MissingThing {
     case .subscription: "subscription"
     case .snapshot: "snapshot"
     case .file: "file"
+    case .token: "token"
     case .stepUp(let method): method.rawValue
     }
   }
@@ -251,6 +255,7 @@ extension SignInFailure {
     case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing): "invalidIdToken"
     case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
     case .notATokenResponse, .identity(.accessTokenMissing): "invalidTokenResponse"
+    case .notBound: "notBound"
     case .deviceFlowUnsupported: "flowUnsupported"
     case .invalidDeviceAnswer: "invalidDeviceAnswer"
     case .portBusy: "portBusy"

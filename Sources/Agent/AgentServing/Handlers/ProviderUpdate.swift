@@ -35,8 +35,8 @@ enum ProviderUpdateHandler: MethodHandler {
     try provider.configuration.apply(
       ProviderChanges(
         scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
-        refresh: params.refresh, narrowing: params.narrowing, errorCodes: params.errorCodes, tenant: params.tenant,
-        authorization: params.authorization, revocationScope: params.revocationScope,
+        refresh: params.refresh, narrowing: params.narrowing, dpop: params.dpop, errorCodes: params.errorCodes,
+        tenant: params.tenant, authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         pinsExpireAt: params.pinsExpireAt,

@@ -72,6 +72,7 @@ struct ServedMethods: Sendable {
     ServedMethod(StepUpVerifyHandler.self),
     ServedMethod(TokenExchangeHandler.self),
     ServedMethod(TokenGetHandler.self),
+    ServedMethod(TokenProofHandler.self),
     ServedMethod(TokenRefreshHandler.self),
     ServedMethod(TokenRejectHandler.self),
   ])

@@ -12,6 +12,7 @@ struct ProviderChanges {
   var redirect: WireRedirect?
   var refresh: WireRefreshRules?
   var narrowing: WireNarrowing?
+  var dpop: WireDpopUse?
   var errorCodes: WireMap<WireFailureClass>?
   var tenant: WireTenantRule?
   var authorization: WireAuthorizationRules?
@@ -41,6 +42,7 @@ extension ProviderConfiguration {
       isRefreshConfigured = true
     }
     if let narrowing = changes.narrowing { self.narrowing = .init(rawValue: narrowing.rawValue) ?? .unknown }
+    if let use = changes.dpop { dpop = .init(rawValue: use.rawValue) ?? dpop }
     if let errorCodes = changes.errorCodes {
       self.errorCodes = Dictionary(
         errorCodes.entries.map { ($0.name, FailureClass(rawValue: $0.value.rawValue) ?? .transient) }
@@ -201,7 +203,7 @@ extension WireProvider {
         graceSeconds: provider.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
         onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
       refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
-      narrowing: WireNarrowing(rawValue: it.narrowing.rawValue),
+      narrowing: WireNarrowing(rawValue: it.narrowing.rawValue), dpop: WireDpopUse(rawValue: it.dpop.rawValue),
       errorCodes: WireMap(
         it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
           WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }

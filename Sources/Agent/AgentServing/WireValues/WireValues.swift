@@ -79,7 +79,7 @@ extension WireSession {
         phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
         lastError: facts.lastError.map { WireLastFailure($0) }),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
-      remedies: facts.remedies.map { WireRemedy($0) },
+      deviceKeyId: facts.deviceKeyID, remedies: facts.remedies.map { WireRemedy($0) },
       generation: Int(facts.generation))
   }
 }

@@ -18,12 +18,18 @@ public enum FailureClassifier {
   /// - Parameters:
   ///   - configured: the provider's configured `errorCodes`.
   ///   - table: the table of the provider's preset.
+  ///   - isBound: the request had a proof of possession. A refusal of the proof then passes: its time or its nonce was
+  ///     wrong, and the response told the right ones (RFC 9449 §4.3 and §8).
   public static func classify(
-    _ refusal: TokenEndpointRefusal, codes configured: [String: FailureClass] = [:], table: FailureTable? = nil
+    _ refusal: TokenEndpointRefusal, codes configured: [String: FailureClass] = [:], table: FailureTable? = nil,
+    isBound: Bool = false
   ) -> ExchangeFailure {
     let said = refusal.error ?? word(of: refusal.status)
     for code in refusal.codes + [refusal.suberror, refusal.error].compactMap({ $0 }) {
       if let known = configured[code] { return failure(FailureTable.Meaning(known), refusal, said: said) }
+    }
+    if isBound, let error = refusal.error, error == NonceRefusal.error || error == "invalid_dpop_proof" {
+      return failure(.transient, refusal, said: error)
     }
     let standard = FailureTable.standard.row(for: refusal)
     if let standard, case .status = standard.sign {

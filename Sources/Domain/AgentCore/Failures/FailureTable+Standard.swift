@@ -45,7 +45,7 @@ extension FailureTable {
       .error("slow_down", .transient),
       // RFC 8707 §2.
       .error("invalid_target", .misconfigured),
-      // RFC 9449 §5 and §8: the server requires DPoP, which this client does not use.
+      // RFC 9449 §5 and §8: the server requires DPoP, which this grant does not use.
       .error("invalid_dpop_proof", .misconfigured),
       .error("use_dpop_nonce", .misconfigured),
       // RFC 9470 §3.

@@ -3,7 +3,8 @@ public import AgentModel
 /// Decides what follows each answer to a request with an access token (docs/tokens.md, Requests).
 ///
 /// - Q1: the token goes to one origin only.
-/// - Q2: a write is sent at most once, and with an idempotency key at most twice.
+/// - Q2: a write is sent at most once, and with an idempotency key at most twice. A request whose proof the server
+///   refuses for its nonce does not count: the server did not process it (RFC 9449 §9).
 /// - Q3: the token is replaced at most once.
 public struct RequestMachine: Sendable {
   /// What to do next.
@@ -25,11 +26,14 @@ public struct RequestMachine: Sendable {
     public var location: String?
     /// The values of `WWW-Authenticate`.
     public var challenges: [String]
+    /// The request had a proof of possession, and the response told another nonce for it than the one it had.
+    public var tellsNonce: Bool
 
-    public init(status: Int, location: String? = nil, challenges: [String] = []) {
+    public init(status: Int, location: String? = nil, challenges: [String] = [], tellsNonce: Bool = false) {
       self.status = status
       self.location = location
       self.challenges = challenges
+      self.tellsNonce = tellsNonce
     }
   }
 
@@ -54,6 +58,8 @@ public struct RequestMachine: Sendable {
   /// True if another token took the place of the one that the resource server refused.
   public private(set) var isRefreshed = false
   private var hasReplaced = false
+  /// The nonce of the proof was renewed since the token or the target changed.
+  private var hasRenewedNonce = false
 
   /// - Parameters:
   ///   - hasKey: the request has an idempotency key, so that the server performs it once even if it comes twice.
@@ -93,10 +99,12 @@ public struct RequestMachine: Sendable {
     isRefreshed = true
     guard sendsAgain else { return end() }
     state = .sending
+    hasRenewedNonce = false
     return .send(target)
   }
 
   private mutating func refused(_ response: Response, _ fingerprint: String) -> Action {
+    if NonceRefusal.isOne(response.challenges) { return nonceRefused(response) }
     if let action = demanded(by: response) { return action }
     guard allowsAuthRetry, !hasReplaced else { return end() }
     hasReplaced = true
@@ -104,6 +112,13 @@ public struct RequestMachine: Sendable {
     // of a second service it may have been performed.
     state = .replacing(fingerprint: fingerprint, sendsAgain: isRead || hasKey)
     return .replaceToken(fingerprint: fingerprint)
+  }
+
+  /// Says nothing of the token. Sent again once, so that a server that refuses every nonce gets no loop of requests.
+  private mutating func nonceRefused(_ response: Response) -> Action {
+    guard response.tellsNonce, !hasRenewedNonce else { return end() }
+    hasRenewedNonce = true
+    return .send(target)
   }
 
   private mutating func demanded(by response: Response) -> Action? {
@@ -119,6 +134,7 @@ public struct RequestMachine: Sendable {
       let next = response.location.flatMap(target.redirected)
     else { return end() }
     redirects += 1
+    hasRenewedNonce = false
     target = next
     return .send(next)
   }

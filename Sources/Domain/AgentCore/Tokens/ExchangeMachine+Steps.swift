@@ -82,6 +82,13 @@ extension ExchangeMachine {
     return mayLeave
   }
 
+  /// True if the request may leave once more: the provider refused its proof of possession and did not process it. Its
+  /// intent is in the journal, so that a death now leaves what a death after an ordinary sending leaves.
+  public func mayLeaveAgain(_ run: RunID) -> Bool {
+    guard case .send(let intent)? = step(of: run) else { return false }
+    return attempt(of: run, epoch: intent.epoch) != nil
+  }
+
   /// The connection has ended: with an answer, or with none.
   private mutating func sent(_ run: RunID, _ step: Step, _ reply: Reply) -> [Effect] {
     switch (step, reply) {

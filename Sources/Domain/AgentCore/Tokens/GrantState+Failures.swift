@@ -73,6 +73,11 @@ extension GrantState {
     return audiences[attempt.key].rejections > RetryPause.mostUnexplained
   }
 
+  /// The provider issues bearer tokens where only bound ones are served.
+  mutating func refuseBearerTokens(at now: BootInstant) -> [TokenMachine.Effect] {
+    stand(.misconfigured(TokenMachine.notBound), at: now) + [.stateChanged]
+  }
+
   /// An error that the agent does not know, for the standard token: at first it is taken for a temporary one.
   private mutating func grantWasRefused(
     _ failure: ExchangeFailure, at now: BootInstant, jitter: Double

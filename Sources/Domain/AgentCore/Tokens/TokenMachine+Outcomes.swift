@@ -61,6 +61,17 @@ extension TokenMachine {
     return effects + beginNext(at: now)
   }
 
+  /// The exchange renewed the grant, but brought a bearer token where only bound ones are served. The provider answers
+  /// so until a person changes its configuration or the agent's.
+  public mutating func exchangeBroughtUnboundToken(attempt number: UInt64, at now: BootInstant) -> [Effect] {
+    guard let attempt = exchange, attempt.number == number else { return [] }  // I3
+    exchange = nil
+    grant.replay.forget()
+    var effects = grant.refuseBearerTokens(at: now)
+    effects += refuseWaiters(for: attempt.key, Refusal(.misconfigured(Self.notBound), pause: .zero), at: now)
+    return effects + beginNext(at: now)
+  }
+
   /// The answer came and could not be kept yet: nothing is in doubt any more, also if this attempt fails.
   public mutating func answerIsHeld(attempt number: UInt64) -> [Effect] {
     guard exchange?.number == number else { return [] }  // I3

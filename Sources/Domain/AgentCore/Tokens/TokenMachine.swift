@@ -43,6 +43,8 @@ public struct TokenMachine: Sendable {
   public var standardToken: TokenFacts? { token(.standard) }
   /// What a refresh with fewer scopes does to the grant at this provider.
   public var narrowing: ProviderConfiguration.Narrowing { grant.replay.rule.narrowing }
+  /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
+  public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
   /// The standard token, if callers may have it.
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
   public var hasInteraction: Bool { grant.isIssuedElsewhere || !grant.audiences.interactions.isEmpty }
@@ -104,4 +106,5 @@ public struct TokenMachine: Sendable {
   public static let outcomeUnknown = "outcomeUnknown"
   public static let unexplainedRefusal = "unexplainedRefusal"
   public static let noUsableToken = "noUsableToken"
+  public static let notBound = "notBound"
 }

@@ -3,8 +3,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// A client's private keys (RFC 7523) and their signatures, by OpenSSL 3, which the first call opens. Numbers are
-// big-endian. NULL or 0 for an invalid key or algorithm, and without libcrypto.
+// Private keys of a client (RFC 7523) and of DPoP proofs (RFC 9449), and their signatures, by OpenSSL 3, which the first
+// call opens. Numbers are big-endian. NULL, 0 or false for an invalid key or algorithm, and without libcrypto.
 
 typedef struct csign_key csign_key;
 typedef struct {
@@ -33,3 +33,8 @@ enum { csign_most = 1024 };
 size_t csign_sign(const csign_key *key, csign_algorithm algorithm, csign_span message, uint8_t *signature);
 
 void csign_free(csign_key *key);
+
+// The public half of a private number on P-256, in constant time. False if the number is 0 or not below the order of the
+// curve: the caller draws another one (FIPS 186-5, appendix A.2.2).
+enum { csign_p256_bytes = 32 };
+bool csign_p256_public(csign_span scalar, uint8_t x[csign_p256_bytes], uint8_t y[csign_p256_bytes]);

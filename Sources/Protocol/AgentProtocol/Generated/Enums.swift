@@ -96,6 +96,15 @@ public enum WireDecisionReason: String, CaseIterable, Hashable, Sendable {
   case policyError
 }
 
+/// Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens. `auto`:
+/// bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a bearer token is
+/// error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh.
+public enum WireDpopUse: String, CaseIterable, Hashable, Sendable {
+  case off
+  case auto
+  case required
+}
+
 /// The effect of a decision.
 public enum WireEffect: String, CaseIterable, Hashable, Sendable {
   case allow

@@ -36,7 +36,6 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
-    IdentityGet.info,
     OperationCancel.info,
     OperationEnqueue.info,
     OperationGet.info,
@@ -75,8 +74,8 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
-    TokenExchange.info,
     TokenGet.info,
+    TokenProof.info,
     TokenRefresh.info,
     TokenReject.info,
   ]
@@ -89,5 +88,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9ce926ef974f69a6a79b5225778137badea4f4361a83bcef1f7b6ac6aa1f5a30"
+  public static let schemaDigest = "7fc64b90547ddc335c158b7dcfe936e3e784209df2eac86d743c3352eb830626"
 }

@@ -54,6 +54,11 @@ extension TextRule {
     TextPattern(
       #"^[A-Za-z.*]{1,64}$"#,
       [.init(0x440000000000, 0x7fffffe07fffffe, 1...64)]))
+  static let nonce = TextRule(
+    1...1024,
+    TextPattern(
+      #"^[!-~]{1,1024}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...1024)]))
   static let operationRequestBodyBase64 = TextRule(
     0...1048576,
     TextPattern(

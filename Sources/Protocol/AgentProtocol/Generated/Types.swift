@@ -1272,6 +1272,7 @@ public struct WireProvider: WireWritable, Sendable {
   /// Why `refresh.reuse` applies.
   public var refreshBecause: WireRefreshRuleBasis?
   public var narrowing: WireNarrowing?
+  public var dpop: WireDpopUse?
   public var errorCodes: WireMap<WireFailureClass>?
   public var tenant: WireTenantRule?
   public var authorization: WireAuthorizationRules?
@@ -1311,6 +1312,7 @@ public struct WireProvider: WireWritable, Sendable {
     refresh: WireRefreshRules? = nil,
     refreshBecause: WireRefreshRuleBasis? = nil,
     narrowing: WireNarrowing? = nil,
+    dpop: WireDpopUse? = nil,
     errorCodes: WireMap<WireFailureClass>? = nil,
     tenant: WireTenantRule? = nil,
     authorization: WireAuthorizationRules? = nil,
@@ -1340,6 +1342,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.refresh = refresh
     self.refreshBecause = refreshBecause
     self.narrowing = narrowing
+    self.dpop = dpop
     self.errorCodes = errorCodes
     self.tenant = tenant
     self.authorization = authorization
@@ -1408,6 +1411,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let narrowing {
       writer.key("narrowing")
       writer.string(narrowing.rawValue)
+    }
+    if let dpop {
+      writer.key("dpop")
+      writer.string(dpop.rawValue)
     }
     if let errorCodes {
       writer.key("errorCodes")
@@ -1684,6 +1691,7 @@ public struct WireSession: WireWritable, Sendable {
   public var serverTimeOffsetMs: Int?
   public var clock: WireClockTrust
   public var stepUpValidUntil: Timestamp?
+  /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449); absent for bearer tokens.
   public var deviceKeyId: String?
   /// Actions that restore the session, in the order in which to try them; empty for a healthy session.
   public var remedies: [WireRemedy]
@@ -1990,7 +1998,8 @@ public struct WireTenantRule: WireReadable, WireWritable, Sendable {
 /// An access token.
 public struct WireToken: WireWritable, Sendable {
   public var accessToken: Secret
-  /// `Bearer`, as the provider spelled it.
+  /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
+  /// proof of `token.proof`.
   public var tokenType: String
   public var expiresAt: Timestamp
   public var expiresInSeconds: Int

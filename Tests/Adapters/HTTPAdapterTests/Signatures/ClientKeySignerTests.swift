@@ -44,4 +44,24 @@ import TokenSignatures
       #expect(signer.sign(Secret(text: message), by: .pem(text), algorithm: .es256) == nil)
     }
   }
+
+  @Test func publicHalfOfAPrivateNumber_isTheCurves() throws {
+    func point(_ scalar: [UInt8]) -> (x: [UInt8], y: [UInt8])? {
+      signer.publicPoint(ofP256: scalar.withUnsafeBytes { Secret(copying: $0) })
+    }
+    let zero = [UInt8](repeating: 0, count: 32)
+    // 1 gives the base point (SEC 2 §2.4.2).
+    let (x, y) = try #require(point(zero.dropLast() + [1]))
+    #expect(Base64URL.encode(x) == "axfR8uEsQkf4vOblY6RA8ncDfYEt6zOg9KE5RdiYwpY")
+    #expect(Base64URL.encode(y) == "T-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU")
+    let order = try #require(Base64URL.decode("_____wAAAAD__________7zm-q2nF56E87nKwvxjJVE"))
+    #expect(point(zero) == nil)
+    #expect(point(order) == nil)
+    #expect(point(order.dropLast() + [0x50]) != nil)
+    #expect(point(zero.dropLast()) == nil)
+    let scalar = Secret(SecretBytes(random: 32))
+    let (ownX, ownY) = try #require(signer.publicPoint(ofP256: scalar))
+    let key = PrivateKey.ellipticCurve(curve: "P-256", x: ownX, y: ownY, scalar: scalar)
+    #expect(signer.algorithm(of: key) == .es256)
+  }
 }

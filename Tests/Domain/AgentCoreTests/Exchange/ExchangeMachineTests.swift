@@ -55,6 +55,33 @@ import Testing
     #expect(exchange.step() == .stage(answered))
   }
 
+  // MARK: proofs that the provider refuses
+
+  @Test func requestWhoseProofWasRefused_mayLeaveAgainWithItsIntent() {
+    var exchange = Exchange()
+    exchange.prepares()
+    #expect(!exchange.machine.mayLeaveAgain(1))
+    _ = exchange.connects()
+    #expect(!exchange.machine.mayLeaveAgain(1))
+    _ = exchange.machine.began(1, .durable)
+    #expect(!exchange.machine.mayLeaveAgain(1))
+    _ = exchange.machine.marked(1, .done)
+    #expect(exchange.machine.mayLeaveAgain(1))
+    #expect(exchange.step() == .send(sent))
+    // Between the two the vault is locked: the second one does not leave, and nothing was spent.
+    exchange.machine.released()
+    #expect(!exchange.machine.mayLeaveAgain(1))
+    #expect(exchange.machine.completed(1, .sent(.failed(.offline("withheld")))) == [])
+    #expect(exchange.step() == .noteUnspent(sent))
+  }
+
+  @Test func requestOfAnOlderSignIn_doesNotLeaveAgain() {
+    var exchange = Exchange()
+    exchange.sends()
+    exchange.machine.signedIn(epoch: 2)
+    #expect(!exchange.machine.mayLeaveAgain(1))
+  }
+
   @Test func grantWithoutAUsableToken_isReportedAsNoToken() {
     var exchange = Exchange()
     exchange.hears()

@@ -29,6 +29,48 @@ import Testing
     #expect(machine.attempts == 1 && !machine.isRefreshed)
   }
 
+  // MARK: nonces of proofs (RFC 9449)
+
+  private static let nonce = #"DPoP error="use_dpop_nonce", error_description="nonce needed""#
+
+  private func nonceRefusal(tells: Bool = true) -> RequestMachine.Response {
+    .init(status: 401, challenges: [Self.nonce], tellsNonce: tells)
+  }
+
+  @Test(arguments: reads + writes)
+  func refusedNonce_isRenewedOnce_alsoForAWrite(method: String) throws {
+    let next = try target()
+    var machine = try machine(method, allowsAuthRetry: false)
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f1") == .send(next))
+    machine.sent()
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f1") == .answer)
+    #expect(machine.attempts == 2 && !machine.isRefreshed)
+  }
+
+  @Test func refusedNonceWithoutAnother_isAnswered_andReplacesNoToken() throws {
+    var machine = try machine()
+    #expect(machine.answered(nonceRefusal(tells: false), fingerprint: "f1") == .answer)
+  }
+
+  @Test func refusedTokenAfterARefusedNonce_isReplaced_andTheNewOneMayMeetAnotherNonce() throws {
+    let next = try target()
+    var machine = try machine()
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f1") == .send(next))
+    #expect(machine.answered(.init(status: 401), fingerprint: "f1") == .replaceToken(fingerprint: "f1"))
+    #expect(machine.replaced(by: "f2") == .send(next))
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f2") == .send(next))
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f2") == .answer)
+  }
+
+  /// The write left once, and no 401 but one for its nonce has it leave again.
+  @Test func refusedWriteAfterARefusedNonce_isNotSentAgain() throws {
+    let next = try target()
+    var machine = try machine("POST")
+    #expect(machine.answered(nonceRefusal(), fingerprint: "f1") == .send(next))
+    #expect(machine.answered(.init(status: 401), fingerprint: "f1") == .replaceToken(fingerprint: "f1"))
+    #expect(machine.replaced(by: "f2") == .answer)
+  }
+
   // MARK: 401
 
   @Test(arguments: reads)

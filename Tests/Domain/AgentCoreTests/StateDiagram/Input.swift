@@ -72,6 +72,15 @@ struct Input: Sendable {
         return subject.meets { $0.fails(failure) }
       }
     }
+    + [
+      Input(.exchange, "bearer token where bound ones are served") { subject in
+        guard let attempt = subject.machine.exchange else { return nil }
+        subject.failures += 1
+        return subject.meets { grant in
+          grant.noted(grant.machine.exchangeBroughtUnboundToken(attempt: attempt.number, at: grant.now))
+        }
+      }
+    ]
 
   // MARK: the clock
 

@@ -36,6 +36,10 @@ enum AuditMessages {
     case "provider.remove": "provider \(provider) removed"
     case "policy.set": policySet(facts)
     case "session.stateChanged": stateChanged(facts)
+    case "session.tokenBinding":
+      fact(facts, "state") == "bearer"
+        ? "the provider gave a token that is not bound to the account's key"
+        : "tokens are bound to the account's key again"
     case "agent.initialize": "vault created"
     case "agent.unlock": "vault unlocked"
     case "agent.lock": "vault locked"

@@ -82,6 +82,12 @@ struct ProviderAdd: ParsableCommand {
   @Option(name: .long, help: "What a token with fewer scopes does to the others: the server keeps them, or it sticks.")
   var narrowing: Narrowing?
 
+  /// Whether tokens are bound to a key of the account.
+  enum DPoPUse: String, CaseIterable, ExpressibleByArgument { case off, auto, required }
+
+  @Option(name: .long, help: "Bind tokens to a key of the agent (RFC 9449); auto: if the server offers it.")
+  var dpop: DPoPUse?
+
   @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
   var tenantClaim: String?
 
@@ -176,6 +182,7 @@ struct ProviderAdd: ParsableCommand {
       writer.member("allowedOrigins", ifAny: allowedOrigin)
       writer.member("revocationScope", revocationScope?.rawValue)
       writer.member("narrowing", narrowing?.rawValue)
+      writer.member("dpop", dpop?.rawValue)
       writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
       if persistAccessTokens { writer.member("persistAccessTokens", true) }
       writer.member("caFile", authorities)

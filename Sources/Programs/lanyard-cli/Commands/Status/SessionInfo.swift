@@ -17,6 +17,7 @@ struct SessionInfo {
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
+  let deviceKeyID: String?
   /// The agent's JSON, for `--json`.
   let json: String
 
@@ -37,6 +38,7 @@ struct SessionInfo {
     refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string
+    deviceKeyID = node["deviceKeyId"]?.string
     json = node.text
   }
 

@@ -35,6 +35,8 @@ public enum ProviderAdd: RPCMethod {
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
     public var narrowing: WireNarrowing?
+    /// Absent: `auto`.
+    public var dpop: WireDpopUse?
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -73,6 +75,7 @@ public enum ProviderAdd: RPCMethod {
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
       narrowing: WireNarrowing? = nil,
+      dpop: WireDpopUse? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -99,6 +102,7 @@ public enum ProviderAdd: RPCMethod {
       self.redirect = redirect
       self.refresh = refresh
       self.narrowing = narrowing
+      self.dpop = dpop
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -128,6 +132,7 @@ public enum ProviderAdd: RPCMethod {
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
       var narrowing: WireNarrowing?
+      var dpop: WireDpopUse?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -166,6 +171,8 @@ public enum ProviderAdd: RPCMethod {
           refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
         } else if memberName.isText("narrowing") {
           narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
+        } else if memberName.isText("dpop") {
+          dpop = try reading("dpop") { () throws(ParamsProblem) in try memberValue.word(WireDpopUse.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -209,6 +216,7 @@ public enum ProviderAdd: RPCMethod {
       self.redirect = redirect
       self.refresh = refresh
       self.narrowing = narrowing
+      self.dpop = dpop
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -362,6 +370,7 @@ public enum ProviderUpdate: RPCMethod {
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
     public var narrowing: WireNarrowing?
+    public var dpop: WireDpopUse?
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -401,6 +410,7 @@ public enum ProviderUpdate: RPCMethod {
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
       narrowing: WireNarrowing? = nil,
+      dpop: WireDpopUse? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -427,6 +437,7 @@ public enum ProviderUpdate: RPCMethod {
       self.redirect = redirect
       self.refresh = refresh
       self.narrowing = narrowing
+      self.dpop = dpop
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -456,6 +467,7 @@ public enum ProviderUpdate: RPCMethod {
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
       var narrowing: WireNarrowing?
+      var dpop: WireDpopUse?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -494,6 +506,8 @@ public enum ProviderUpdate: RPCMethod {
           refresh = try reading("refresh") { () throws(ParamsProblem) in try WireRefreshRules(from: memberValue) }
         } else if memberName.isText("narrowing") {
           narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
+        } else if memberName.isText("dpop") {
+          dpop = try reading("dpop") { () throws(ParamsProblem) in try memberValue.word(WireDpopUse.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -537,6 +551,7 @@ public enum ProviderUpdate: RPCMethod {
       self.redirect = redirect
       self.refresh = refresh
       self.narrowing = narrowing
+      self.dpop = dpop
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization

@@ -1,0 +1,69 @@
+package import AgentCore
+package import AgentModel
+internal import AgentOAuth
+package import Secrets
+
+/// A caller's wish for a proof of possession, for a request that it sends by itself.
+package struct ProofRequest: Sendable {
+  package var method: String
+  package var url: HTTPURL
+  /// The token that the request carries; nil for the standard one.
+  package var fingerprint: String?
+  /// What the server told in `DPoP-Nonce`.
+  package var nonce: String?
+  /// Of a limited caller.
+  package var permission: Permission?
+
+  package init(method: String, url: HTTPURL, fingerprint: String?, nonce: String?, permission: Permission?) {
+    self.method = method
+    self.url = url
+    self.fingerprint = fingerprint
+    self.nonce = nonce
+    self.permission = permission
+  }
+}
+
+/// Proofs for programs (docs/dpop.md, Programs).
+extension Account {
+  package func proof(for request: ProofRequest) async throws(AgentFailure) -> (proof: Secret, thumbprint: String) {
+    try await load()
+    guard let loaded else { throw .locked }
+    guard loaded.profile.signInStatus == .signedIn else { throw .token(.signedOut, id) }
+    // Known without an exchange.
+    guard loaded.grant.deviceKey != nil else { throw .notBound(id) }
+    let token = try await token(of: request)
+    guard let key = token.deviceKey else { throw .notBound(id) }
+    let provider = try await dependencies.vault.receiver(ofTokensOf: id)
+    // The key goes with its grant, also while this request waited.
+    guard let current = self.loaded?.grant.deviceKey else { throw .token(.signedOut, id) }
+    guard current.thumbprint == key.thumbprint else { throw .notFound(.token, id) }
+    guard !provider.isOwnEndpoint(request.url) else {
+      throw .invalidParameter("/url", expected: "an address of a resource, and none of the provider's own endpoints")
+    }
+    let proof = dependencies.client(of: provider).proof(
+      for: request.method, request.url, by: key, accessToken: token.secret, nonce: request.nonce)
+    guard let proof else { throw .notBound(id) }
+    return (proof, key.thumbprint)
+  }
+
+  /// The token that the request carries, if the caller may have it.
+  private func token(of request: ProofRequest) async throws(AgentFailure) -> IssuedToken {
+    guard let fingerprint = request.fingerprint else {
+      guard let key = request.permission.map({ $0.token(.standard) }) ?? .standard else { throw .caller(.notCovered) }
+      return try await token(key, .usable(minimumLifetime: .zero), within: request.permission?.scopes).token
+    }
+    // A disabled account's tokens are not served, either.
+    if loaded?.machine.health == .locked { throw .token(.locked, id) }
+    guard let token = tokens.live(fingerprint: fingerprint, of: self) else { throw .notFound(.token, id) }
+    guard request.permission?.covers(token.key, scopes: token.scopes) ?? true else { throw .caller(.notCovered) }
+    return token
+  }
+}
+
+extension Permission {
+  /// True if the caller could have been given this token.
+  fileprivate func covers(_ key: TokenKey, scopes granted: ScopeSet) -> Bool {
+    guard let covered = token(key), covered.resource == key.resource else { return false }
+    return scopes.map { granted.names.allSatisfy($0.contains) } ?? true
+  }
+}
