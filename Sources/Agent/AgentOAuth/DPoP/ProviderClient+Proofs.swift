@@ -50,12 +50,19 @@ extension ProviderClient {
   }
 
   /// Remembers the nonce of a resource server's response, and returns it if it is not the one that the request had.
+  ///
+  /// The nonce of a refusal is for the repetition of that request, and is remembered once that is served: other requests
+  /// at the same time would use up one that is good for a few.
   package func hearNonce(
     of response: HTTPResponse, from url: HTTPURL, by credential: AccessCredential, to request: RequestAuthorization
   ) -> String? {
-    guard let key = credential.key, let nonce = DPoPNonces.told(by: response) else { return nil }
-    dependencies.nonces.hear(nonce, for: .resources, at: url, by: key)
-    return nonce == request.nonce ? nil : nonce
+    guard let key = credential.key else { return nil }
+    let told = DPoPNonces.told(by: response)
+    let isRefusal = response.status == 401 && NonceRefusal.isOne(response.challenges)
+    if !isRefusal, let nonce = told ?? request.nonce {
+      dependencies.nonces.hear(nonce, for: .resources, at: url, by: key)
+    }
+    return told == request.nonce ? nil : told
   }
 
   /// Sends a request to a resource server; once more if it refuses the nonce of the proof and tells another, since it
