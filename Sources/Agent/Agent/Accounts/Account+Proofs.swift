@@ -32,7 +32,7 @@ extension Account {
     // Known without an exchange.
     guard loaded.grant.deviceKey != nil else { throw .notBound(id) }
     let token = try await token(of: request)
-    guard let key = token.deviceKey else { throw .notBound(id) }
+    guard let key = token.key else { throw .notBound(id) }
     let provider = try await dependencies.vault.receiver(ofTokensOf: id)
     // The key goes with its grant, also while this request waited.
     guard let current = self.loaded?.grant.deviceKey else { throw .token(.signedOut, id) }
@@ -41,22 +41,25 @@ extension Account {
       throw .invalidParameter("/url", expected: "an address of a resource, and none of the provider's own endpoints")
     }
     let proof = dependencies.client(of: provider).proof(
-      for: request.method, request.url, by: key, accessToken: token.secret, nonce: request.nonce)
+      for: request.method, request.url, by: key, accessToken: token.token, nonce: request.nonce)
     guard let proof else { throw .notBound(id) }
     return (proof, key.thumbprint)
   }
 
   /// The token that the request carries, if the caller may have it.
-  private func token(of request: ProofRequest) async throws(AgentFailure) -> IssuedToken {
+  private func token(of request: ProofRequest) async throws(AgentFailure) -> AccessCredential {
     guard let fingerprint = request.fingerprint else {
       guard let key = request.permission.map({ $0.token(.standard) }) ?? .standard else { throw .caller(.notCovered) }
-      return try await token(key, .usable(minimumLifetime: .zero), within: request.permission?.scopes).token
+      return try await token(key, .usable(minimumLifetime: .zero), within: request.permission?.scopes).token.credential
     }
     // A disabled account's tokens are not served, either.
     if loaded?.machine.health == .locked { throw .token(.locked, id) }
+    if let derived = try derived(fingerprint, within: request.permission) {
+      return AccessCredential(derived.secret, boundTo: derived.deviceKey)
+    }
     guard let token = tokens.live(fingerprint: fingerprint, of: self) else { throw .notFound(.token, id) }
     guard request.permission?.covers(token.key, scopes: token.scopes) ?? true else { throw .caller(.notCovered) }
-    return token
+    return token.credential
   }
 }
 

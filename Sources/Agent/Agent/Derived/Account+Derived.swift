@@ -61,6 +61,19 @@ extension Account {
     return try await derivedToken(key, within: permission)
   }
 
+  /// The live exchanged token with this fingerprint; nil if there is none.
+  func derived(_ fingerprint: String, within permission: Permission?) throws(AgentFailure) -> DerivedToken? {
+    guard let key = derived.key(ofFingerprint: fingerprint), let serial = derived.live(key, at: clock.boot()),
+      let token = derived[serial], token.facts.fingerprint == fingerprint, let granted = loaded?.grant.scopes
+    else { return nil }
+    if let permission {
+      guard permission.derived(key, granted: granted) == key,
+        permission.covers(scopes: token.scopes, type: token.issuedTokenType)
+      else { throw .caller(.notCovered) }
+    }
+    return token
+  }
+
   private func answer(
     _ serial: UInt64, _ source: TokenMachine.Source
   ) throws(AgentFailure) -> DerivedTokenAnswer {

@@ -123,7 +123,7 @@ final class AccountDerivedTokens {
     while true {
       let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
       guard account.derived.session == session else { throw .token(.signedOut, account.id) }
-      switch await account.dependencies.client(of: provider).exchange(subject.secret, for: key) {
+      switch await account.dependencies.client(of: provider).exchange(subject.credential, for: key) {
       case .token(let token, let sentAt): return (token, sentAt)
       case .subjectRefused where !isReplaced:
         isReplaced = true
@@ -147,7 +147,9 @@ final class AccountDerivedTokens {
     let facts = DerivedTokens.Facts(
       serial: serials, lifetime: lifetime, expiresAt: sentAt + lifetime, fingerprint: Fingerprint.of(token.secret))
     tokens[serials] = DerivedToken(
-      secret: token.secret, tokenType: token.tokenType, issuedTokenType: token.issuedTokenType,
+      secret: token.secret, tokenType: token.tokenType,
+      deviceKey: token.tokenType == "DPoP" ? account.loaded?.grant.deviceKey : nil,
+      issuedTokenType: token.issuedTokenType,
       scopes: token.scope ?? key.scopes ?? ScopeSet([]), resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
       generation: generation, facts: facts)
     machine.brought(key, facts, at: now)

@@ -1,11 +1,14 @@
 package import AgentCore
 package import AgentModel
+internal import AgentOAuth
 package import Secrets
 
 /// A token that was exchanged for an access token of the account.
 package struct DerivedToken: Sendable {
   package var secret: Secret
   package var tokenType: String
+  /// The key that it is bound to; nil for a bearer token.
+  var deviceKey: DeviceKey?
   package var issuedTokenType: String
   /// As the provider told; without a word those that were asked for (RFC 8693 §2.2.1).
   package var scopes: ScopeSet

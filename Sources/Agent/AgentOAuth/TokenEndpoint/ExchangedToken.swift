@@ -8,7 +8,7 @@ package import Secrets
 /// A successful answer to a token exchange (RFC 8693 §2.2.1). A refresh token beside it is never read.
 package struct ExchangedToken: Sendable {
   package var secret: Secret
-  /// `Bearer`, or `N_A` where the token is none that a request carries.
+  /// `Bearer`, `DPoP` for one that is bound to the key of the exchange, or `N_A` where no request carries the token.
   package var tokenType: String
   /// The URI of its type.
   package var issuedTokenType: String
@@ -30,7 +30,8 @@ package struct ExchangedToken: Sendable {
 
   private static let longestType = 256
 
-  init(body: Secret) throws(Problem) {
+  /// - Parameter hasProof: the request proved a key, so that the token may be bound to it (RFC 9449 §5).
+  init(body: Secret, hasProof: Bool = false) throws(Problem) {
     let read = SecretJSON.read(body.withoutPreface) { node -> Result<ExchangedToken, Problem>? in
       guard node.kind == .object, !node.hasDuplicateKeys, let secret = node["access_token"]?.secret, secret.count > 0,
         secret.withBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } })
@@ -39,7 +40,9 @@ package struct ExchangedToken: Sendable {
         issued.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
       else { return .failure(.noIssuedTokenType) }
       // Nothing of this agent's callers may hold a refresh token.
-      guard issued != TokenType.refreshToken, let type = Self.tokenType(node["token_type"], issued: issued) else {
+      guard issued != TokenType.refreshToken,
+        let type = Self.tokenType(node["token_type"], issued: issued, hasProof)
+      else {
         return .failure(.unsupportedTokenType)
       }
       return .success(
@@ -65,10 +68,11 @@ package struct ExchangedToken: Sendable {
   }
 
   /// Compared without case (RFC 6749 §5.1). One that this agent does not know must not be used (§7.1).
-  private static func tokenType(_ node: JSONNode?, issued: String) -> String? {
+  private static func tokenType(_ node: JSONNode?, issued: String, _ hasProof: Bool) -> String? {
     guard let node, node.kind != .null else { return issued == TokenType.accessToken ? "Bearer" : "N_A" }
     switch node.string?.lowercased() {
     case "bearer": return "Bearer"
+    case "dpop" where hasProof: return "DPoP"
     case "n_a": return "N_A"
     default: return nil
     }
@@ -90,29 +94,29 @@ extension ProviderClient {
 
   /// Exchanges an access token of the account for another token (RFC 8693 §2.1). The exchange spends nothing: it may be
   /// repeated after a lost answer.
-  package func exchange(_ subject: Secret, for key: DerivedTokenKey) async -> ExchangeAnswer {
+  package func exchange(_ subject: AccessCredential, for key: DerivedTokenKey) async -> ExchangeAnswer {
     guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
     var form = FormBody()
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange")
-    form.append("subject_token", subject)
+    form.append("subject_token", subject.token)
     form.append("subject_token_type", ExchangedToken.TokenType.accessToken)
     if let type = key.type { form.append("requested_token_type", type) }
     if let resource = key.resource { form.append("resource", resource) }
     if let audience = key.audience { form.append("audience", audience) }
     if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
-    switch await exchange(form) {
-    case .response(let response): return read(response)
+    switch await exchange(form, boundTo: subject.key) {
+    case .response(let response): return read(response, hasProof: subject.key != nil)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }
   }
 
-  private func read(_ response: HTTPResponse) -> ExchangeAnswer {
+  private func read(_ response: HTTPResponse, hasProof: Bool) -> ExchangeAnswer {
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     if (200...299).contains(response.status), refusal.error == nil {
       do throws(ExchangedToken.Problem) {
-        return .token(try ExchangedToken(body: response.body), sentAt: response.sentAt)
+        return .token(try ExchangedToken(body: response.body, hasProof: hasProof), sentAt: response.sentAt)
       } catch {
         return .failed(.misconfigured(error.rawValue))
       }
