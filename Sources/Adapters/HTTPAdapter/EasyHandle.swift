@@ -43,6 +43,8 @@ final class EasyHandle {
     _ = number(CURLOPT_QUICK_EXIT, 1)
     // Absent before 7.85. A second check only: `TransferPlan` has judged the URL, and redirects are off.
     _ = string(CURLOPT_PROTOCOLS_STR, "http,https")
+    // Absent before 7.87. Authorities that a file no longer has are not trusted for a day.
+    _ = number(CURLOPT_CA_CACHE_TIMEOUT, CurlLoop.longestLifetimeSeconds)
     return number(CURLOPT_NOSIGNAL, 1)
       && reuse(plan)
       && number(CURLOPT_FOLLOWLOCATION, 0) && number(CURLOPT_NETRC, 0)

@@ -77,6 +77,7 @@ __all__ = [
     "GrantCreateResult",
     "GrantListResult",
     "GrantRevokeResult",
+    "IdentityGetResult",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
@@ -164,6 +165,7 @@ __all__ = [
     "TenantRule",
     "TimedOut",
     "Token",
+    "TokenExchangeResult",
     "TokenFreshness",
     "TokenProofResult",
     "TokenReuse",
@@ -294,7 +296,9 @@ class DataLocked(LanyardError):
 
 
 class Offline(LanyardError):
-    """The provider is unreachable and there is no valid access token."""
+    """The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+    then `outcome` is `notSent`.
+    """
 
     code = 3001
     name = "offline"
@@ -1279,6 +1283,8 @@ class Grant(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    origins: Optional[List[str]] = None
+    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
 
@@ -1295,6 +1301,8 @@ class GrantCreateResult(Record):
     created_at: datetime
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    origins: Optional[List[str]] = None
+    agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
 
 
@@ -1310,6 +1318,18 @@ class GrantRevokeResult(Record):
     """The result of `grant.revoke`."""
 
     grant: str
+
+
+@dataclass(frozen=True)
+class IdentityGetResult(Record):
+    """The result of `identity.get`."""
+
+    id_token: str = field(repr=False)
+    expires_at: datetime
+    expires_in_seconds: int
+    audience: List[str]
+    issuer: str
+    account: str
 
 
 @dataclass(frozen=True)
@@ -1466,6 +1486,7 @@ class Provider(Record):
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
+    pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
     proxy: Optional[str] = None
     policy: Optional[str] = None
@@ -1744,6 +1765,24 @@ class Token(Record):
     source: Union[TokenSource, str]
     fingerprint: str
     generation: int
+    resource: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class TokenExchangeResult(Record):
+    """The result of `token.exchange`."""
+
+    access_token: str = field(repr=False)
+    token_type: str
+    expires_at: datetime
+    expires_in_seconds: int
+    account: str
+    issuer: str
+    scopes: List[str]
+    source: Union[TokenSource, str]
+    fingerprint: str
+    generation: int
+    issued_token_type: str
     resource: Optional[str] = None
 
 
@@ -2231,6 +2270,7 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2264,6 +2304,7 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2320,6 +2361,7 @@ class ProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2354,6 +2396,7 @@ class ProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2407,6 +2450,7 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2440,6 +2484,7 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2496,6 +2541,7 @@ class AsyncProviderMethods:
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
+        pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
         policy: Optional[str] = None,
@@ -2530,6 +2576,7 @@ class AsyncProviderMethods:
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
                 "pins": pins,
+                "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
                 "proxy": proxy,
                 "policy": policy,
@@ -2568,6 +2615,9 @@ class SignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
+        acr_values: Optional[Sequence[str]] = None,
+        max_age_seconds: Optional[int] = None,
+        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2580,6 +2630,9 @@ class SignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
+                "acrValues": acr_values,
+                "maxAgeSeconds": max_age_seconds,
+                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -2668,6 +2721,9 @@ class AsyncSignInMethods:
         account: Optional[str] = None,
         alias: Optional[str] = None,
         prompt: Optional[str] = None,
+        acr_values: Optional[Sequence[str]] = None,
+        max_age_seconds: Optional[int] = None,
+        claims: Optional[str] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2680,6 +2736,9 @@ class AsyncSignInMethods:
                 "account": account,
                 "alias": alias,
                 "prompt": prompt,
+                "acrValues": acr_values,
+                "maxAgeSeconds": max_age_seconds,
+                "claims": claims,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -3094,6 +3153,30 @@ class TokenMethods:
             Token,
         )
 
+    def exchange(
+        self,
+        *,
+        account: str,
+        audience: Optional[str] = None,
+        resource: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        requested_token_type: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> TokenExchangeResult:
+        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        return self._caller.invoke(
+            "token.exchange",
+            {
+                "account": account,
+                "audience": audience,
+                "resource": resource,
+                "scopes": scopes,
+                "requestedTokenType": requested_token_type,
+                "timeoutSeconds": timeout_seconds,
+            },
+            TokenExchangeResult,
+        )
+
     def proof(
         self,
         *,
@@ -3197,6 +3280,30 @@ class AsyncTokenMethods:
             Token,
         )
 
+    async def exchange(
+        self,
+        *,
+        account: str,
+        audience: Optional[str] = None,
+        resource: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        requested_token_type: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> TokenExchangeResult:
+        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        return await self._caller.invoke(
+            "token.exchange",
+            {
+                "account": account,
+                "audience": audience,
+                "resource": resource,
+                "scopes": scopes,
+                "requestedTokenType": requested_token_type,
+                "timeoutSeconds": timeout_seconds,
+            },
+            TokenExchangeResult,
+        )
+
     async def proof(
         self,
         *,
@@ -3220,6 +3327,56 @@ class AsyncTokenMethods:
                 "nonce": nonce,
             },
             TokenProofResult,
+        )
+
+
+class IdentityMethods:
+    """`identity.*`."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def get(
+        self,
+        *,
+        account: str,
+        minimum_lifetime_seconds: Optional[int] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> IdentityGetResult:
+        """Returns an ID token with the requested remaining lifetime."""
+        return self._caller.invoke(
+            "identity.get",
+            {
+                "account": account,
+                "minimumLifetimeSeconds": minimum_lifetime_seconds,
+                "timeoutSeconds": timeout_seconds,
+            },
+            IdentityGetResult,
+        )
+
+
+class AsyncIdentityMethods:
+    """`identity.*`, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def get(
+        self,
+        *,
+        account: str,
+        minimum_lifetime_seconds: Optional[int] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> IdentityGetResult:
+        """Returns an ID token with the requested remaining lifetime."""
+        return await self._caller.invoke(
+            "identity.get",
+            {
+                "account": account,
+                "minimumLifetimeSeconds": minimum_lifetime_seconds,
+                "timeoutSeconds": timeout_seconds,
+            },
+            IdentityGetResult,
         )
 
 
@@ -4575,6 +4732,8 @@ class GrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        origins: Optional[Sequence[str]] = None,
+        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4586,6 +4745,8 @@ class GrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
+                "origins": origins,
+                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4633,6 +4794,8 @@ class AsyncGrantMethods:
         methods: Sequence[str],
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        origins: Optional[Sequence[str]] = None,
+        agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
         """Grants a client access to accounts and methods. The secret is returned only once."""
@@ -4644,6 +4807,8 @@ class AsyncGrantMethods:
                 "methods": methods,
                 "scopes": scopes,
                 "resources": resources,
+                "origins": origins,
+                "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
             GrantCreateResult,
@@ -4688,6 +4853,7 @@ class Methods:
         self.account = AccountMethods(caller)
         self.session = SessionMethods(caller)
         self.token = TokenMethods(caller)
+        self.identity = IdentityMethods(caller)
         self.request = RequestMethods(caller)
         self.authorization = AuthorizationMethods(caller)
         self.snapshot = SnapshotMethods(caller)
@@ -4713,6 +4879,7 @@ class AsyncMethods:
         self.account = AsyncAccountMethods(caller)
         self.session = AsyncSessionMethods(caller)
         self.token = AsyncTokenMethods(caller)
+        self.identity = AsyncIdentityMethods(caller)
         self.request = AsyncRequestMethods(caller)
         self.authorization = AsyncAuthorizationMethods(caller)
         self.snapshot = AsyncSnapshotMethods(caller)

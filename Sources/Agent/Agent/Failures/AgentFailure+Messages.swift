@@ -46,6 +46,8 @@ extension AgentFailure {
       "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."
     case .challenged: "The resource server demands that the person signs in again as data tells."
     case .request(let failure, _, _): failure.message
+    case .sentBefore(.request, _):
+      "The server refused the first sending, and the request could not be sent again. Whether the server has carried the first one out is not known."
     case .unsent(let failure), .sentBefore(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)

@@ -30,13 +30,15 @@ extension RequestFailure {
 }
 
 extension AgentFailure {
-  /// The failure of a step before a request is sent, or sent again. Before the first time only failures that the same
-  /// request may survive another time say that it was not sent. After it those say that its outcome is unknown, and so
+  /// The failure of a step before a request is sent, or sent again. Before the first time failures that may be different
+  /// the next time say that it was not sent. After it those say that its outcome is unknown, and so
   /// does every failure of a write.
   static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
     let mayPass =
       switch failure.kind {
-      case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded: true
+      case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded, .agentLocked,
+        .shuttingDown, .storeUnavailable:
+        true
       default: false
       }
     guard let machine, machine.attempts > 0 else { return mayPass ? .unsent(failure) : failure }

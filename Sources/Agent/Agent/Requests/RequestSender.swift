@@ -184,7 +184,10 @@ package struct RequestSender: Sendable {
 
   /// A read, and a write with an idempotency key, may be repeated also if it was performed.
   private func failure(_ failure: RequestFailure, _ machine: RequestMachine) -> AgentFailure {
-    .request(failure, account.id, isRepeatable: machine.isRead || request.hasIdempotencyKey)
+    let isRepeatable = machine.isRead || request.hasIdempotencyKey
+    let failed = AgentFailure.request(failure, account.id, isRepeatable: isRepeatable)
+    guard failure.outcome == .notSent, machine.mayBePerformed, !machine.isRead else { return failed }
+    return .sentBefore(failed, isRepeatable: isRepeatable)
   }
 }
 

@@ -71,13 +71,14 @@ extension Provider {
   package var hasEndpoints: Bool { endpoints != .init() }
 
   /// A limited caller could have tokens or the client's secret sent to a place of its own by such a change, or have them
-  /// work without the account's key, and no sign-in would follow. A changed issuer, client or token endpoint is not one: nothing old is sent there.
+  /// work without the account's key, and no sign-in would follow. A changed issuer, client or token endpoint is not one:
+  /// nothing old is sent there.
   package func directsElsewhere(than before: Provider) -> Bool {
     let (new, old) = (configuration, before.configuration)
     var (newPlaces, oldPlaces) = (new.endpoints, old.endpoints)
     (newPlaces.token, oldPlaces.token) = (nil, nil)
     return newPlaces != oldPlaces || new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
-      || new.allowedOrigins != old.allowedOrigins || new.dpop != old.dpop
+      || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins || new.dpop != old.dpop
       || new.authorization.entitlementsURL != old.authorization.entitlementsURL
   }
 }

@@ -78,7 +78,7 @@ extension ErrorCode {
 
 extension AgentFailure {
   /// `data.reason`: one word for programs.
-  fileprivate var wireReason: String? {
+  var wireReason: String? {
     switch self {
     case .vault(.store(let failure), _), .grantStillStored(let failure), .backup(.store(let failure)):
       failure.wireReason
@@ -220,7 +220,7 @@ extension TokenMachine.Refusal {
 }
 
 extension RequestFailure {
-  fileprivate var wireReason: String? {
+  var wireReason: String? {
     switch self {
     case .notSent(let reason), .lost(let reason): reason
     case .untrusted(let reason): reason.rawValue
@@ -238,113 +238,5 @@ extension InteractionDemand {
     if let maxAgeSeconds { details.append(("maxAgeSeconds", .number(maxAgeSeconds))) }
     if !scopes.isEmpty { details.append(("scopes", .texts(scopes))) }
     return details
-  }
-}
-
-extension SignInFailure {
-  fileprivate var wireReason: String? {
-    switch self {
-    case .expired: "expired"
-    case .cancelled: "cancelled"
-    case .denied, .answer(.denied): "denied"
-    case .otherPerson, .identity(.tenantMissing): "identityMismatch"
-    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState: "malformedAnswer"
-    case .answer(.stateMismatch): "stateMismatch"
-    case .answer(.issuerMismatch): "issuerMismatch"
-    case .answer(.refused): "providerError"
-    case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing): "invalidIdToken"
-    case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
-    case .notATokenResponse, .identity(.accessTokenMissing): "invalidTokenResponse"
-    case .notBound: "notBound"
-    case .deviceFlowUnsupported: "flowUnsupported"
-    case .invalidDeviceAnswer: "invalidDeviceAnswer"
-    case .portBusy: "portBusy"
-    case .noListener: "noListener"
-    case .deviceCodeUnknown, .exchange(.unexplained), .exchange(.reauthenticate), .exchange(.locked),
-      .exchange(.interaction), .exchange(.store):
-      "refused"
-    case .exchange(.unknownOutcome): "answerLost"
-    case .exchange(.transient(let reason, _)): reason
-    case .exchange(.offline), .exchange(.untrustedServer), .exchange(.misconfigured), .tooMany: nil
-    case .answerRejected(let failure, _), .importedTokenSpent(let failure): failure.wireReason
-    }
-  }
-}
-
-extension StepUpFailure {
-  fileprivate func wireReason(_ noun: String) -> String? {
-    switch self {
-    case .wrong: "wrong\(noun)"
-    case .destroyed: "destroyed"
-    case .prompt(let failure, _): failure.wireReason
-    case .badLength: "notAPIN"
-    case .recentSignInRequired: "recentSignInRequired"
-    case .unavailable, .throttled, .required: nil
-    }
-  }
-
-  fileprivate var attemptsLeft: Int? {
-    switch self {
-    case .wrong(let left), .throttled(_, let left), .prompt(_, let left), .badLength(let left): left
-    case .destroyed: 0
-    case .unavailable, .required, .recentSignInRequired: nil
-    }
-  }
-}
-
-extension PromptFailure {
-  fileprivate var wireReason: String {
-    switch self {
-    case .cancelled: "cancelled"
-    case .timedOut: "timedOut"
-    case .unavailable: "promptUnavailable"
-    }
-  }
-}
-
-extension DocumentFailure {
-  /// There is no document that discovery could read.
-  fileprivate var wireReason: String { "noDiscovery" }
-}
-
-extension KeySlotFailure {
-  fileprivate var wireParameter: (path: String, expected: String)? {
-    switch self {
-    case .last: ("/slot", "a slot that is not the last one")
-    case .tooMany(let most): ("/protection", "fewer than \(most) slots; remove one first")
-    case .noKeySource: ("/protection", "a protection that this agent has a key source for")
-    case .taken: ("/protection", "a protection that has no slot yet")
-    case .damaged, .costsOutOfBounds, .unknown, .changed, .anchorNotWritten: nil
-    }
-  }
-}
-
-extension BackupFailure {
-  fileprivate var expectedPath: String? {
-    switch self {
-    case .file(.noPath): "an absolute path of a file"
-    case .file(.exists): "a path at which nothing stands yet"
-    case .file(.noDirectory): "a path in a directory that is there"
-    case .file(.forbidden): "a place that you may use"
-    case .notABackup, .file(.notABackup): "a file that `agent.backup` wrote"
-    case .newer: "a backup of this version of the agent, or of an earlier one"
-    case .file(.notFound), .file(.store), .damaged, .wrongPassphrase, .noMemory, .store, .overtaken: nil
-    }
-  }
-}
-
-extension StoreFailure {
-  fileprivate var wireReason: String {
-    switch self {
-    case .full: "diskFull"
-    case .readOnly: "readOnly"
-    case .inputOutput: "inputOutput"
-    case .corrupt: "corrupt"
-    case .busy: "busy"
-    case .closed: "closed"
-    case .unsafePermissions, .hardLinked: "unsafePermissions"
-    case .missing: "missing"
-    case .newerSchema: "newerSchema"
-    }
   }
 }

@@ -41,6 +41,12 @@ enum ProviderUpdateHandler: MethodHandler {
         persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
         pinsExpireAt: params.pinsExpireAt,
         caFile: params.caFile, proxy: params.proxy, policy: params.policy))
+    // The end of the former pins would end the new ones, too.
+    if let pins = params.pins, !pins.entries.isEmpty, params.pinsExpireAt == nil,
+      let end = provider.configuration.pinsExpireAt, end <= call.agent.time.now(for: params.provider)
+    {
+      provider.configuration.pinsExpireAt = nil
+    }
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
     let issuerChanged = provider.configuration.issuer != before.issuer
     if params.clientId != nil {

@@ -18,7 +18,14 @@ enum RequestSendHandler: MethodHandler {
       hasIdempotencyKey: params.idempotencyKey != nil, allowsAuthRetry: params.allowAuthRetry, key: key,
       scopeLimit: call.scopeLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
     let sender = RequestSender(request, of: account) { () throws(AgentFailure) in try call.requireOpen() }
-    return RequestSend.Result(try await sender.send(), account: account.id)
+    let response = try await sender.send()
+    do throws(AgentFailure) {
+      try call.requireOpen()
+    } catch {
+      // The response is withheld from a caller whose grant has ended, and not that a write was sent.
+      throw RequestMachine.isRead(params.method) ? error : .sentBefore(error, isRepeatable: false)
+    }
+    return RequestSend.Result(response, account: account.id)
   }
 
   private static func fields(of params: RequestSend.Params) throws(AgentFailure) -> RequestFields {

@@ -30,7 +30,12 @@ extension CallerAccess {
   func redacted(_ error: RPCError, at now: BootInstant) -> RPCError {
     guard case .limited(let limits) = self else { return error }
     let notCovered = RPCError(AgentFailure.caller(.notCovered))
-    guard limits.areOpen(at: now) else { return RPCError(AgentFailure.caller(.grantRefused)) }
+    guard limits.areOpen(at: now) else {
+      // Of what the caller began itself it still hears whether it may have been carried out.
+      return RPCError(AgentFailure.caller(.grantRefused)).with { refused in
+        refused.details = error.details.filter { $0.name == "outcome" }
+      }
+    }
     if error.code == .accountNotFound { return notCovered }
     if let account = error.account, !covers(account) { return notCovered }
     var redacted = error

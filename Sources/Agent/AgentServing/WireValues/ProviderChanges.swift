@@ -117,12 +117,24 @@ extension ProviderConfiguration {
       guard Set(entry.value).count >= fewestPins else {
         throw .invalidParameter(path, expected: "two pins at least: one is the backup, of a key that is not in use yet")
       }
-      let host = entry.name.lowercased().filter { $0 != "[" && $0 != "]" }
+      // In the form in which requests name it: a pin for any other would never be compared.
+      guard let host = Self.host(entry.name) else {
+        throw .invalidParameter(
+          path, expected: "the name or address of a host, without a port: pins count at every port")
+      }
       guard pins.updateValue(entry.value, forKey: host) == nil else {
         throw .invalidParameter(path, expected: "each host once")
       }
     }
     return pins
+  }
+
+  private static func host(_ text: String) -> String? {
+    let isBareIPv6 = text.contains(":") && !text.hasPrefix("[")
+    guard let url = HTTPURL("https://" + (isBareIPv6 ? "[\(text)]" : text)), url.origin == "https://" + url.hostText,
+      url.path == "/", url.query == nil, !url.host.hasSuffix(".")
+    else { return nil }
+    return url.host
   }
 }
 

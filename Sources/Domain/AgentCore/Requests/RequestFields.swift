@@ -35,7 +35,8 @@ public struct RequestFields: Sendable {
     self.all = all
   }
 
-  /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), and those that carry a credential.
+  /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), those that carry a credential, and
+  /// those by which some servers take another method than the one that was judged.
   static func isReserved(_ lowercased: String) -> Bool {
     lowercased.hasPrefix("proxy-") || reserved.contains(lowercased)
   }
@@ -43,7 +44,7 @@ public struct RequestFields: Sendable {
   private static let reserved: Set<String> = [
     "authorization", "cookie", "cookie2", "dpop", "host", "idempotency-key",
     "connection", "content-length", "expect", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding",
-    "upgrade",
+    "upgrade", "x-http-method", "x-http-method-override", "x-method-override",
   ]
 
   private static func expectedName(_ lowercased: String) -> String {

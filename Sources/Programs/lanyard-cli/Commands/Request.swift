@@ -71,6 +71,11 @@ struct Request: ParsableCommand {
     for header in headers where RequestHeader(header) == nil {
       throw ValidationError("A header field is written 'Name: value'. Not so: \(Text.shown(header))")
     }
+    let names = headers.compactMap(RequestHeader.init).map { $0.name.lowercased() }
+    if let twice = Dictionary(grouping: names, by: { $0 }).first(where: { $0.value.count > 1 })?.key {
+      throw ValidationError(
+        "The header field \(Text.shown(twice)) is given twice. Give it once, its values after commas.")
+    }
   }
 
   func run() throws {

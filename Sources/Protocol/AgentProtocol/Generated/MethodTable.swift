@@ -36,6 +36,7 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
+    IdentityGet.info,
     OperationCancel.info,
     OperationEnqueue.info,
     OperationGet.info,
@@ -74,6 +75,7 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
+    TokenExchange.info,
     TokenGet.info,
     TokenProof.info,
     TokenRefresh.info,
@@ -88,5 +90,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "7fc64b90547ddc335c158b7dcfe936e3e784209df2eac86d743c3352eb830626"
+  public static let schemaDigest = "dc01999b6ea3b0c2bd712c67985b56eb85fa893acc20c6ee341f599d39c02dd4"
 }

@@ -62,7 +62,7 @@ struct ProviderPin: ParsableCommand {
     let host = host.lowercased()
     let present = all.first { $0.host == host }?.pins ?? []
     if pins.isEmpty, !remove, until == nil { return show(present, of: host) }
-    if pins.isEmpty, !remove, present.isEmpty { throw CommandFailure(.other, name: "noPins", "\(host) has no pins.") }
+    if pins.isEmpty, present.isEmpty { throw CommandFailure(.other, name: "noPins", "\(host) has no pins.") }
     let kept = pins.isEmpty && !remove ? present : pins
     all.removeAll { $0.host == host }
     if !kept.isEmpty { all.append((host, kept)) }
@@ -81,11 +81,18 @@ struct ProviderPin: ParsableCommand {
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
       Output.answer(
-        Text.shown(remove ? "Removed the pins of \(host)." : "Pinned \(kept.count) keys of \(host) for \(provider)."))
+        Text.shown(done(kept.count, of: host)))
     }
   }
 
+  private func done(_ count: Int, of host: String) -> String {
+    if remove { return "Removed the pins of \(host)." }
+    if pins.isEmpty { return "The pins of \(provider) count until \(until ?? "")." }
+    return "Pinned \(count) keys of \(host) for \(provider)."
+  }
+
   private func show(_ present: [String], of host: String) {
+    if common.json { return Output.answer(json: Self.json(present, of: host)) }
     if present.isEmpty {
       Output.answer(Text.shown("\(host) has no pins."))
     } else {
@@ -100,12 +107,21 @@ struct ProviderPin: ParsableCommand {
     for line in lines { Output.note(Text.shown(line)) }
   }
 
+  private static func json(_ pins: [String], of host: String) -> String {
+    var writer = JSONWriter()
+    writer.beginObject()
+    writer.member("host", host)
+    writer.member("pins", pins)
+    writer.endObject()
+    return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
   private static func isPin(_ text: String) -> Bool {
     let digest = text.utf8.dropFirst("sha256/".utf8.count)
     return text.hasPrefix("sha256/") && digest.count == 44 && digest.last == UInt8(ascii: "=")
   }
 
-  /// The beginning of a day in UTC, or an instant as it is.
+  /// The beginning of a day in UTC.
   private static func instant(_ text: String) -> String? {
     let parts = text.split(separator: "-", omittingEmptySubsequences: false)
     guard text.utf8.count == 10, parts.map(\.count) == [4, 2, 2], parts.allSatisfy({ Int($0) != nil }) else {

@@ -91,6 +91,157 @@ public enum TokenReject: RPCMethod {
   public typealias Result = WireToken
 }
 
+/// Exchanges the account's access token for a token of another audience (RFC 8693).
+public enum TokenExchange: RPCMethod {
+  public static let info = MethodInfo(
+    name: "token.exchange", since: "1",
+    feature: "token",
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
+    public var account: AccountSelector
+    /// The logical name of the service that the token is for.
+    public var audience: String?
+    /// The address of the service that the token is for.
+    public var resource: String?
+    public var scopes: [String]?
+    /// The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
+    public var requestedTokenType: String?
+    public var timeoutSeconds: Int?
+
+    public init(
+      account: AccountSelector,
+      audience: String? = nil,
+      resource: String? = nil,
+      scopes: [String]? = nil,
+      requestedTokenType: String? = nil,
+      timeoutSeconds: Int? = nil
+    ) {
+      self.account = account
+      self.audience = audience
+      self.resource = resource
+      self.scopes = scopes
+      self.requestedTokenType = requestedTokenType
+      self.timeoutSeconds = timeoutSeconds
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var account: AccountSelector?
+      var audience: String?
+      var resource: String?
+      var scopes: [String]?
+      var requestedTokenType: String?
+      var timeoutSeconds: Int?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("audience") {
+          audience = try reading("audience") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("resource") {
+          resource = try reading("resource") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("scopes") {
+          scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
+        } else if memberName.isText("requestedTokenType") {
+          requestedTokenType = try reading("requestedTokenType") { () throws(ParamsProblem) in try memberValue.text(.requestedTokenType) }
+        } else if memberName.isText("timeoutSeconds") {
+          timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...3600) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let account else { throw ParamsProblem.missing("account", expected: "string") }
+      self.account = account
+      self.audience = audience
+      self.resource = resource
+      self.scopes = scopes
+      self.requestedTokenType = requestedTokenType
+      self.timeoutSeconds = timeoutSeconds
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var accessToken: Secret
+    /// `Bearer`, or `N_A` for a token that is no access token.
+    public var tokenType: String
+    public var expiresAt: Timestamp
+    public var expiresInSeconds: Int
+    public var account: AccountID
+    public var issuer: String
+    public var scopes: [String]
+    /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
+    public var resource: String?
+    public var source: WireTokenSource
+    /// Identifies this token in `token.reject`.
+    public var fingerprint: String
+    public var generation: Int
+    /// The URI of the token's type, as the provider told it.
+    public var issuedTokenType: String
+
+    public init(
+      accessToken: Secret,
+      tokenType: String,
+      expiresAt: Timestamp,
+      expiresInSeconds: Int,
+      account: AccountID,
+      issuer: String,
+      scopes: [String],
+      resource: String? = nil,
+      source: WireTokenSource,
+      fingerprint: String,
+      generation: Int,
+      issuedTokenType: String
+    ) {
+      self.accessToken = accessToken
+      self.tokenType = tokenType
+      self.expiresAt = expiresAt
+      self.expiresInSeconds = expiresInSeconds
+      self.account = account
+      self.issuer = issuer
+      self.scopes = scopes
+      self.resource = resource
+      self.source = source
+      self.fingerprint = fingerprint
+      self.generation = generation
+      self.issuedTokenType = issuedTokenType
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("accessToken")
+      writer.secret(accessToken)
+      writer.key("tokenType")
+      writer.string(tokenType)
+      writer.key("expiresAt")
+      writer.timestamp(expiresAt)
+      writer.key("expiresInSeconds")
+      writer.integer(expiresInSeconds)
+      writer.key("account")
+      writer.string(account.text)
+      writer.key("issuer")
+      writer.string(issuer)
+      writer.key("scopes")
+      writer.list(scopes) { item, writer in writer.string(item) }
+      if let resource {
+        writer.key("resource")
+        writer.string(resource)
+      }
+      writer.key("source")
+      writer.string(source.rawValue)
+      writer.key("fingerprint")
+      writer.string(fingerprint)
+      writer.key("generation")
+      writer.integer(generation)
+      writer.key("issuedTokenType")
+      writer.string(issuedTokenType)
+      writer.endObject()
+    }
+  }
+}
+
 /// Makes a proof of possession for one request that a program sends by itself.
 ///
 /// The value of the header `DPoP` (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof of
