@@ -62,12 +62,21 @@ extension RecordKind {
   /// The last known time (docs/offline.md, Time): the sealed high-water mark.
   package static let trustedTime = RecordKind(rawValue: 19)
 
+  /// A queued operation, its content, and the answer to its request.
+  package static let operation = RecordKind(rawValue: 35)
+  package static let operationContent = RecordKind(rawValue: 36)
+  package static let operationAnswer = RecordKind(rawValue: 37)
+  /// How many operations of an account are pending.
+  package static let operationTally = RecordKind(rawValue: 38)
+
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
       .keySlotNotes, .dropBox, .callerGrant:
       true
+    // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
+    case .operationTally: true
     default: false
     }
   }
@@ -80,11 +89,11 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
-      .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup:
+      .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.
-    case .clientSecret, .clientSecretNames: .data
+    case .clientSecret, .clientSecretNames, .operation, .operationContent, .operationAnswer: .data
     default: .token
     }
   }

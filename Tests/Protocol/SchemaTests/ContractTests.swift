@@ -62,12 +62,13 @@ struct ContractTests {
     secret.get account name
     secret.list account
     secret.remove account name
-    operation.enqueue account capability request? label? idempotencyKey? payload?
-    operation.list account
+    operation.enqueue account capability request? label? idempotencyKey? retryWithinSeconds? expiresAt? payload?
+    operation.list account status? after? limit?
     operation.get account operation
     operation.cancel account operation
     operation.retry account operation
-    operation.settle account operation outcome?
+    operation.claim account operation? capability? leaseSeconds?
+    operation.settle account operation claim? outcome? detail?
     revocation.list
     revocation.retry revocation?
     revocation.abandon revocation
@@ -160,7 +161,7 @@ struct ContractTests {
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),
     ("failureClass", "transient reauthenticate locked interaction misconfigured"),
     ("remedy", "unlock connect stepUp interact reauthenticate administrator"),
-    ("operationStatus", "queued ready sending done rejected needsInteraction unknown orphaned"),
+    ("operationStatus", "queued ready sending done rejected needsInteraction unknown orphaned cancelled"),
     ("connectivityState", "online offline unknown"), ("prompt", "pinentry"),
     (
       "decisionReason",

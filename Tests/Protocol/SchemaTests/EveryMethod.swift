@@ -66,7 +66,7 @@ enum EveryMethod {
     OperationGet.self,
     OperationCancel.self,
     OperationRetry.self,
-    OperationSettle.self,
+    OperationClaim.self, OperationSettle.self,
     RevocationList.self,
     RevocationRetry.self,
     RevocationAbandon.self,

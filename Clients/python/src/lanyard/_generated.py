@@ -92,6 +92,8 @@ __all__ = [
     "OperationListResult",
     "OperationNotFound",
     "OperationOutcome",
+    "OperationRejection",
+    "OperationRejectionReason",
     "OperationRequest",
     "OperationResponse",
     "OperationStatus",
@@ -631,15 +633,31 @@ class OperationDelivery(OpenEnum):
 
 
 class OperationOutcome(OpenEnum):
-    """The outcome of an operation that the client delivered."""
+    """The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
+    `unknown`: it may have been delivered, and no client gets it again until `operation.retry`.
+    """
 
     DONE = "done"
     REJECTED = "rejected"
+    RETRY = "retry"
     UNKNOWN = "unknown"
 
 
+class OperationRejectionReason(OpenEnum):
+    """Why an operation was rejected. `policy`: the decision at its delivery. `server`: its answer, or what the
+    client told. `conflict`: status 409 or 412. `expired`: its `expiresAt` passed before it was sent.
+    """
+
+    POLICY = "policy"
+    SERVER = "server"
+    CONFLICT = "conflict"
+    EXPIRED = "expired"
+
+
 class OperationStatus(OpenEnum):
-    """The status of an operation."""
+    """The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
+    cancelled is told once and not listed any more.
+    """
 
     QUEUED = "queued"
     READY = "ready"
@@ -649,6 +667,7 @@ class OperationStatus(OpenEnum):
     NEEDS_INTERACTION = "needsInteraction"
     UNKNOWN = "unknown"
     ORPHANED = "orphaned"
+    CANCELLED = "cancelled"
 
 
 class Prompt(OpenEnum):
@@ -1365,11 +1384,18 @@ class Operation(Record):
     updated_at: datetime
     attempts: int
     label: Optional[str] = None
+    expires_at: Optional[datetime] = None
+    retry_within_seconds: Optional[int] = None
     next_attempt_at: Optional[datetime] = None
     decision: Optional[Decision] = None
     response: Optional[OperationResponse] = None
+    rejection: Optional[OperationRejection] = None
     last_error: Optional[LastFailure] = None
+    detail: Optional[Any] = None
+    request: Optional[OperationRequest] = None
     payload: Optional[Any] = None
+    claim: Optional[str] = None
+    claim_expires_at: Optional[datetime] = None
 
 
 @dataclass(frozen=True)
@@ -1388,6 +1414,16 @@ class OperationListResult(Record):
 
     account: str
     operations: List[Operation]
+    more: bool
+
+
+@dataclass(frozen=True)
+class OperationRejection(Record):
+    """The rejection of an operation."""
+
+    reason: Union[OperationRejectionReason, str]
+    decision: Optional[Decision] = None
+    response: Optional[OperationResponse] = None
 
 
 @dataclass(frozen=True)
@@ -1407,6 +1443,8 @@ class OperationResponse(Record):
 
     status: int
     body: Optional[str] = None
+    body_base64: Optional[str] = None
+    truncated: Optional[bool] = None
 
 
 @dataclass(frozen=True)
@@ -4180,10 +4218,13 @@ class OperationMethods:
         request: Optional[Union[OperationRequest, Mapping[str, Any]]] = None,
         label: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        retry_within_seconds: Optional[int] = None,
+        expires_at: Optional[Union[datetime, str]] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
         """Queues an operation until the provider is reachable. If the policy denies the capability, the error is
-        `denied` and nothing is queued.
+        `denied` and nothing is queued. The same request with the `idempotencyKey` of an operation that is still
+        there is answered with that operation.
         """
         return self._caller.invoke(
             "operation.enqueue",
@@ -4193,6 +4234,8 @@ class OperationMethods:
                 "request": request,
                 "label": label,
                 "idempotencyKey": idempotency_key,
+                "retryWithinSeconds": retry_within_seconds,
+                "expiresAt": expires_at,
                 "payload": payload,
             },
             OperationEnqueueResult,
@@ -4202,12 +4245,20 @@ class OperationMethods:
         self,
         *,
         account: str,
+        status: Optional[Union[OperationStatus, str]] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
     ) -> OperationListResult:
-        """Lists an account's operations, oldest first."""
+        """Lists an account's operations, oldest first. One answer holds about 1 MiB; `more` says that others follow
+        the last one.
+        """
         return self._caller.invoke(
             "operation.list",
             {
                 "account": account,
+                "status": status,
+                "after": after,
+                "limit": limit,
             },
             OperationListResult,
         )
@@ -4234,7 +4285,10 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Removes an operation from the queue."""
+        """Removes an operation from the queue. One that is being sent, or that a client has claimed, can't be
+        cancelled (`invalidParams`, path `/operation`). One that has ended is removed from the list. The event
+        says `cancelled`.
+        """
         return self._caller.invoke(
             "operation.cancel",
             {
@@ -4250,7 +4304,11 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Decides about and sends an operation again that was rejected or has an unknown outcome."""
+        """Decides about an operation again that was rejected, has an unknown outcome or needed the person, and
+        queues it. A decision that denies is the error, and leaves the operation as it is. It keeps its key and
+        its place in the order. One with another status than `queued`, `rejected`, `needsInteraction` and
+        `unknown` is refused (`invalidParams`, path `/operation`).
+        """
         return self._caller.invoke(
             "operation.retry",
             {
@@ -4260,20 +4318,50 @@ class OperationMethods:
             Operation,
         )
 
+    def claim(
+        self,
+        *,
+        account: str,
+        operation: Optional[str] = None,
+        capability: Optional[str] = None,
+        lease_seconds: Optional[int] = None,
+    ) -> Operation:
+        """Takes the oldest operation that a client delivers and no client has claimed. The policy decides about it
+        again before. The claim ends with its time or with the connection; then the operation is `ready` again.
+        Without a fitting operation the error is `operationNotFound`.
+        """
+        return self._caller.invoke(
+            "operation.claim",
+            {
+                "account": account,
+                "operation": operation,
+                "capability": capability,
+                "leaseSeconds": lease_seconds,
+            },
+            Operation,
+        )
+
     def settle(
         self,
         *,
         account: str,
         operation: str,
+        claim: Optional[str] = None,
         outcome: Optional[Union[OperationOutcome, str]] = None,
+        detail: Any = None,
     ) -> Operation:
-        """Reports the outcome of an operation that the client delivered."""
+        """Reports the outcome of an operation that the client claimed and delivered. A claim that has ended is
+        `operationNotFound`: another client may have claimed the operation since. The same report again is
+        answered as the first.
+        """
         return self._caller.invoke(
             "operation.settle",
             {
                 "account": account,
                 "operation": operation,
+                "claim": claim,
                 "outcome": outcome,
+                "detail": detail,
             },
             Operation,
         )
@@ -4293,10 +4381,13 @@ class AsyncOperationMethods:
         request: Optional[Union[OperationRequest, Mapping[str, Any]]] = None,
         label: Optional[str] = None,
         idempotency_key: Optional[str] = None,
+        retry_within_seconds: Optional[int] = None,
+        expires_at: Optional[Union[datetime, str]] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
         """Queues an operation until the provider is reachable. If the policy denies the capability, the error is
-        `denied` and nothing is queued.
+        `denied` and nothing is queued. The same request with the `idempotencyKey` of an operation that is still
+        there is answered with that operation.
         """
         return await self._caller.invoke(
             "operation.enqueue",
@@ -4306,6 +4397,8 @@ class AsyncOperationMethods:
                 "request": request,
                 "label": label,
                 "idempotencyKey": idempotency_key,
+                "retryWithinSeconds": retry_within_seconds,
+                "expiresAt": expires_at,
                 "payload": payload,
             },
             OperationEnqueueResult,
@@ -4315,12 +4408,20 @@ class AsyncOperationMethods:
         self,
         *,
         account: str,
+        status: Optional[Union[OperationStatus, str]] = None,
+        after: Optional[str] = None,
+        limit: Optional[int] = None,
     ) -> OperationListResult:
-        """Lists an account's operations, oldest first."""
+        """Lists an account's operations, oldest first. One answer holds about 1 MiB; `more` says that others follow
+        the last one.
+        """
         return await self._caller.invoke(
             "operation.list",
             {
                 "account": account,
+                "status": status,
+                "after": after,
+                "limit": limit,
             },
             OperationListResult,
         )
@@ -4347,7 +4448,10 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Removes an operation from the queue."""
+        """Removes an operation from the queue. One that is being sent, or that a client has claimed, can't be
+        cancelled (`invalidParams`, path `/operation`). One that has ended is removed from the list. The event
+        says `cancelled`.
+        """
         return await self._caller.invoke(
             "operation.cancel",
             {
@@ -4363,7 +4467,11 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Decides about and sends an operation again that was rejected or has an unknown outcome."""
+        """Decides about an operation again that was rejected, has an unknown outcome or needed the person, and
+        queues it. A decision that denies is the error, and leaves the operation as it is. It keeps its key and
+        its place in the order. One with another status than `queued`, `rejected`, `needsInteraction` and
+        `unknown` is refused (`invalidParams`, path `/operation`).
+        """
         return await self._caller.invoke(
             "operation.retry",
             {
@@ -4373,20 +4481,50 @@ class AsyncOperationMethods:
             Operation,
         )
 
+    async def claim(
+        self,
+        *,
+        account: str,
+        operation: Optional[str] = None,
+        capability: Optional[str] = None,
+        lease_seconds: Optional[int] = None,
+    ) -> Operation:
+        """Takes the oldest operation that a client delivers and no client has claimed. The policy decides about it
+        again before. The claim ends with its time or with the connection; then the operation is `ready` again.
+        Without a fitting operation the error is `operationNotFound`.
+        """
+        return await self._caller.invoke(
+            "operation.claim",
+            {
+                "account": account,
+                "operation": operation,
+                "capability": capability,
+                "leaseSeconds": lease_seconds,
+            },
+            Operation,
+        )
+
     async def settle(
         self,
         *,
         account: str,
         operation: str,
+        claim: Optional[str] = None,
         outcome: Optional[Union[OperationOutcome, str]] = None,
+        detail: Any = None,
     ) -> Operation:
-        """Reports the outcome of an operation that the client delivered."""
+        """Reports the outcome of an operation that the client claimed and delivered. A claim that has ended is
+        `operationNotFound`: another client may have claimed the operation since. The same report again is
+        answered as the first.
+        """
         return await self._caller.invoke(
             "operation.settle",
             {
                 "account": account,
                 "operation": operation,
+                "claim": claim,
                 "outcome": outcome,
+                "detail": detail,
             },
             Operation,
         )

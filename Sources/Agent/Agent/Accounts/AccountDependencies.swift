@@ -25,10 +25,12 @@ package struct AccountDependencies: Sendable {
   package let revoke: @Sendable (OutboxEntry) -> Void
   /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
   let drain: @Sendable (ProviderName, Identity?) async -> Void
+  /// The account may deliver operations again: it signed in, or its data is open.
+  let operationsMayGo: @Sendable (AccountID) -> Void
 
   init(
     vault: VaultActor, tables: PublishedTables, background: BackgroundWork, events: any EventPublishing,
-    environment: AgentEnvironment, revoker: Handle<RevocationWorker>
+    environment: AgentEnvironment, revoker: Handle<RevocationWorker>, operations: Handle<OperationWorker>
   ) {
     self.vault = vault
     self.background = background
@@ -38,7 +40,8 @@ package struct AccountDependencies: Sendable {
     decisions = tables.decisions
     self.events = events
     connectivity = ConnectivityState(
-      events: events, clock: environment.clock, decisions: tables.decisions)
+      events: events, clock: environment.clock, decisions: tables.decisions,
+      cameOnline: { background.start { await operations.value?.networkIsThere() } })
     time = tables.time
     policies = tables.policyCache
     stepUps = tables.stepUps
@@ -47,6 +50,7 @@ package struct AccountDependencies: Sendable {
     self.environment = environment
     revoke = { entry in background.start { _ = await revoker.value?.send(entry) } }
     drain = { await revoker.value?.drain($0, of: $1) }
+    operationsMayGo = { account in background.start { await operations.value?.accountReturned(account) } }
   }
 
   package func client(of provider: Provider) -> ProviderClient {

@@ -43,8 +43,14 @@ package final class ConnectivityState: Sendable {
   private let state: Mutex<State>
   private let decisions: DecisionCache
   private let generationCount = Atomic<UInt64>(0)
+  /// Called when the state becomes `online`.
+  private let cameOnline: @Sendable () -> Void
 
-  package init(events: any EventPublishing, clock: any AgentClock, decisions: DecisionCache = DecisionCache()) {
+  package init(
+    events: any EventPublishing, clock: any AgentClock, decisions: DecisionCache = DecisionCache(),
+    cameOnline: @escaping @Sendable () -> Void = {}
+  ) {
+    self.cameOnline = cameOnline
     self.events = events
     self.clock = clock
     self.decisions = decisions
@@ -64,6 +70,22 @@ package final class ConnectivityState: Sendable {
     state.withLock { state in
       guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report ?? false }
       return hosts.values.contains(true)
+    }
+  }
+
+  /// False while a client's report says that there is no network, and no host of the provider has reported since.
+  func mayBeTried(_ provider: ProviderName) -> Bool {
+    state.withLock { state in
+      guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report ?? true }
+      return true
+    }
+  }
+
+  /// True if the provider's hosts, or a client, said last that there is no way to it.
+  func isUnreachable(_ provider: ProviderName) -> Bool {
+    state.withLock { state in
+      guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report == false }
+      return !hosts.values.contains(true)
     }
   }
 
@@ -131,6 +153,7 @@ package final class ConnectivityState: Sendable {
     }
     guard let changed else { return }
     events.publish(.connectivityChanged(changed.to, previous: changed.from))
+    if changed.to.state == .online { cameOnline() }
   }
 }
 

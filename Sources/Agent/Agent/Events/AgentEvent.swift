@@ -22,6 +22,8 @@ package enum AgentEvent: Sendable {
   case agentLocked(LockReason)
   case agentUnlocked
   case policyChanged(name: String, version: Int64)
+  case operationStatusChanged(
+    String, OperationMachine.Status, previous: OperationMachine.Status)
   case clockSuspect(ClockTrust, behind: Milliseconds?)
 }
 

@@ -44,6 +44,11 @@ extension AgentFailure {
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
       "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."
+    case .operationNotFound:
+      "There is no such operation: it was cancelled, or its claim has ended, or none fits. `operation.list` names those that are there."
+    case .queueFull:
+      "The queue is full: nothing was stored, and nothing that waits was lost. Cancel operations that are not wanted any more, or try again when some were delivered."
+    case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .challenged: "The resource server demands that the person signs in again as data tells."
     case .request(let failure, _, _): failure.message
     case .sentBefore(.request, _):

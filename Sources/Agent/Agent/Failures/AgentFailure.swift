@@ -65,6 +65,14 @@ package enum AgentFailure: Error, Sendable {
   /// `isRepeatable`: the request does no harm if it is performed twice.
   indirect case sentBefore(AgentFailure, isRepeatable: Bool)
 
+  // MARK: operations
+
+  case operationNotFound(AccountID)
+  /// The queue takes no more operations of this account, or of all accounts.
+  case queueFull(AccountID)
+  /// The policy denies the operation.
+  case denied(RecordedDecision)
+
   // MARK: the person
 
   case signIn(SignInFailure)
@@ -179,9 +187,10 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
-      .identityLacks(_, let id), .notBound(let id), .stepUp(_, let id, _), .originNotAllowed(let id), .challenged(_, let id),
-      .request(_, let id, _):
+      .identityLacks(_, let id), .notBound(let id), .stepUp(_, let id, _), .originNotAllowed(let id),
+      .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id):
       id
+    case .denied(let decision): decision.account
     case .unsent(let failure), .sentBefore(let failure, _): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
       .provider(.damaged(let id)):
@@ -207,6 +216,7 @@ extension AgentFailure {
   /// After this pause the same request may succeed; nil where no pause is known.
   package var retryAfter: Milliseconds? {
     switch self {
+    case .queueFull: .seconds(60)
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
     case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)

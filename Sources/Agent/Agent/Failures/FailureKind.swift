@@ -11,7 +11,7 @@ package enum FailureKind: String, Sendable, CaseIterable {
   case accountNotFound, accountAmbiguous, signedOut, reauthenticationRequired, interactionRequired, accountLocked
   case signInFailed, dataLocked, offline, providerUnavailable, providerMisconfigured, untrustedServer, providerNotFound
   case stepUpRequired, stepUpFailed, stepUpThrottled, policyInvalid
-  case storeUnavailable, integrity, rolledBack, originNotAllowed, notFound, invalidParams
+  case storeUnavailable, integrity, rolledBack, originNotAllowed, notFound, invalidParams, operationNotFound, denied
 }
 
 extension AgentFailure {
@@ -21,7 +21,9 @@ extension AgentFailure {
     case .shuttingDown: .shuttingDown
     case .cancelled: .requestCancelled
     case .timedOut: .timedOut
-    case .overloaded: .overloaded
+    case .overloaded, .queueFull: .overloaded
+    case .operationNotFound: .operationNotFound
+    case .denied: .denied
     case .invalidParameter, .vaultExists: .invalidParams
     case .unsupportedProtocol: .unsupportedProtocol
     case .notFound: .notFound

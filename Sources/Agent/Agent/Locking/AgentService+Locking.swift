@@ -25,6 +25,7 @@ extension AgentService {
     await accounts.releaseAll()
     await signIns.vaultWasLocked()
     await revocations.vaultWasLocked()
+    await operations.vaultWasLocked()
   }
 
   /// Delays the machine's sleep until the keys are gone.

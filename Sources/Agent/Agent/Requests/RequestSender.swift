@@ -175,6 +175,7 @@ package struct RequestSender: Sendable {
     let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + authorization.fields
     var outgoing = client.request(request.method, target.url.text, fields: fields, body: request.body)
     outgoing.timeout = left
+    outgoing.beforeSending = request.beforeSending
     outgoing.connectTimeout = min(left, Self.longestConnect)
     outgoing.maximumResponseBytes = Self.maximumResponseBytes
     // Also with an idempotency key: Q2 counts each time that a write is sent.

@@ -16,6 +16,8 @@ package struct ResourceRequest: Sendable {
   package var scopeLimit: Set<String>?
   /// The time for all of it, with the wait for a token; nil: each request may take `RequestSender.longestResponse`.
   package var timeout: Milliseconds?
+  /// Asked once the connection stands, before the first byte of each request leaves; if it says no, nothing is sent.
+  package var beforeSending: (@Sendable () async -> Bool)?
 
   package init(
     method: String, url: String, fields: RequestFields, body: Secret?, hasIdempotencyKey: Bool, allowsAuthRetry: Bool,

@@ -26,6 +26,7 @@ package final class AgentService: Sendable {
   package let signIns: SignInCoordinator
   package let revocations: RevocationWorker
   package let erasures: ErasureWorker
+  package let operations: OperationWorker
   package let signOuts: SignOutCoordinator
   package let stepUpCoordinator: StepUpCoordinator
   package let audit: AuditWriter
@@ -74,8 +75,10 @@ package final class AgentService: Sendable {
     grantRevocations = CallerGrantRevocations(
       vault: vault, table: tables.callerGrants, clock: environment.clock, background: background)
     let revoker = Handle<RevocationWorker>()
+    let operationHandle = Handle<OperationWorker>()
     dependencies = AccountDependencies(
-      vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker)
+      vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker,
+      operations: operationHandle)
     accounts = AccountDirectory(dependencies: dependencies)
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     backups = BackupCoordinator(
@@ -85,6 +88,12 @@ package final class AgentService: Sendable {
     erasures = ErasureWorker(dependencies: dependencies)
     signOuts = SignOutCoordinator(
       dependencies: dependencies, accounts: accounts, revocations: revocations, erasures: erasures)
+    operations = OperationWorker(
+      dependencies: dependencies, accounts: accounts, revocations: revocations,
+      decisions: PolicyDecisionPoint(
+        accounts: accounts, policyCache: tables.policyCache, audit: audit, clock: environment.clock,
+        entropy: environment.entropy))
+    operationHandle.value = operations
     let whole = Handle<AgentService>()
     idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {
       await whole.value?.lock(because: .idle)
@@ -146,6 +155,7 @@ package final class AgentService: Sendable {
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
+    background.start { [operations] in await operations.resume() }
     background.start { [self] in try? await finishRotation() }
   }
 
@@ -164,6 +174,7 @@ package final class AgentService: Sendable {
     background.start { [self] in
       await signIns.closeAll()
       await accounts.tellShuttingDown()
+      await operations.shutDown()
       gate.close()
       background.stop()
     }
@@ -190,6 +201,7 @@ package final class AgentService: Sendable {
     connectivity.connectivityMayHaveReturned()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
+    background.start { [operations] in await operations.reconnected() }
   }
 
   /// The wall clock was set, or the machine slept: timers may be overdue, and the network may have changed.

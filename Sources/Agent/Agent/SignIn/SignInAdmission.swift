@@ -103,6 +103,7 @@ struct SignInAdmission: Sendable {
     tell(admitted)
     if let replaced = admitted.replaced { dependencies.revoke(replaced) }
     await account.fetchRights()
+    dependencies.operationsMayGo(admitted.profile.id)
     return admitted
   }
 

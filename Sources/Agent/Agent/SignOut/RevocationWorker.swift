@@ -76,6 +76,17 @@ package actor RevocationWorker {
     }
   }
 
+  /// Before operations of an account go: tries its revocations that are due, or that never reached the provider.
+  func drainDue(_ provider: ProviderName, of identity: Identity) async {
+    let entries = try? await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.outbox.entries(of: identity, at: provider)
+    }
+    let now = dependencies.time.now(for: provider)
+    for entry in entries ?? [] where entry.nextAttemptAt <= now || Resumption.unreached.concerns(entry) {
+      _ = await settle(entry)
+    }
+  }
+
   /// Tries an entry, or waits for its attempt in flight: a revocation that ends whole grants must precede a new
   /// sign-in.
   func settle(_ entry: OutboxEntry) async -> RevocationOutcome {

@@ -144,6 +144,7 @@ package struct SignOutCoordinator: Sendable {
       guard let entry = job.entries[entry] else { return }
       dependencies.background.start { [revocations] in _ = await revocations.send(entry) }
     case .tellSignedOut(let outcome):
+      done.orphaned.tell(events, of: id)
       events.publish(
         .accountSignedOut(job.machine.mode, data: outcome.data, revocation: outcome.revocation), account: id)
     case .tellErased: for erased in done.erased { events.publish(.accountErased, account: erased) }

@@ -23,6 +23,8 @@ package struct SignedOut: Sendable {
   /// Accounts whose last data is erased now: this one, and those whose erasure a reader held up before.
   package var erased: [AccountID]
   var wasActive: Bool
+  /// Operations that a hard sign-out left undelivered.
+  var orphaned = OrphanedOperations()
 }
 
 /// Stores sign-outs (docs/sign-out.md, Order) in one transaction each: before it the account is signed in, after it the
@@ -48,21 +50,27 @@ package struct SignOutStore {
     let (entry, others) = outboxEntries(of: mode == .hard ? profile : before, loaded, accessTokens, mode)
     let earlier = try vault.outbox.refreshTokens(of: before.identity, at: before.provider)
     let wasActive = vault.directory.active == id
+    let orphaned =
+      mode == .hard
+      ? vault.operations.orphaning(before, into: profile.partition)
+      // They wait sealed, and nothing of them stays in memory.
+      : OrphanedOperations(memory: [.operations(before.partition, nil)])
     var changes = try mode == .hard ? vault.outbox.erasing(before.identity, of: profile) : []
     changes += ((entry.map { [$0] } ?? []) + others).map { vault.outbox.putting($0) }
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
-    changes += leaving.records
+    changes += leaving.records + orphaned.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
     let previousState = vault.tables.tokenCache.state(of: id) ?? before.restingState
     let provider = vault.providers.issuer(of: before)
     return ChangeSet(
       changes + vault.trustedTime.changes,
-      memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)],
+      memory: [.account(profile)] + (wasActive ? [.active(nil)] : []) + [.tokensWithdrawn(id), .stepUpEnded(id)]
+        + orphaned.memory,
       of: id, erasing: leaving.erases, isWithdrawal: true
     ) { erased in
       SignedOut(
         profile: profile, previousState: previousState, provider: provider, entry: entry, earlier: earlier,
-        others: others, idToken: loaded?.idToken, erased: erased, wasActive: wasActive)
+        others: others, idToken: loaded?.idToken, erased: erased, wasActive: wasActive, orphaned: orphaned)
     }
   }
 
@@ -130,10 +138,16 @@ package struct SignOutStore {
       throw .invalidParameter("/account", expected: "an account that is signed out")
     }
     let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
+    let orphaned = vault.operations.orphaning(profile, into: nil)
+    let events = vault.tables.events
     return ChangeSet(
-      waiting + [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
-      memory: [.accountForgotten(profile.id)], of: profile.id, erasing: .account(profile.id), isWithdrawal: true
-    ) { (profile, $0) }
+      waiting + orphaned.records + [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
+      memory: [.accountForgotten(profile.id)] + orphaned.memory, of: profile.id, erasing: .account(profile.id),
+      isWithdrawal: true
+    ) { erased in
+      orphaned.tell(events, of: profile.id)
+      return (profile, erased)
+    }
   }
 
   /// The accounts that an earlier version erased, but for their names.

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+package import AgentPorts
 
 /// A change of memory after a transaction is durable: of `VaultDirectory`, and of the tables that other threads read.
 package enum MemoryChange {
@@ -17,4 +18,7 @@ package enum MemoryChange {
   case callerGrantsEnded(Set<String>)
   case keySlotRemoved(Int)
   case inboxNumber(UInt64)
+  /// All operations of a partition in their order; nil once it is gone.
+  case operations(PartitionID, [Operation]?)
+  case operationTally(AccountID, OperationTally?)
 }

@@ -26,6 +26,10 @@ struct OldStore {
       others.remove(profile.partition)
       if profile.signInStatus == .signedIn { changes += try signingOut(profile) }
     }
+    for (account, var tally) in try OperationTally.all(in: records).sorted(by: { $0.key < $1.key }) {
+      tally.isDoubtful = true
+      changes.append(tally.record(of: account))
+    }
     changes += try records.readAll(.vault, .outbox).map { .delete(.vault, .outbox, id: $0.id) }
     changes += [
       .delete(.vault, .activeAccount), ErasureStore.note(nil, dependencies.entropy),

@@ -24,6 +24,9 @@ package final class OpenVault {
   /// The slot that opened the vault; nil once it is removed.
   private(set) var openedSlot: Int?
   private(set) var inboxNumber: UInt64
+  /// The operations of partitions whose accounts were asked for.
+  private(set) var operationLists: [PartitionID: [Operation]] = [:]
+  private(set) var operationTallies: [AccountID: OperationTally]
 
   package init(
     _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
@@ -34,6 +37,7 @@ package final class OpenVault {
     directory = try VaultDirectory(of: records)
     openedSlot = slot
     inboxNumber = try records.inbox.number()
+    operationTallies = try OperationTally.all(in: records)
   }
 
   package var clock: any AgentClock { dependencies.clock }
@@ -91,6 +95,8 @@ package final class OpenVault {
     case .callerGrantsEnded(let names): tables.callerGrants.remove(names)
     case .keySlotRemoved(let number): if openedSlot == number { openedSlot = nil }
     case .inboxNumber(let number): inboxNumber = number
+    case .operations(let partition, let operations): operationLists[partition] = operations
+    case .operationTally(let account, let tally): operationTallies[account] = tally
     }
   }
 }

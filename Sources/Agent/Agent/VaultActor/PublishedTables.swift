@@ -13,6 +13,7 @@ struct PublishedTables: Sendable {
   let policyCache: PolicyCache
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
+  let events: any EventPublishing
   /// Takes counted repeats into the log in the background, soon after the first one.
   let repeatsBegan: @Sendable () -> Void
 
@@ -23,6 +24,7 @@ struct PublishedTables: Sendable {
     grantableMethods: [GrantableMethod], rememberTime: @escaping @Sendable () async -> Void,
     settleRepeats: @escaping @Sendable () async -> BootInstant?
   ) {
+    self.events = events
     tokenCache = TokenCache()
     decisions = DecisionCache()
     stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)

@@ -8,6 +8,7 @@ package struct VaultStatus: Sendable {
   package var protection: KeyProtection
   package var profiles: [AccountProfile]
   package var pendingRevocations: Int
+  package var pendingOperations: Int
 
   /// `vault` is nil while it is locked. `grant` limits the answer to the accounts that it covers.
   package init(
@@ -18,6 +19,8 @@ package struct VaultStatus: Sendable {
     protection = Self.protection(by: slots, keySources)
     profiles = vault.map { Array($0.directory.profiles.values) } ?? []
     pendingRevocations = try vault?.outbox.entries(within: grant).count ?? 0
+    pendingOperations =
+      vault?.operationTallies.reduce(0) { $0 + (grant?.covers($1.key) ?? true ? $1.value.pending : 0) } ?? 0
     if let grant { profiles = profiles.filter { grant.covers($0.id) } }
   }
 

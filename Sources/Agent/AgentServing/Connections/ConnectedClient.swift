@@ -99,6 +99,8 @@ final class ConnectedClient: Sendable {
   /// The client is gone: cancels its requests and ends its subscriptions.
   func ended() {
     requests.abandon()
+    let (id, operations) = (id, server.agent.operations)
+    server.agent.background.start { await operations.connectionEnded(id) }
     server.events.connectionEnded(id)
     server.agent.callerGrants.connectionEnded(id)
   }

@@ -71,6 +71,8 @@ extension ErrorCode {
     case .rolledBack: self = .rolledBack
     case .originNotAllowed: self = .originNotAllowed
     case .notFound: self = .notFound
+    case .operationNotFound: self = .operationNotFound
+    case .denied: self = .denied
     case .invalidParams: self = .invalidParams
     }
   }
@@ -87,6 +89,8 @@ extension AgentFailure {
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .notBound: TokenMachine.notBound
+    case .queueFull: "queueFull"
+    case .denied(let recorded): recorded.decision.reason.rawValue
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
@@ -126,6 +130,7 @@ extension AgentFailure {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
     case .locked: [.unlock]
+    case .denied(let recorded): recorded.decision.remedies.map(WireRemedy.init)
     case .notFound(.snapshot, _): [.connect]
     case .signedOut, .dataSealed: [.reauthenticate]
     case .dataUnderPIN: [.stepUp]
@@ -154,6 +159,8 @@ extension AgentFailure {
     case .vaultExists: Self.parameter("", "an agent that has no vault yet")
     case .unsupportedProtocol(let supported): [("supported", .texts([supported]))]
     case .notFound(let thing, _): [("kind", .text(thing.wireKind))]
+    case .operationNotFound: [("kind", .text("operation"))]
+    case .denied(let recorded): [("decision", .decision(WireDecision(recorded)))]
     case .backup(.file(.notFound)): [("kind", .text(MissingThing.file.wireKind))]
     case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]

@@ -11,6 +11,7 @@ struct RPCError: Error, Sendable {
     case text(String), number(Int64), texts([String]), flag(Bool)
     /// Members of `data` that are objects.
     case objects([[(String, String)]])
+    case decision(WireDecision)
   }
 
   var code: ErrorCode
@@ -58,6 +59,7 @@ struct RPCError: Error, Sendable {
       case .text(let text): writer.string(text)
       case .number(let number): writer.integer(number)
       case .flag(let flag): writer.bool(flag)
+      case .decision(let decision): decision.write(to: &writer)
       case .texts(let texts):
         writer.beginArray()
         for text in texts { writer.string(text) }

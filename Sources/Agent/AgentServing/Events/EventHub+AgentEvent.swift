@@ -32,6 +32,10 @@ extension EventHub: EventPublishing {
     case .agentLocked(let reason): tell(AgentLockedEvent(reason: reason.rawValue))
     case .agentUnlocked: tell(AgentUnlockedEvent())
     case .policyChanged(let name, let version): tell(PolicyChangedEvent(name: name, version: Int(version)))
+    case .operationStatusChanged(let operation, let status, let previous):
+      tell(
+        OperationStatusChangedEvent(
+          operation: operation, status: WireOperationStatus(status), previous: WireOperationStatus(previous)))
     case .clockSuspect(let clock, let behind): tell(ClockSuspectEvent(clock, behind: behind))
     }
   }

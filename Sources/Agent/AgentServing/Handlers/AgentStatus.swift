@@ -20,7 +20,8 @@ enum AgentStatusHandler: MethodHandler {
           AccountState.allCases.compactMap { state in
             counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
           })),
-      pendingRevocations: status.pendingRevocations, pendingOperations: 0, connections: call.server.connectionCount,
+      pendingRevocations: status.pendingRevocations, pendingOperations: status.pendingOperations,
+      connections: call.server.connectionCount,
       startedAt: agent.startedAt,
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
       memoryLocked: agent.environment.configuration.isMemoryLocked(),

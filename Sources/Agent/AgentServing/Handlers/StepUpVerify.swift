@@ -18,6 +18,8 @@ enum StepUpVerifyHandler: MethodHandler {
     let validUntil = try await agent.background.finish { () async throws(AgentFailure) in
       try await agent.stepUpCoordinator.verify(pin, by: .pin, of: profile.id, for: duration)
     }
+    // With the PIN its data may be open again.
+    agent.background.start { await agent.operations.accountReturned(profile.id) }
     return StepUpVerify.Result(account: profile.id, validUntil: validUntil)
   }
 }

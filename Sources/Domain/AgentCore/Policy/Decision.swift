@@ -64,4 +64,23 @@ public struct Decision: Hashable, Sendable {
   public var audit = Capability.AuditRule.durable
   /// What the provider's answer may change about a denial; nil if it can't, or the decision is no denial.
   public var question: ProviderQuestion?
+
+  public init(
+    capability: String, effect: Effect, reason: Reason, failed: [Failure], obligations: [String], remedies: [Remedy],
+    validFor: Milliseconds? = nil, policyName: String, policyVersion: Int64, snapshotVersion: UInt64,
+    audit: Capability.AuditRule = .durable, question: ProviderQuestion? = nil
+  ) {
+    self.capability = capability
+    self.effect = effect
+    self.reason = reason
+    self.failed = failed
+    self.obligations = obligations
+    self.remedies = remedies
+    self.validFor = validFor
+    self.policyName = policyName
+    self.policyVersion = policyVersion
+    self.snapshotVersion = snapshotVersion
+    self.audit = audit
+    self.question = question
+  }
 }

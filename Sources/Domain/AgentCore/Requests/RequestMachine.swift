@@ -78,8 +78,9 @@ public struct RequestMachine: Sendable {
   public static func canSend(_ method: String) -> Bool { method != "CONNECT" && method != "TRACE" }
 
   /// RFC 9110 §9.2.1, without `TRACE`.
-  public var isRead: Bool { Self.isRead(method) }
   public static func isRead(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS"].contains(method) }
+
+  public var isRead: Bool { Self.isRead(method) }
 
   /// The request leaves now.
   public mutating func sent() { attempts += 1 }

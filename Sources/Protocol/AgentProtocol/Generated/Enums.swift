@@ -160,14 +160,26 @@ public enum WireOperationDelivery: String, CaseIterable, Hashable, Sendable {
   case client
 }
 
-/// The outcome of an operation that the client delivered.
+/// The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
+/// `unknown`: it may have been delivered, and no client gets it again until `operation.retry`.
 public enum WireOperationOutcome: String, CaseIterable, Hashable, Sendable {
   case done
   case rejected
+  case retry
   case unknown
 }
 
-/// The status of an operation.
+/// Why an operation was rejected. `policy`: the decision at its delivery. `server`: its answer, or what the client
+/// told. `conflict`: status 409 or 412. `expired`: its `expiresAt` passed before it was sent.
+public enum WireOperationRejectionReason: String, CaseIterable, Hashable, Sendable {
+  case policy
+  case server
+  case conflict
+  case expired
+}
+
+/// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
+/// cancelled is told once and not listed any more.
 public enum WireOperationStatus: String, CaseIterable, Hashable, Sendable {
   case queued
   case ready
@@ -177,6 +189,7 @@ public enum WireOperationStatus: String, CaseIterable, Hashable, Sendable {
   case needsInteraction
   case unknown
   case orphaned
+  case cancelled
 }
 
 /// How the person is asked for a secret.

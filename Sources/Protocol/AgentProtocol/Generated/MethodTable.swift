@@ -36,8 +36,8 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
-    IdentityGet.info,
     OperationCancel.info,
+    OperationClaim.info,
     OperationEnqueue.info,
     OperationGet.info,
     OperationList.info,
@@ -75,9 +75,7 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
-    TokenExchange.info,
     TokenGet.info,
-    TokenProof.info,
     TokenRefresh.info,
     TokenReject.info,
   ]
@@ -90,5 +88,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "dc01999b6ea3b0c2bd712c67985b56eb85fa893acc20c6ee341f599d39c02dd4"
+  public static let schemaDigest = "01a0ad9083f8fff76b30362d8aa1cb8e8a40fa59e8d0d2a23286fbbecf6d1fbb"
 }

@@ -1027,16 +1027,26 @@ public struct WireOperation: WireWritable, Sendable {
   public var capability: String
   public var delivery: WireOperationDelivery
   public var label: String?
+  /// The client's key, or the one that the agent made.
   public var idempotencyKey: String
   public var enqueuedAt: Timestamp
   public var updatedAt: Timestamp
+  public var expiresAt: Timestamp?
+  public var retryWithinSeconds: Int?
   public var attempts: Int
   public var nextAttemptAt: Timestamp?
   public var decision: WireDecision?
   public var response: WireOperationResponse?
+  public var rejection: WireOperationRejection?
   public var lastError: WireLastFailure?
+  /// What the client told when it settled the operation.
+  public var detail: RawJSON?
+  public var request: WireOperationRequest?
   /// The payload as enqueued.
   public var payload: RawJSON?
+  /// For `operation.settle`; told to the client that claimed it.
+  public var claim: String?
+  public var claimExpiresAt: Timestamp?
 
   public init(
     operation: String,
@@ -1048,12 +1058,19 @@ public struct WireOperation: WireWritable, Sendable {
     idempotencyKey: String,
     enqueuedAt: Timestamp,
     updatedAt: Timestamp,
+    expiresAt: Timestamp? = nil,
+    retryWithinSeconds: Int? = nil,
     attempts: Int,
     nextAttemptAt: Timestamp? = nil,
     decision: WireDecision? = nil,
     response: WireOperationResponse? = nil,
+    rejection: WireOperationRejection? = nil,
     lastError: WireLastFailure? = nil,
-    payload: RawJSON? = nil
+    detail: RawJSON? = nil,
+    request: WireOperationRequest? = nil,
+    payload: RawJSON? = nil,
+    claim: String? = nil,
+    claimExpiresAt: Timestamp? = nil
   ) {
     self.operation = operation
     self.account = account
@@ -1064,12 +1081,19 @@ public struct WireOperation: WireWritable, Sendable {
     self.idempotencyKey = idempotencyKey
     self.enqueuedAt = enqueuedAt
     self.updatedAt = updatedAt
+    self.expiresAt = expiresAt
+    self.retryWithinSeconds = retryWithinSeconds
     self.attempts = attempts
     self.nextAttemptAt = nextAttemptAt
     self.decision = decision
     self.response = response
+    self.rejection = rejection
     self.lastError = lastError
+    self.detail = detail
+    self.request = request
     self.payload = payload
+    self.claim = claim
+    self.claimExpiresAt = claimExpiresAt
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -1094,6 +1118,14 @@ public struct WireOperation: WireWritable, Sendable {
     writer.timestamp(enqueuedAt)
     writer.key("updatedAt")
     writer.timestamp(updatedAt)
+    if let expiresAt {
+      writer.key("expiresAt")
+      writer.timestamp(expiresAt)
+    }
+    if let retryWithinSeconds {
+      writer.key("retryWithinSeconds")
+      writer.integer(retryWithinSeconds)
+    }
     writer.key("attempts")
     writer.integer(attempts)
     if let nextAttemptAt {
@@ -1108,20 +1140,72 @@ public struct WireOperation: WireWritable, Sendable {
       writer.key("response")
       response.write(to: &writer)
     }
+    if let rejection {
+      writer.key("rejection")
+      rejection.write(to: &writer)
+    }
     if let lastError {
       writer.key("lastError")
       lastError.write(to: &writer)
     }
+    if let detail {
+      writer.key("detail")
+      detail.write(to: &writer)
+    }
+    if let request {
+      writer.key("request")
+      request.write(to: &writer)
+    }
     if let payload {
       writer.key("payload")
       payload.write(to: &writer)
+    }
+    if let claim {
+      writer.key("claim")
+      writer.string(claim)
+    }
+    if let claimExpiresAt {
+      writer.key("claimExpiresAt")
+      writer.timestamp(claimExpiresAt)
+    }
+    writer.endObject()
+  }
+}
+
+/// The rejection of an operation.
+public struct WireOperationRejection: WireWritable, Sendable {
+  public var reason: WireOperationRejectionReason
+  public var decision: WireDecision?
+  public var response: WireOperationResponse?
+
+  public init(
+    reason: WireOperationRejectionReason,
+    decision: WireDecision? = nil,
+    response: WireOperationResponse? = nil
+  ) {
+    self.reason = reason
+    self.decision = decision
+    self.response = response
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("reason")
+    writer.string(reason.rawValue)
+    if let decision {
+      writer.key("decision")
+      decision.write(to: &writer)
+    }
+    if let response {
+      writer.key("response")
+      response.write(to: &writer)
     }
     writer.endObject()
   }
 }
 
 /// A request that the agent delivers.
-public struct WireOperationRequest: WireReadable, Sendable {
+public struct WireOperationRequest: WireReadable, WireWritable, Sendable {
   public var method: String
   public var url: String
   public var headers: WireMap<String>?
@@ -1175,19 +1259,49 @@ public struct WireOperationRequest: WireReadable, Sendable {
     self.body = body
     self.bodyBase64 = bodyBase64
   }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("method")
+    writer.string(method)
+    writer.key("url")
+    writer.string(url)
+    if let headers {
+      writer.key("headers")
+      writer.map(headers) { item, writer in writer.string(item) }
+    }
+    if let body {
+      writer.key("body")
+      writer.string(body)
+    }
+    if let bodyBase64 {
+      writer.key("bodyBase64")
+      writer.string(bodyBase64)
+    }
+    writer.endObject()
+  }
 }
 
 /// The response to an operation's request.
 public struct WireOperationResponse: WireWritable, Sendable {
   public var status: Int
+  /// Text of up to 64 KiB.
   public var body: String?
+  /// Bytes that are no text (RFC 4648 §4), up to 64 KiB.
+  public var bodyBase64: String?
+  /// The body was longer; its beginning is kept.
+  public var truncated: Bool?
 
   public init(
     status: Int,
-    body: String? = nil
+    body: String? = nil,
+    bodyBase64: String? = nil,
+    truncated: Bool? = nil
   ) {
     self.status = status
     self.body = body
+    self.bodyBase64 = bodyBase64
+    self.truncated = truncated
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -1197,6 +1311,14 @@ public struct WireOperationResponse: WireWritable, Sendable {
     if let body {
       writer.key("body")
       writer.string(body)
+    }
+    if let bodyBase64 {
+      writer.key("bodyBase64")
+      writer.string(bodyBase64)
+    }
+    if let truncated {
+      writer.key("truncated")
+      writer.bool(truncated)
     }
     writer.endObject()
   }

@@ -42,7 +42,9 @@ public struct ContractRepository: Sendable {
   private func read(_ path: String) -> String? { try? String(contentsOf: top.appending(path: path), encoding: .utf8) }
 
   /// Generated from the machines of `AgentCore` instead (Tests/Domain/AgentCoreTests/StateDiagram).
-  private static let stateDiagrams = ["exchange", "grant", "sign-out"].map { "Schemas/generated/\($0)-states.md" }
+  private static let stateDiagrams = ["exchange", "grant", "operation", "sign-out"].map {
+    "Schemas/generated/\($0)-states.md"
+  }
 
   /// Obsolete files in the folders of generated files.
   private var obsoleteFiles: [String] {

@@ -20,6 +20,10 @@ import Testing
     try check("sign-out-states.md", SignOutDocument().text)
   }
 
+  @Test func operationStatesDocument_matchesTheOperationMachine() throws {
+    try check("operation-states.md", OperationDocument().text)
+  }
+
   private func check(_ name: String, _ text: String) throws {
     let file = Self.folder.appending(path: name)
     if ProcessInfo.processInfo.environment["LANYARD_UPDATE_DIAGRAM"] != nil {

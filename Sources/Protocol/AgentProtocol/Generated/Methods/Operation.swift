@@ -5,7 +5,8 @@ public import JSONRPC
 
 /// Queues an operation until the provider is reachable.
 ///
-/// If the policy denies the capability, the error is `denied` and nothing is queued.
+/// If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
+/// `idempotencyKey` of an operation that is still there is answered with that operation.
 public enum OperationEnqueue: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.enqueue", since: "1",
@@ -22,6 +23,10 @@ public enum OperationEnqueue: RPCMethod {
     public var request: WireOperationRequest?
     public var label: String?
     public var idempotencyKey: String?
+    /// How long after its first attempt a request whose answer was lost is sent again; absent: a write is not.
+    public var retryWithinSeconds: Int?
+    /// From then on it is not sent any more.
+    public var expiresAt: Timestamp?
     /// Data of the client, stored encrypted.
     public var payload: RawJSON?
 
@@ -31,6 +36,8 @@ public enum OperationEnqueue: RPCMethod {
       request: WireOperationRequest? = nil,
       label: String? = nil,
       idempotencyKey: String? = nil,
+      retryWithinSeconds: Int? = nil,
+      expiresAt: Timestamp? = nil,
       payload: RawJSON? = nil
     ) {
       self.account = account
@@ -38,6 +45,8 @@ public enum OperationEnqueue: RPCMethod {
       self.request = request
       self.label = label
       self.idempotencyKey = idempotencyKey
+      self.retryWithinSeconds = retryWithinSeconds
+      self.expiresAt = expiresAt
       self.payload = payload
     }
 
@@ -48,6 +57,8 @@ public enum OperationEnqueue: RPCMethod {
       var request: WireOperationRequest?
       var label: String?
       var idempotencyKey: String?
+      var retryWithinSeconds: Int?
+      var expiresAt: Timestamp?
       var payload: RawJSON?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
@@ -60,6 +71,10 @@ public enum OperationEnqueue: RPCMethod {
           label = try reading("label") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...256)) }
         } else if memberName.isText("idempotencyKey") {
           idempotencyKey = try reading("idempotencyKey") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+        } else if memberName.isText("retryWithinSeconds") {
+          retryWithinSeconds = try reading("retryWithinSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...31536000) }
+        } else if memberName.isText("expiresAt") {
+          expiresAt = try reading("expiresAt") { () throws(ParamsProblem) in try memberValue.timestamp() }
         } else if memberName.isText("payload") {
           payload = try reading("payload") { () throws(ParamsProblem) in try memberValue.json() }
         } else {
@@ -73,6 +88,8 @@ public enum OperationEnqueue: RPCMethod {
       self.request = request
       self.label = label
       self.idempotencyKey = idempotencyKey
+      self.retryWithinSeconds = retryWithinSeconds
+      self.expiresAt = expiresAt
       self.payload = payload
     }
   }
@@ -111,6 +128,8 @@ public enum OperationEnqueue: RPCMethod {
 }
 
 /// Lists an account's operations, oldest first.
+///
+/// One answer holds about 1 MiB; `more` says that others follow the last one.
 public enum OperationList: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.list", since: "1",
@@ -118,42 +137,67 @@ public enum OperationList: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+    public var status: WireOperationStatus?
+    /// An operation: those that were enqueued after it.
+    public var after: String?
+    public var limit: Int
 
     public init(
-      account: AccountSelector
+      account: AccountSelector,
+      status: WireOperationStatus? = nil,
+      after: String? = nil,
+      limit: Int = 1000
     ) {
       self.account = account
+      self.status = status
+      self.after = after
+      self.limit = limit
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
+      var status: WireOperationStatus?
+      var after: String?
+      var limit: Int = 1000
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("status") {
+          status = try reading("status") { () throws(ParamsProblem) in try memberValue.word(WireOperationStatus.self) }
+        } else if memberName.isText("after") {
+          after = try reading("after") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+        } else if memberName.isText("limit") {
+          limit = try reading("limit") { () throws(ParamsProblem) in try memberValue.integer(1...1000) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
       }
       guard let account else { throw ParamsProblem.missing("account", expected: "string") }
       self.account = account
+      self.status = status
+      self.after = after
+      self.limit = limit
     }
   }
 
   public struct Result: WireWritable, Sendable {
     public var account: AccountID
     public var operations: [WireOperation]
+    public var more: Bool
 
     public init(
       account: AccountID,
-      operations: [WireOperation]
+      operations: [WireOperation],
+      more: Bool
     ) {
       self.account = account
       self.operations = operations
+      self.more = more
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -162,6 +206,8 @@ public enum OperationList: RPCMethod {
       writer.string(account.text)
       writer.key("operations")
       writer.list(operations) { item, writer in item.write(to: &writer) }
+      writer.key("more")
+      writer.bool(more)
       writer.endObject()
     }
   }
@@ -175,7 +221,7 @@ public enum OperationGet: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -213,6 +259,9 @@ public enum OperationGet: RPCMethod {
 }
 
 /// Removes an operation from the queue.
+///
+/// One that is being sent, or that a client has claimed, can't be cancelled (`invalidParams`, path `/operation`). One
+/// that has ended is removed from the list. The event says `cancelled`.
 public enum OperationCancel: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.cancel", since: "1",
@@ -220,7 +269,7 @@ public enum OperationCancel: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -257,7 +306,11 @@ public enum OperationCancel: RPCMethod {
   public typealias Result = WireOperation
 }
 
-/// Decides about and sends an operation again that was rejected or has an unknown outcome.
+/// Decides about an operation again that was rejected, has an unknown outcome or needed the person, and queues it.
+///
+/// A decision that denies is the error, and leaves the operation as it is. It keeps its key and its place in the
+/// order. One with another status than `queued`, `rejected`, `needsInteraction` and `unknown` is refused
+/// (`invalidParams`, path `/operation`).
 public enum OperationRetry: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.retry", since: "1",
@@ -265,7 +318,7 @@ public enum OperationRetry: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity, .denied])
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity, .denied, .stepUpRequired, .originNotAllowed])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -302,7 +355,71 @@ public enum OperationRetry: RPCMethod {
   public typealias Result = WireOperation
 }
 
-/// Reports the outcome of an operation that the client delivered.
+/// Takes the oldest operation that a client delivers and no client has claimed.
+///
+/// The policy decides about it again before. The claim ends with its time or with the connection; then the operation
+/// is `ready` again. Without a fitting operation the error is `operationNotFound`.
+public enum OperationClaim: RPCMethod {
+  public static let info = MethodInfo(
+    name: "operation.claim", since: "1",
+    feature: "operation",
+    accountScoped: true, underGrant: .account,
+    ordering: .concurrent,
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, AccountScopedParams, Sendable {
+    public var account: AccountSelector
+    public var operation: String?
+    public var capability: String?
+    public var leaseSeconds: Int
+
+    public init(
+      account: AccountSelector,
+      operation: String? = nil,
+      capability: String? = nil,
+      leaseSeconds: Int = 60
+    ) {
+      self.account = account
+      self.operation = operation
+      self.capability = capability
+      self.leaseSeconds = leaseSeconds
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var account: AccountSelector?
+      var operation: String?
+      var capability: String?
+      var leaseSeconds: Int = 60
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("account") {
+          account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
+        } else if memberName.isText("operation") {
+          operation = try reading("operation") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+        } else if memberName.isText("capability") {
+          capability = try reading("capability") { () throws(ParamsProblem) in try memberValue.text(.capability) }
+        } else if memberName.isText("leaseSeconds") {
+          leaseSeconds = try reading("leaseSeconds") { () throws(ParamsProblem) in try memberValue.integer(1...86400) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let account else { throw ParamsProblem.missing("account", expected: "string") }
+      self.account = account
+      self.operation = operation
+      self.capability = capability
+      self.leaseSeconds = leaseSeconds
+    }
+  }
+
+  public typealias Result = WireOperation
+}
+
+/// Reports the outcome of an operation that the client claimed and delivered.
+///
+/// A claim that has ended is `operationNotFound`: another client may have claimed the operation since. The same
+/// report again is answered as the first.
 public enum OperationSettle: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.settle", since: "1",
@@ -310,35 +427,49 @@ public enum OperationSettle: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .dataLocked, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
+    /// From `operation.claim`. Without it the error is `invalidParams`.
+    public var claim: String?
     public var outcome: WireOperationOutcome
+    /// What the client keeps with the operation, up to 16 KiB.
+    public var detail: RawJSON?
 
     public init(
       account: AccountSelector,
       operation: String,
-      outcome: WireOperationOutcome = .done
+      claim: String? = nil,
+      outcome: WireOperationOutcome = .done,
+      detail: RawJSON? = nil
     ) {
       self.account = account
       self.operation = operation
+      self.claim = claim
       self.outcome = outcome
+      self.detail = detail
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var account: AccountSelector?
       var operation: String?
+      var claim: String?
       var outcome: WireOperationOutcome = .done
+      var detail: RawJSON?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
           account = try reading("account") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
         } else if memberName.isText("operation") {
           operation = try reading("operation") { () throws(ParamsProblem) in try memberValue.text(.handle) }
+        } else if memberName.isText("claim") {
+          claim = try reading("claim") { () throws(ParamsProblem) in try memberValue.text(.handle) }
         } else if memberName.isText("outcome") {
           outcome = try reading("outcome") { () throws(ParamsProblem) in try memberValue.word(WireOperationOutcome.self) }
+        } else if memberName.isText("detail") {
+          detail = try reading("detail") { () throws(ParamsProblem) in try memberValue.json() }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -347,7 +478,9 @@ public enum OperationSettle: RPCMethod {
       guard let operation else { throw ParamsProblem.missing("operation", expected: "string") }
       self.account = account
       self.operation = operation
+      self.claim = claim
       self.outcome = outcome
+      self.detail = detail
     }
   }
 

@@ -1,0 +1,258 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+internal import AgentVault
+internal import JSONRPC
+internal import Secrets
+
+extension OperationWorker {
+  /// What became of a request that may have left.
+  struct Unsettled: Sendable {
+    enum Outcome: Sendable {
+      case answered(OperationAnswer, retryAfter: Milliseconds?)
+      case lost, unreadable, withheld, personWanted
+    }
+
+    var account: AccountID
+    var outcome: Outcome
+    var error: LastFailure?
+  }
+
+  // MARK: deciding
+
+  /// The decision of now, made after the provider was asked where it lacks that. Nil if the operation may not go now,
+  /// which is stored already.
+  private func allowed(_ operation: Operation, of id: AccountID) async throws(AgentFailure) -> RecordedDecision? {
+    let (_, decided) = try await decisions.decide(
+      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.scopeLimit)
+    let decision = decided[0]
+    if decision.decision.allows(isRead: operation.machine.isRead) { return decision }
+    switch decision.decision.reason {
+    case .signedOut: return nil
+    case .reauthenticationRequired:
+      try await change(operation, of: id) { operation in
+        operation.decision = decision
+        return operation.machine.personWanted()
+      }
+    case _ where decision.decision.remedies.first == .connect:
+      // The provider could not be asked after all.
+      failed(id)
+    default:
+      try await change(operation, of: id) { operation in
+        operation.decision = decision
+        return operation.machine.denied()
+      }
+    }
+    return nil
+  }
+
+  private static let confirmationSeconds = 10
+
+  func offer(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
+    guard let decision = try await allowed(operation, of: id) else { return }
+    try await change(operation, of: id) { operation in
+      operation.decision = decision
+      return operation.machine.offered()
+    }
+  }
+
+  // MARK: sending
+
+  func deliver(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
+    guard let decision = try await allowed(operation, of: id) else { return }
+    let number = operation.id
+    let content = try await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.operations.told(operation.name, of: .id(id)).content
+    }
+    guard let request = content?.request, let fields = request.fields(key: operation.idempotencyKey) else {
+      throw .vault(.integrity, id)
+    }
+    let departure = Departure()
+    var outgoing = ResourceRequest(
+      method: request.method, url: request.url, fields: fields, body: request.bytes, hasIdempotencyKey: true,
+      allowsAuthRetry: true, key: operation.key, scopeLimit: operation.scopeLimit, timeout: nil)
+    outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: decision, departure) }
+    let sender = RequestSender(outgoing, of: accounts.account(id)) { () throws(AgentFailure) in }
+    inFlight.insert(number)
+    defer { inFlight.remove(number) }
+    let result = await untilStop { () async -> Result<ResourceResponse, AgentFailure> in
+      do throws(AgentFailure) {
+        return .success(try await sender.send())
+      } catch {
+        return .failure(error)
+      }
+    }
+    switch result {
+    case .success(let response):
+      queues[id, default: OperationQueue()].answered()
+      let pause = response.retryAfter(now: clock.wall())
+      try await settle(operation, of: id, .answered(OperationAnswer(response), retryAfter: pause))
+    case .failure(let failure): try await failed(operation, of: id, failure, hasLeft: departure.hasLeft)
+    }
+  }
+
+  /// What `mayLeave` found, for the failure that follows a no.
+  private final class Departure: @unchecked Sendable {
+    // Only touched on the worker.
+    var hasLeft = false
+  }
+
+  /// O1: the connection stands, and `sending` is stored before the first byte leaves.
+  private func mayLeave(
+    _ operation: Operation, of id: AccountID, by decision: RecordedDecision, _ departure: Departure
+  ) async -> Bool {
+    let (number, hasLeft) = (operation.id, departure.hasLeft)
+    let left = try? await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<Bool> in
+      guard let profile = try? vault.operations.enqueueable(.id(id)) else { return .unchanged(false) }
+      let known = try vault.operations.all(of: profile).first { $0.id == number }
+      // Another request of the same attempt: after a new token, or to where a read was redirected.
+      if hasLeft { return .unchanged(known?.machine.status == .sending) }
+      let now = vault.time.now(for: profile.provider)
+      let changes = try vault.operations.change(number, of: id) { operation in
+        operation.decision = decision
+        return operation.machine.leaves(at: now)
+      }
+      return ChangeSet(
+        changes.records, memory: changes.memory, of: id, erasing: changes.erases, result: { changes.result($0) != nil })
+    }
+    if left == true { departure.hasLeft = true }
+    return left == true
+  }
+
+  // MARK: outcomes
+
+  private func settle(
+    _ operation: Operation, of id: AccountID, _ outcome: Unsettled.Outcome, error: LastFailure? = nil
+  ) async throws(AgentFailure) {
+    unsettled[operation.id] = Unsettled(account: id, outcome: outcome, error: error)
+    try await store(unsettled[operation.id]!, of: operation.id)
+  }
+
+  /// Stays in memory if it can't be stored now: the vault is locked, or the disk fails.
+  func store(_ unsettled: Unsettled, of number: [UInt8]) async throws(AgentFailure) {
+    let (id, jitter) = (unsettled.account, jitter)
+    var answer: OperationAnswer?
+    if case .answered(let given, _) = unsettled.outcome { answer = given }
+    _ = try await dependencies.vault.commit { [answer] vault throws(AgentFailure) -> ChangeSet<Operation?> in
+      guard let profile = vault.directory.profiles[id] else { return .unchanged(nil) }
+      let now = vault.time.now(for: profile.provider)
+      return try vault.operations.change(number, of: id, answer: answer) { operation in
+        if let error = unsettled.error { operation.lastError = error }
+        switch unsettled.outcome {
+        case .answered(let answer, let pause):
+          let told = OperationMachine.Answer(status: answer.status, retryAfter: pause)
+          let effects = operation.machine.answered(told, at: now, jitter: jitter)
+          if operation.machine.status == .queued || operation.machine.status == .unknown {
+            operation.lastError = LastFailure(kind: .providerUnavailable, at: now, reason: "status\(answer.status)")
+          }
+          return effects
+        case .lost: return operation.machine.lost(at: now, jitter: jitter)
+        case .unreadable: return operation.machine.unreadable()
+        case .withheld: return operation.machine.withheld()
+        case .personWanted: return operation.machine.personWanted()
+        }
+      }
+    }
+    self.unsettled[number] = nil
+  }
+
+  private func failed(
+    _ operation: Operation, of id: AccountID, _ failure: AgentFailure, hasLeft: Bool
+  ) async throws(AgentFailure) {
+    let moment = (try? await dependencies.vault.profile(.id(id))).map { dependencies.time.now(for: $0.provider) }
+    let told = LastFailure(kind: failure.kind, at: moment ?? clock.wall(), reason: failure.requestReason)
+    switch failure {
+    case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
+    case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
+      try await settle(operation, of: id, .lost, error: told)
+    case .challenged: try await settle(operation, of: id, .personWanted, error: told)
+    case .request(let request, _, _):
+      if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
+      guard request != .notSent(reason: "withheld") else { return failed(id, isElsewhere: true) }
+      failed(id, isElsewhere: !request.isOfNetwork)
+    case .originNotAllowed, .invalidParameter, .unsent(.originNotAllowed), .unsent(.invalidParameter):
+      // The provider's origins changed since it was enqueued.
+      try await change(operation, of: id) { operation in
+        operation.lastError = told
+        return operation.machine.denied()
+      }
+    default:
+      // Before it was sent, or after the server refused its token.
+      if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
+      try await couldNotSend(failure, for: id)
+    }
+  }
+
+  /// Nothing of this account can be sent now.
+  func couldNotSend(_ failure: AgentFailure, for id: AccountID) async throws(AgentFailure) {
+    if case .unsent(let cause) = failure { return try await couldNotSend(cause, for: id) }
+    switch failure.kind {
+    case .reauthenticationRequired, .interactionRequired:
+      _ = try await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<[Operation]> in
+        guard let profile = vault.directory.profiles[id] else { return .unchanged([]) }
+        let told = LastFailure(kind: failure.kind, at: vault.time.now(for: profile.provider), reason: nil)
+        return try vault.operations.changeAll(of: id) { operation in
+          guard operation.machine.delivery == .agent || operation.machine.status == .queued else { return [] }
+          let effects = operation.machine.personWanted()
+          if !effects.isEmpty { operation.lastError = told }
+          return effects
+        }
+      }
+    case .agentLocked, .signedOut, .dataLocked, .accountNotFound, .integrity, .rolledBack: throw failure
+    case .accountLocked: failed(id, pause: .seconds(900))
+    default: failed(id, pause: failure.retryAfter)
+    }
+  }
+
+  private func failed(_ id: AccountID, pause: Milliseconds? = nil, isElsewhere: Bool = false) {
+    queues[id, default: OperationQueue()].failed(
+      at: now(of: id), pause: pause, isElsewhere: isElsewhere, jitter: jitter)
+  }
+}
+
+extension Decision {
+  /// `readOnly` allows what reads.
+  func allows(isRead: Bool) -> Bool { effect == .allow || effect == .readOnly && isRead }
+}
+
+extension OperationContent.Request {
+  func fields(key: String?) -> RequestFields? { try? RequestFields(headers, idempotencyKey: key) }
+
+  var bytes: Secret? {
+    let bytes: [UInt8]? = bodyBase64.map { Base64.decode($0) ?? [] } ?? body.map { [UInt8]($0.utf8) }
+    guard let bytes, !bytes.isEmpty else { return nil }
+    return bytes.withUnsafeBytes { Secret(copying: $0) }
+  }
+}
+
+extension ResourceResponse {
+  /// RFC 9110 §10.2.3.
+  func retryAfter(now: Timestamp) -> Milliseconds? {
+    guard let text = fields.all.first(where: { $0.name == "retry-after" })?.value, !text.isEmpty else { return nil }
+    if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(min(Int64(text) ?? .max, 1 << 31)) }
+    return Timestamp(httpDate: text, now: now).map { max(.zero, $0 - now) }
+  }
+}
+
+extension RequestFailure {
+  /// The way to the server is the cause, and not the server.
+  fileprivate var isOfNetwork: Bool {
+    switch self {
+    case .notSent(let reason): reason == "nameNotFound" || reason == "unreachable"
+    default: false
+    }
+  }
+}
+
+extension AgentFailure {
+  fileprivate var requestReason: String? {
+    guard case .request(let failure, _, _) = self else { return nil }
+    switch failure {
+    case .notSent(let reason), .lost(let reason): return reason
+    case .untrusted(let reason): return reason.rawValue
+    case .responseTooLarge: return "responseTooLarge"
+    case .timedOut, .cancelled: return nil
+    }
+  }
+}

@@ -1,0 +1,133 @@
+package import AgentCore
+package import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// What clients ask of the queue.
+extension OperationWorker {
+  package struct Enqueued: Sendable {
+    package var operation: Operation
+    package var decision: RecordedDecision
+  }
+
+  /// Decides, stores, and starts the delivery. A denied operation is stored nowhere.
+  package func enqueue(
+    _ enqueued: EnqueuedOperation, of selector: AccountSelector
+  ) async throws(AgentFailure) -> Enqueued {
+    let (profile, repeated) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      let profile = try vault.operations.enqueueable(selector)
+      if let request = enqueued.content.request {
+        try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
+      }
+      return (profile, try vault.operations.repeated(enqueued, of: profile))
+    }
+    let id = profile.id
+    if let repeated { return Enqueued(operation: repeated, decision: repeated.decision) }
+    let decision = try await decided(
+      enqueued.capability, of: id, isRead: enqueued.content.request?.isRead ?? false, within: enqueued.scopeLimit)
+    let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
+    let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
+      !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
+    }
+    var queue = queues[id, default: OperationQueue()]
+    // One that never waited was decided just now: nothing has to be confirmed anew.
+    if isUnreachable { queue.interrupted() } else if isFirst { queue.confirmed() }
+    queues[id] = queue
+    let isOffered = enqueued.content.request == nil && !isUnreachable && !queue.needsConfirmation
+    let operation = try await dependencies.vault.commit { vault throws(AgentFailure) in
+      try vault.operations.enqueue(enqueued, of: id, by: decision, isOffered: isOffered)
+    }
+    wake(id)
+    return Enqueued(operation: operation, decision: decision)
+  }
+
+  private func decided(
+    _ capability: String, of id: AccountID, isRead: Bool, within limit: Set<String>?
+  ) async throws(AgentFailure) -> RecordedDecision {
+    let (_, decided) = try await decisions.decide(.id(id), [capability], within: limit)
+    let decision = decided[0]
+    guard !decision.decision.allows(isRead: isRead) else { return decision }
+    switch decision.decision.reason {
+    case .signedOut: throw .signedOut(id)
+    case .stepUpRequired: throw .stepUp(.required, id, .pin)
+    default: throw .denied(decision)
+    }
+  }
+
+  /// The person wants it sent again. A decision that denies leaves it as it is.
+  package func retry(
+    _ name: String, of selector: AccountSelector, within limit: Set<String>?
+  ) async throws(AgentFailure) -> ToldOperation {
+    let (profile, operation) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      let profile = try vault.operations.enqueueable(selector)
+      let operation = try vault.operations.operation(name, of: profile)
+      if let content = try vault.operations.told(name, of: .id(profile.id)).content, let request = content.request {
+        try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
+      }
+      return (profile, operation)
+    }
+    let id = profile.id
+    guard operation.machine.mayBeRetried else { throw Self.notNow }
+    let decision = try await decided(operation.capability, of: id, isRead: operation.machine.isRead, within: limit)
+    let mayBeOffered =
+      operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
+    let now = now(of: id)
+    let changed = try await change(operation, of: id) { operation in
+      let effects = operation.machine.retried(at: now)
+      guard !effects.isEmpty else { return [] }
+      operation.decision = decision
+      operation.settledBy = nil
+      return effects + (mayBeOffered ? operation.machine.offered() : [])
+    }
+    guard changed != nil else { throw Self.notNow }
+    queues[id, default: OperationQueue()].reconnected()
+    wake(id)
+    return try await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.operations.told(name, of: .id(id))
+    }
+  }
+
+  /// Takes it out of the queue. What is on its way, or claimed by a client, can't be taken back.
+  package func cancel(_ name: String, of selector: AccountSelector) async throws(AgentFailure) -> ToldOperation {
+    let (before, id) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      (try vault.operations.told(name, of: selector), try vault.operations.readable(selector).id)
+    }
+    let changed = try await change(before.operation, of: id) { $0.machine.cancelled() }
+    guard let changed else { throw Self.notNow }
+    var told = before
+    told.operation = changed
+    told.updatedAt = clock.wall()
+    told.nextAttemptAt = nil
+    wake(id)
+    return told
+  }
+
+  private static let notNow = AgentFailure.invalidParameter(
+    "/operation", expected: "an operation whose status allows this")
+}
+
+extension OperationMachine {
+  /// It holds up others, or is held up.
+  fileprivate var isWaiting: Bool {
+    switch state {
+    case .queued, .needsInteraction, .unknown(.some): true
+    default: false
+    }
+  }
+}
+
+extension Provider {
+  /// Throws if a request to this URL would not be sent with a token.
+  func requireTarget(_ url: String, of account: AccountID, at path: String = "/request/url") throws(AgentFailure) {
+    do throws(RequestTarget.Refusal) {
+      _ = try RequestTarget(url, allowedOrigins: configuration.allowedOrigins)
+    } catch {
+      switch error {
+      case .invalidURL:
+        throw .invalidParameter(
+          path, expected: "an https URL without user information and fragment; http only on a loopback host")
+      case .originNotAllowed: throw .originNotAllowed(account)
+      }
+    }
+  }
+}

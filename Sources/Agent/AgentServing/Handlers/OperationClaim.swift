@@ -1,0 +1,20 @@
+internal import Agent
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+enum OperationClaimHandler: MethodHandler {
+  typealias Method = OperationClaim
+
+  static func handle(_ params: OperationClaim.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
+    let claimed = try await call.agent.operations.claim(
+      params.operation, params.capability, of: params.account, for: .seconds(Int64(params.leaseSeconds)),
+      on: call.client.id, within: call.scopeLimit)
+    var operation = WireOperation(claimed.told)
+    operation.claim = claimed.claim
+    operation.claimExpiresAt = claimed.expiresAt
+    return operation
+  }
+}

@@ -1,0 +1,18 @@
+internal import Agent
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+enum OperationListHandler: MethodHandler {
+  typealias Method = OperationList
+
+  static func handle(_ params: OperationList.Params, _ call: Call) async throws(AgentFailure) -> OperationList.Result {
+    let status = params.status.flatMap { OperationMachine.Status(rawValue: $0.rawValue) }
+    let (account, page, more) = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.operations.page(of: params.account, status, after: params.after, limit: params.limit)
+    }
+    return OperationList.Result(account: account, operations: page.map { WireOperation($0) }, more: more)
+  }
+}

@@ -1,0 +1,15 @@
+internal import Agent
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+internal import Secrets
+
+enum OperationRetryHandler: MethodHandler {
+  typealias Method = OperationRetry
+
+  static func handle(_ params: OperationRetry.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
+    WireOperation(
+      try await call.agent.operations.retry(params.operation, of: params.account, within: call.scopeLimit))
+  }
+}

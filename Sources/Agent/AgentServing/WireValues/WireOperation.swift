@@ -1,0 +1,60 @@
+internal import Agent
+internal import AgentCore
+internal import AgentModel
+internal import AgentProtocol
+internal import JSONRPC
+
+// The machine's raw values are those of the contract; a test compares them.
+
+extension WireOperationStatus {
+  init(_ status: OperationMachine.Status) { self = Self(rawValue: status.rawValue) ?? .unknown }
+}
+
+extension WireOperation {
+  init(_ told: ToldOperation) {
+    let operation = told.operation
+    let response = told.answer.map { WireOperationResponse($0) }
+    let request = told.content?.request
+    self.init(
+      operation: operation.name, account: operation.account, status: WireOperationStatus(operation.machine.status),
+      capability: operation.capability,
+      delivery: WireOperationDelivery(rawValue: operation.machine.delivery.rawValue) ?? .client,
+      label: operation.label, idempotencyKey: operation.idempotencyKey, enqueuedAt: told.enqueuedAt,
+      updatedAt: told.updatedAt, expiresAt: operation.expiresAt,
+      retryWithinSeconds: operation.machine.retryWithin.map { Int($0.wholeSeconds) },
+      attempts: operation.machine.attempts, nextAttemptAt: told.nextAttemptAt,
+      decision: WireDecision(operation.decision), response: response,
+      rejection: WireOperationRejection(operation, response),
+      lastError: operation.lastError.map { failure in
+        WireLastFailure(name: failure.kind.rawValue, at: told.lastErrorAt ?? failure.at, reason: failure.reason)
+      },
+      detail: operation.detail.map { RawJSON(stored: $0) },
+      request: request.map {
+        WireOperationRequest(
+          method: $0.method, url: $0.url,
+          headers: $0.headers.isEmpty ? nil : WireMap($0.headers.map { .init(name: $0.name, value: $0.value) }),
+          body: $0.body, bodyBase64: $0.bodyBase64)
+      },
+      payload: told.content?.payload.map { RawJSON(stored: $0) })
+  }
+}
+
+extension WireOperationRejection {
+  fileprivate init?(_ operation: Operation, _ response: WireOperationResponse?) {
+    guard case .rejected(let reason) = operation.machine.state else { return nil }
+    self.init(
+      reason: WireOperationRejectionReason(rawValue: reason.rawValue) ?? .server,
+      decision: reason == .policy ? WireDecision(operation.decision) : nil,
+      response: reason == .policy ? nil : response)
+  }
+}
+
+extension WireOperationResponse {
+  fileprivate init(_ answer: OperationAnswer) {
+    let text = String(validating: answer.body, as: UTF8.self)
+    self.init(
+      status: answer.status, body: answer.body.isEmpty ? nil : text,
+      bodyBase64: text == nil ? answer.body.withUnsafeBytes { Base64.encode($0) } : nil,
+      truncated: answer.isTruncated ? true : nil)
+  }
+}
