@@ -34,7 +34,7 @@ import Glibc
     groupedSubcommands: [
       CommandGroup(
         name: "Accounts", subcommands: [Login.self, Logout.self, Forget.self, List.self, Switch.self, Status.self]),
-      CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self]),
+      CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",

@@ -33,7 +33,9 @@ package actor OperationWorker {
   private var providers: [AccountID: ProviderName] = [:]
   private var due: [AccountID: BootInstant] = [:]
   private var isStopping = false
-  private var stopWaiters: [AsyncStream<Void>.Continuation] = []
+  /// Requests that the end of the agent cuts off, by a number each.
+  private var stopWaiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
+  private var stopWaiterCount: UInt64 = 0
 
   struct Lease {
     var account: AccountID
@@ -103,14 +105,16 @@ package actor OperationWorker {
   /// Requests on their way are given up, so that the agent's end does not wait for a server.
   func shutDown() {
     isStopping = true
-    for waiter in stopWaiters { waiter.finish() }
-    stopWaiters = []
+    for waiter in stopWaiters.values { waiter.finish() }
+    stopWaiters = [:]
   }
 
   /// Ends with `work`, or when the agent ends: then `work` is cancelled.
   func untilStop<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success {
     let (stops, stop) = AsyncStream<Void>.makeStream()
-    if isStopping { stop.finish() } else { stopWaiters.append(stop) }
+    stopWaiterCount += 1
+    let number = stopWaiterCount
+    if isStopping { stop.finish() } else { stopWaiters[number] = stop }
     let result = await withTaskGroup(of: Success?.self) { group in
       group.addTask { await work() }
       group.addTask {
@@ -124,8 +128,8 @@ package actor OperationWorker {
       }
       return result
     }
+    stopWaiters[number] = nil
     stop.finish()
-    if !isStopping, stopWaiters.count > 2 * Self.mostAccounts { stopWaiters.removeFirst(Self.mostAccounts) }
     // `work` always ends with a value.
     return result!
   }

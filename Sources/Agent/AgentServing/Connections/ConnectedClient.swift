@@ -14,6 +14,8 @@ final class ConnectedClient: Sendable {
   let process: Int32?
   /// `AgentServer.use` when bytes last came from the client, or its last request was answered.
   let lastUse = Atomic<UInt64>(0)
+  /// True once the client asked for an operation, whose claim ends with the connection.
+  let mayHaveClaims = Atomic(false)
   private let server: AgentServer
   private let introduced = Mutex<String??>(nil)
   private let known: Mutex<CallerAccess>
@@ -99,8 +101,10 @@ final class ConnectedClient: Sendable {
   /// The client is gone: cancels its requests and ends its subscriptions.
   func ended() {
     requests.abandon()
-    let (id, operations) = (id, server.agent.operations)
-    server.agent.background.start { await operations.connectionEnded(id) }
+    if mayHaveClaims.load(ordering: .acquiring) {
+      let (id, operations) = (id, server.agent.operations)
+      server.agent.background.start { await operations.connectionEnded(id) }
+    }
     server.events.connectionEnded(id)
     server.agent.callerGrants.connectionEnded(id)
   }

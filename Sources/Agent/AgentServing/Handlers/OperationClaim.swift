@@ -4,11 +4,13 @@ internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
 internal import Secrets
+internal import Synchronization
 
 enum OperationClaimHandler: MethodHandler {
   typealias Method = OperationClaim
 
   static func handle(_ params: OperationClaim.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
+    call.client.mayHaveClaims.store(true, ordering: .releasing)
     let claimed = try await call.agent.operations.claim(
       params.operation, params.capability, of: params.account, for: .seconds(Int64(params.leaseSeconds)),
       on: call.client.id, within: call.scopeLimit)

@@ -1,0 +1,69 @@
+import CommandSupport
+import JSONRPC
+
+/// An operation, for people.
+struct OperationInfo {
+  private let name, status, capability: String
+  private let label, reason, denial, lastError: String?
+  private let method, url: String?
+  private let attempts: Int64
+  private let answerStatus: Int64?
+  private let enqueuedAt, nextAttemptAt: Moment?
+
+  init(_ node: JSONNode) {
+    name = node["operation"]?.string ?? "-"
+    status = node["status"]?.string ?? "-"
+    capability = node["capability"]?.string ?? "-"
+    label = node["label"]?.string
+    reason = node["rejection"]?["reason"]?.string
+    denial = node["rejection"]?["decision"]?["reason"]?.string
+    lastError = node["lastError"]?["name"]?.string
+    method = node["request"]?["method"]?.string
+    url = node["request"]?["url"]?.string
+    attempts = node["attempts"]?.integer ?? 0
+    answerStatus = node["response"]?["status"]?.integer
+    enqueuedAt = node["enqueuedAt"]?.string.flatMap { Moment($0) }
+    nextAttemptAt = node["nextAttemptAt"]?.string.flatMap { Moment($0) }
+  }
+
+  /// Two or three lines.
+  func show() {
+    let title = label.map { "\(capability): \($0)" } ?? capability
+    Output.answer(Text.shown("\(name)  \(title)"))
+    if let method, let url { Output.answer(Text.shown("  \(method) \(url)")) }
+    Output.answer(Text.shown("  \(situation)"))
+  }
+
+  private var situation: String {
+    let when = enqueuedAt.map { ", queued \($0.relative)" } ?? ""
+    return meaning + (attempts > 1 ? ", tried \(attempts) times" : "") + when
+  }
+
+  private var meaning: String {
+    switch status {
+    case "queued":
+      if let nextAttemptAt, nextAttemptAt > .now { return "waits, tried again \(nextAttemptAt.relative)" }
+      return lastError == nil ? "waits for its turn" : "waits for the network, or for the server"
+    case "ready": return "waits for a program that delivers it"
+    case "sending": return "is being delivered"
+    case "done": return "delivered"
+    case "needsInteraction": return "waits until you sign in again (`lanyard login`)"
+    case "unknown":
+      return nextAttemptAt == nil
+        ? "sent, and no answer came: it may have been carried out; `lanyard operations retry` sends it again"
+        : "sent, and no answer came; it is sent again"
+    case "orphaned": return "never delivered: its account was signed out and erased"
+    case "rejected": return rejection
+    default: return status
+    }
+  }
+
+  private var rejection: String {
+    switch reason {
+    case "policy": "rejected: the policy did not allow it any more" + (denial.map { " (\($0))" } ?? "")
+    case "conflict": "rejected: the server has a newer state (status \(answerStatus ?? 0))"
+    case "expired": "rejected: its time was over before it could be sent"
+    default: "rejected by the server" + (answerStatus.map { " (status \($0))" } ?? "")
+    }
+  }
+}

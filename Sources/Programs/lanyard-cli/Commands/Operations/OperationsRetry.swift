@@ -1,0 +1,27 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard operations retry`
+struct OperationsRetry: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "retry", abstract: "Queue an operation again that was rejected or has an unknown outcome.",
+    discussion: """
+      The policy decides about it again. It keeps its idempotency key: a server that honours the key carries it out \
+      once, also if an earlier attempt arrived.
+      """)
+
+  @Argument(help: "The operation, as `lanyard operations` shows it.")
+  var operation: String
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: nil, option: common.account)
+    var agent = try common.connect()
+    try agent.call("operation.retry", params: OperationsShow.params(selection, operation)) { result in
+      if common.json { return Output.answer(json: result.raw) }
+      OperationInfo(result).show()
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard operations show`
+struct OperationsShow: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "show", abstract: "Show one operation with its request, its payload and the server's answer.")
+
+  @Argument(help: "The operation, as `lanyard operations` shows it.")
+  var operation: String
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: nil, option: common.account)
+    var agent = try common.connect()
+    try agent.call("operation.get", params: OperationsShow.params(selection, operation)) { result in
+      if common.json { return Output.answer(json: result.raw) }
+      OperationInfo(result).show()
+      Output.answer(LaidOutJSON.text(result))
+    }
+  }
+
+  static func params(_ selection: AccountSelection, _ operation: String) -> (inout JSONWriter) -> Void {
+    { writer in
+      writer.member("account", selection.selector)
+      writer.member("operation", operation)
+    }
+  }
+}
