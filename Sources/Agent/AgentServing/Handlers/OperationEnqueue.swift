@@ -14,6 +14,7 @@ enum OperationEnqueueHandler: MethodHandler {
     let request = try params.request.map { (request) throws(AgentFailure) in
       try Self.request(request, key: params.idempotencyKey)
     }
+    if let request { try call.requireCovers(request: request.method, to: request.url) }
     if params.request == nil, let key = params.idempotencyKey { try Self.require(key: key) }
     let enqueued = EnqueuedOperation(
       capability: params.capability,
