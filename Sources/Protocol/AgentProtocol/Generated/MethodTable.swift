@@ -36,6 +36,7 @@ public enum MethodTable {
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
+    IdentityGet.info,
     OperationCancel.info,
     OperationClaim.info,
     OperationEnqueue.info,
@@ -75,7 +76,9 @@ public enum MethodTable {
     StepUpStatus.info,
     StepUpUnenroll.info,
     StepUpVerify.info,
+    TokenExchange.info,
     TokenGet.info,
+    TokenProof.info,
     TokenRefresh.info,
     TokenReject.info,
   ]
@@ -88,5 +91,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "01a0ad9083f8fff76b30362d8aa1cb8e8a40fa59e8d0d2a23286fbbecf6d1fbb"
+  public static let schemaDigest = "c486429fa5e1cafacb716fd5fba32f8bd39e047277dff6b82d5ff4c67d726b2f"
 }
