@@ -176,7 +176,8 @@ package struct OperationStore {
       if let answer {
         let record = answer.record
         operation.hasAnswer = true
-        operation.bytes += record.count
+        let replaced = try answerBytes(of: known, in: profile)
+        operation.bytes += record.count - replaced
         records.append(.put(profile.partition, .operationAnswer, id: operation.id, record))
       }
       if case .cancelled = operation.machine.state {
@@ -220,6 +221,14 @@ package struct OperationStore {
       case .claimed(let claim) where !claims.contains(claim): return operation.machine.interrupted(at: now)
       default: return []
       }
+    }
+  }
+
+  /// The size of the answer that a new one replaces.
+  private func answerBytes(of operation: Operation, in profile: AccountProfile) throws(AgentFailure) -> Int {
+    guard operation.hasAnswer else { return 0 }
+    return try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try records.read(profile.partition, .operationAnswer, id: operation.id)?.count ?? 0
     }
   }
 

@@ -62,15 +62,19 @@ extension OperationWorker {
   ) async throws(AgentFailure) -> Claimed? {
     let claim = "clm_" + Base32.encode(dependencies.environment.entropy.bytes(16))
     let until = clock.boot() + lease
+    let now = now(of: id)
     leases[claim] = Lease(account: id, operation: operation.id, connection: connection, until: until)
     do throws(AgentFailure) {
       let claimed = try await change(operation, of: id) { operation in
+        // Its time is over: the account's next turn ends it.
+        if let lapse = operation.machine.lapse, lapse <= now { return [] }
         operation.decision = decision
         operation.settledBy = nil
         return operation.machine.claimed(claim)
       }
       guard claimed != nil else {
         leases[claim] = nil
+        wake(id)
         return nil
       }
     } catch {
@@ -79,6 +83,8 @@ extension OperationWorker {
     }
     // The client may have gone while the claim was stored.
     guard leases[claim] != nil, !Task.isCancelled else {
+      // Also one whose lease ended before the claim was stored: that end found nothing to release.
+      leases[claim] = Lease(account: id, operation: operation.id, connection: connection, until: until)
       await endLeases(of: [claim])
       throw .cancelled
     }
@@ -114,6 +120,8 @@ extension OperationWorker {
     }
     _ = told
     leases[claim] = nil
+    // A time that passed while it was claimed ends it now.
+    wake(id)
     return try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.told(name, of: .id(id))
     }
@@ -133,6 +141,7 @@ extension OperationWorker {
         _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
           try vault.operations.change(lease.operation, of: lease.account) { $0.machine.released(claim) }
         }
+        wake(lease.account)
       } catch {
         // Locked, or the disk fails: the account's next turn finds a claim without a lease.
         forgetSettling(of: lease.account)

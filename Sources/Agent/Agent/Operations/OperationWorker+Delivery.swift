@@ -172,7 +172,8 @@ extension OperationWorker {
       guard request != .notSent(reason: "withheld") else { return failed(id, isElsewhere: true) }
       failed(id, isElsewhere: !request.isOfNetwork)
     case .originNotAllowed, .invalidParameter, .unsent(.originNotAllowed), .unsent(.invalidParameter):
-      // The provider's origins changed since it was enqueued.
+      // The provider's origins changed since it was enqueued, or since its first request.
+      if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       try await change(operation, of: id) { operation in
         operation.lastError = told
         return operation.machine.denied()

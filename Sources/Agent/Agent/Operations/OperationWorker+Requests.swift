@@ -54,21 +54,25 @@ extension OperationWorker {
     }
   }
 
-  /// The person wants it sent again. A decision that denies leaves it as it is.
+  /// The person wants it sent again. A decision that denies leaves it as it is. `permission`: nil for a caller without
+  /// limits; another one could have enqueued it itself, or may not have it sent.
   package func retry(
-    _ name: String, of selector: AccountSelector, within limit: Set<String>?
+    _ name: String, of selector: AccountSelector, for permission: Permission?
   ) async throws(AgentFailure) -> ToldOperation {
     let (profile, operation) = try await dependencies.vault.read { vault throws(AgentFailure) in
       let profile = try vault.operations.enqueueable(selector)
       let operation = try vault.operations.operation(name, of: profile)
-      if let content = try vault.operations.told(name, of: .id(profile.id)).content, let request = content.request {
+      let content = try vault.operations.told(name, of: .id(profile.id)).content
+      guard permission?.covers(operation, content?.request) ?? true else { throw .caller(.notCovered) }
+      if let request = content?.request {
         try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
       }
       return (profile, operation)
     }
     let id = profile.id
     guard operation.machine.mayBeRetried else { throw Self.notNow }
-    let decision = try await decided(operation.capability, of: id, isRead: operation.machine.isRead, within: limit)
+    let decision = try await decided(
+      operation.capability, of: id, isRead: operation.machine.isRead, within: permission?.scopes)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
     let now = now(of: id)
@@ -88,10 +92,13 @@ extension OperationWorker {
   }
 
   /// Takes it out of the queue. What is on its way, or claimed by a client, can't be taken back.
-  package func cancel(_ name: String, of selector: AccountSelector) async throws(AgentFailure) -> ToldOperation {
+  package func cancel(
+    _ name: String, of selector: AccountSelector, for permission: Permission?
+  ) async throws(AgentFailure) -> ToldOperation {
     let (before, id) = try await dependencies.vault.read { vault throws(AgentFailure) in
       (try vault.operations.told(name, of: selector), try vault.operations.readable(selector).id)
     }
+    guard permission?.covers(before.operation, before.content?.request) ?? true else { throw .caller(.notCovered) }
     let changed = try await change(before.operation, of: id) { $0.machine.cancelled() }
     guard let changed else { throw Self.notNow }
     var told = before
@@ -104,6 +111,16 @@ extension OperationWorker {
 
   private static let notNow = AgentFailure.invalidParameter(
     "/operation", expected: "an operation whose status allows this")
+}
+
+extension Permission {
+  /// True if the caller could have enqueued this operation itself.
+  fileprivate func covers(_ operation: Operation, _ request: OperationContent.Request?) -> Bool {
+    if let request, !coversRequest(request.method, to: HTTPURL(request.url)?.origin ?? "") { return false }
+    guard token(operation.key) == operation.key else { return false }
+    guard let scopes else { return true }
+    return operation.scopeLimit?.isSubset(of: scopes) ?? false
+  }
 }
 
 extension OperationMachine {

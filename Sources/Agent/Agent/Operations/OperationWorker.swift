@@ -66,6 +66,8 @@ package actor OperationWorker {
 
   /// After a start or an unlocking: every account with pending operations.
   func resume() async {
+    // The alarm was cleared with the lock, and claims go on.
+    if let first = leases.values.map(\.until).min() { watchLease(until: first) }
     for id in await pending() { wake(id) }
   }
 
@@ -227,7 +229,7 @@ package actor OperationWorker {
       try await store(outcome, of: number)
     }
     guard settled.insert(id).inserted else { return }
-    let (inFlight, claims) = (inFlight.union(unsettled.keys), Set(leases.keys))
+    let (inFlight, claims) = (inFlight.union(unsettled.keys), Set(leases.filter { clock.boot() < $0.value.until }.keys))
     do throws(AgentFailure) {
       _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
         try vault.operations.settleInterrupted(of: id, inFlight: inFlight, claims: claims)

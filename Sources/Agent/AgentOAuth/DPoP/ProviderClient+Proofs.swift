@@ -46,7 +46,8 @@ extension ProviderClient {
     let nonce = nonce ?? dependencies.nonces.nonce(for: .resources, at: url, by: key)
     guard let proof = proof(for: method, url, by: key, accessToken: credential.token, nonce: nonce) else { return nil }
     return RequestAuthorization(
-      fields: [.dpop(credential.token), HTTPField("DPoP", secret: proof)], nonce: nonce)
+      fields: [.dpop(credential.token), HTTPField("DPoP", secret: proof)], nonce: nonce,
+      time: dependencies.time.now(for: provider.configuration.name))
   }
 
   /// Remembers the nonce of a resource server's response, and returns it if it is not the one that the request had.

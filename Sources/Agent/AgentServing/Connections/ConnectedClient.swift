@@ -81,6 +81,7 @@ final class ConnectedClient: Sendable {
   private func refuseAll() {
     if case .limited = access { requests.cancelAll() }
     set(.refused)
+    endClaims()
     server.agent.callerGrants.connectionEnded(id)
     server.events.connectionEnded(id)
   }
@@ -98,13 +99,16 @@ final class ConnectedClient: Sendable {
   /// Notes that the client is not idle.
   func used() { lastUse.store(server.nextUse(), ordering: .relaxed) }
 
+  private func endClaims() {
+    guard mayHaveClaims.load(ordering: .acquiring) else { return }
+    let (id, operations) = (id, server.agent.operations)
+    server.agent.background.start { await operations.connectionEnded(id) }
+  }
+
   /// The client is gone: cancels its requests and ends its subscriptions.
   func ended() {
     requests.abandon()
-    if mayHaveClaims.load(ordering: .acquiring) {
-      let (id, operations) = (id, server.agent.operations)
-      server.agent.background.start { await operations.connectionEnded(id) }
-    }
+    endClaims()
     server.events.connectionEnded(id)
     server.agent.callerGrants.connectionEnded(id)
   }

@@ -9,6 +9,7 @@ enum OperationCancelHandler: MethodHandler {
   typealias Method = OperationCancel
 
   static func handle(_ params: OperationCancel.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
-    WireOperation(try await call.agent.operations.cancel(params.operation, of: params.account))
+    WireOperation(
+      try await call.agent.operations.cancel(params.operation, of: params.account, for: call.limits?.permission))
   }
 }

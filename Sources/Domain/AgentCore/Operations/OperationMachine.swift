@@ -16,6 +16,8 @@ public struct OperationMachine: Hashable, Sendable {
   public static let mostLostReads = 12
   /// Upper bound for a `Retry-After`, as for the token endpoint's.
   public static let longestPause = Milliseconds.seconds(3600)
+  /// Lower bound for a `Retry-After`: a server that names no time, or one that has passed, gets no stream of requests.
+  public static let shortestPause = Milliseconds.seconds(1)
   /// The pause after a 429 that names none.
   public static let throttledPause = Milliseconds.seconds(60)
 
@@ -152,7 +154,7 @@ public struct OperationMachine: Hashable, Sendable {
     case 408, 425, 429, 503:
       failures += 1
       let unnamed = answer.status == 429 ? Self.throttledPause : Backoff.pause(failures: failures, jitter: jitter)
-      return enter(waiting(until: now + min(answer.retryAfter ?? unnamed, Self.longestPause)))
+      return enter(waiting(until: now + Self.pause(answer.retryAfter ?? unnamed)))
     // A gateway that got no answer knows no more than the agent would.
     case 502, 504: return lost(at: now, jitter: jitter)
     case 501, 505: return ended(.rejected(.server))
@@ -161,10 +163,12 @@ public struct OperationMachine: Hashable, Sendable {
       serverErrors += 1
       guard serverErrors < Self.mostServerErrors else { return ended(.rejected(.server)) }
       let pause = answer.retryAfter ?? Backoff.pause(failures: failures, jitter: jitter)
-      return enter(waiting(until: now + min(pause, Self.longestPause)))
+      return enter(waiting(until: now + Self.pause(pause)))
     default: return ended(.rejected(.server))
     }
   }
+
+  private static func pause(_ wanted: Milliseconds) -> Milliseconds { min(max(wanted, shortestPause), longestPause) }
 
   /// The server answered with more than can be kept, so that its status is not known.
   public mutating func unreadable() -> [Effect] {

@@ -48,6 +48,11 @@ import Testing
       _ = machine.answered(.init(status: status, retryAfter: .seconds(1 << 31)), at: start, jitter: 0.5)
       #expect(machine.state == .queued(notBefore: start + .seconds(3600)))
     }
+    for status in [429, 500, 503] {
+      var machine = sent()
+      _ = machine.answered(.init(status: status, retryAfter: .zero), at: start, jitter: 0.5)
+      #expect(machine.state == .queued(notBefore: start + .seconds(1)))
+    }
     var machine = sent()
     _ = machine.answered(.init(status: 429), at: start, jitter: 0.5)
     #expect(machine.state == .queued(notBefore: start + .seconds(60)))
