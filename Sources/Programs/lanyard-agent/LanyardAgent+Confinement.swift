@@ -51,7 +51,7 @@ extension LanyardAgent {
     if let credentials = options.credentialsDirectory { files.readable.append(credentials) }
     // An editor replaces the file: its directory is named, and that of what a link leads to.
     if let file = options.configuration?.path {
-      files.readable += [file, resolved(file)].compactMap { $0 }.map(directory(of:))
+      files.readable += [file, LinkTargets.resolved(file)].compactMap { $0 }.map(directory(of:))
     }
     files.readable += [options.network.authorities.file].compactMap { $0 }
     for directory in options.network.authorities.directory?.split(separator: ":").map(String.init) ?? [] {
@@ -68,8 +68,6 @@ extension LanyardAgent {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
     return String(path[..<slash])
   }
-
-  private static func resolved(_ path: String) -> String? { LinkTargets.resolved(path) }
 
   /// Where libraries that tests preload (Sources/Foreign/CStart) read their plans. A release build has no such way.
   private static var testFiles: FileAccess {

@@ -353,7 +353,7 @@ import Testing
     #expect(exchanges == 8 && pauses == [1000, 2000, 4000, 8000, 16_000, 32_000])
   }
 
-  /// The provider answers so until somebody changes a configuration, so the next caller causes no exchange.
+  /// The provider gives such answers until its configuration changes, so the next caller causes no exchange.
   @Test func bearerTokenWhereBoundOnesAreServed_isRefusedUntilTheConfigurationChanges() {
     var grant = Grant()
     let (id, _) = grant.wants()

@@ -18,9 +18,12 @@ extension OperationWorker {
     _ name: String?, _ capability: String?, of selector: AccountSelector, for lease: Milliseconds,
     on connection: UInt64, within limit: Set<String>?
   ) async throws(AgentFailure) -> Claimed {
-    let id = try await dependencies.vault.read { vault throws(AgentFailure) in
-      try vault.operations.enqueueable(selector).id
+    let profile = try await dependencies.vault.read { vault throws(AgentFailure) in
+      try vault.operations.enqueueable(selector)
     }
+    let id = profile.id
+    // A claim may come before the account's first turn.
+    providers[id] = profile.provider
     try await settleInterrupted(id)
     var passed: Set<[UInt8]> = []
     while true {

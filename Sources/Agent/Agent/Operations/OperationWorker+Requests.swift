@@ -70,6 +70,7 @@ extension OperationWorker {
       return (profile, operation)
     }
     let id = profile.id
+    providers[id] = profile.provider
     guard operation.machine.mayBeRetried else { throw Self.notNow }
     let decision = try await decided(
       operation.capability, of: id, isRead: operation.machine.isRead, within: permission?.scopes)

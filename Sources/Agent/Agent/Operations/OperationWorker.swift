@@ -30,7 +30,7 @@ package actor OperationWorker {
   /// Accounts whose interrupted operations were looked at since the vault was opened.
   private var settled: Set<AccountID> = []
   /// The providers of accounts that were looked at: whose time counts.
-  private var providers: [AccountID: ProviderName] = [:]
+  var providers: [AccountID: ProviderName] = [:]
   private var due: [AccountID: BootInstant] = [:]
   private var isStopping = false
   /// Requests that the end of the agent cuts off, by a number each.

@@ -8,8 +8,11 @@ enum RequestSendHandler: MethodHandler {
   typealias Method = RequestSend
 
   static func handle(_ params: RequestSend.Params, _ call: Call) async throws(AgentFailure) -> RequestSend.Result {
-    let fields = try fields(of: params)
-    let body = try body(of: params)
+    let parameters = RequestParameters(
+      method: params.method, headers: params.headers, body: params.body, bodyBase64: params.bodyBase64,
+      idempotencyKey: params.idempotencyKey)
+    let fields = try parameters.fields()
+    let body = try parameters.content()
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
     try call.requireCovers(request: params.method, to: params.url)
     let account = try await call.agent.accounts.actor(params.account)
@@ -26,35 +29,6 @@ enum RequestSendHandler: MethodHandler {
       throw RequestMachine.isRead(params.method) ? error : .sentBefore(error, isRepeatable: false)
     }
     return RequestSend.Result(response, account: account.id)
-  }
-
-  private static func fields(of params: RequestSend.Params) throws(AgentFailure) -> RequestFields {
-    do throws(RequestFields.Refusal) {
-      return try RequestFields(
-        params.headers?.entries.map { ($0.name, $0.value) } ?? [], idempotencyKey: params.idempotencyKey)
-    } catch {
-      throw .invalidParameter(error.path, expected: error.expected)
-    }
-  }
-
-  private static func body(of params: RequestSend.Params) throws(AgentFailure) -> Secret? {
-    guard RequestMachine.canSend(params.method) else {
-      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
-    }
-    let body: Secret?
-    if let text = params.bodyBase64 {
-      guard let bytes = Base64.decode(text) else {
-        throw .invalidParameter("/bodyBase64", expected: "padded Base64 (RFC 4648 §4)")
-      }
-      body = bytes.withUnsafeBytes { Secret(copying: $0) }
-    } else {
-      body = params.body.map { Secret(text: $0) }
-    }
-    guard let body, body.count > 0 else { return nil }
-    guard params.method != "HEAD" else {
-      throw .invalidParameter(params.body == nil ? "/bodyBase64" : "/body", expected: "no body with the method HEAD")
-    }
-    return body
   }
 }
 

@@ -30,7 +30,7 @@ struct ProviderPin: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The day from which on no pin of this provider counts any more, so that a changed key locks nobody out for ever.",
+      "The day from which on no pin of this provider counts any more, so that a changed key can't lock you out for ever.",
       valueName: "date"))
   var until: String?
 
