@@ -58,7 +58,7 @@ struct LanyardAgent {
         says: "lanyard-agent: this process can't be protected from core dumps and tracers, so it does not start.\n")
     }
     // Before the first thread and the first secret, and before files are open.
-    let broker = startBroker(options)
+    let broker = Broker.start(for: options)
     lockMemory(options)
     let descriptors = ProcessHardening.raiseDescriptorLimit(to: options.limits.connections + otherDescriptors)
     if descriptors < fewestDescriptors {

@@ -26,39 +26,48 @@ package struct ProofRequest: Sendable {
 /// Proofs for programs (docs/dpop.md, Programs).
 extension Account {
   package func proof(for request: ProofRequest) async throws(AgentFailure) -> (proof: Secret, thumbprint: String) {
-    try await load()
-    guard let loaded else { throw .locked }
+    try await request.proof(from: self)
+  }
+}
+
+extension ProofRequest {
+  fileprivate func proof(from account: isolated Account) async throws(AgentFailure) -> (Secret, String) {
+    try await account.load()
+    let id = account.id
+    guard let loaded = account.loaded else { throw .locked }
     guard loaded.profile.signInStatus == .signedIn else { throw .token(.signedOut, id) }
     // Known without an exchange.
     guard loaded.grant.deviceKey != nil else { throw .notBound(id) }
-    let token = try await token(of: request)
+    let token = try await token(of: account)
     guard let key = token.key else { throw .notBound(id) }
-    let provider = try await dependencies.vault.receiver(ofTokensOf: id)
+    let provider = try await account.dependencies.vault.receiver(ofTokensOf: id)
     // The key goes with its grant, also while this request waited.
-    guard let current = self.loaded?.grant.deviceKey else { throw .token(.signedOut, id) }
+    guard let current = account.loaded?.grant.deviceKey else { throw .token(.signedOut, id) }
     guard current.thumbprint == key.thumbprint else { throw .notFound(.token, id) }
-    guard !provider.isOwnEndpoint(request.url) else {
+    guard !provider.isOwnEndpoint(url) else {
       throw .invalidParameter("/url", expected: "an address of a resource, and none of the provider's own endpoints")
     }
-    let proof = dependencies.client(of: provider).proof(
-      for: request.method, request.url, by: key, accessToken: token.token, nonce: request.nonce)
+    let proof = account.dependencies.client(of: provider).proofs.proof(
+      for: method, url, by: key, accessToken: token.token, nonce: nonce)
     guard let proof else { throw .notBound(id) }
     return (proof, key.thumbprint)
   }
 
   /// The token that the request carries, if the caller may have it.
-  private func token(of request: ProofRequest) async throws(AgentFailure) -> AccessCredential {
-    guard let fingerprint = request.fingerprint else {
-      guard let key = request.permission.map({ $0.token(.standard) }) ?? .standard else { throw .caller(.notCovered) }
-      return try await token(key, .usable(minimumLifetime: .zero), within: request.permission?.scopes).token.credential
+  private func token(of account: isolated Account) async throws(AgentFailure) -> AccessCredential {
+    guard let fingerprint = fingerprint else {
+      guard let key = permission.map({ $0.token(.standard) }) ?? .standard else { throw .caller(.notCovered) }
+      return try await account.token(key, .usable(minimumLifetime: .zero), within: permission?.scopes).token.credential
     }
     // A disabled account's tokens are not served, either.
-    if loaded?.machine.health == .locked { throw .token(.locked, id) }
-    if let derived = try derived(fingerprint, within: request.permission) {
+    if account.loaded?.machine.health == .locked { throw .token(.locked, account.id) }
+    if let derived = try account.derived.live(fingerprint, within: permission, of: account) {
       return AccessCredential(derived.secret, boundTo: derived.deviceKey)
     }
-    guard let token = tokens.live(fingerprint: fingerprint, of: self) else { throw .notFound(.token, id) }
-    guard request.permission?.covers(token.key, scopes: token.scopes) ?? true else { throw .caller(.notCovered) }
+    guard let token = account.tokens.live(fingerprint: fingerprint, of: account) else {
+      throw .notFound(.token, account.id)
+    }
+    guard permission?.covers(token.key, scopes: token.scopes) ?? true else { throw .caller(.notCovered) }
     return token.credential
   }
 }

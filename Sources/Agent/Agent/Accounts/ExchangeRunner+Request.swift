@@ -115,7 +115,7 @@ extension ExchangeRunner {
     switch answer {
     case .failed(let failure) where failure.isSilence:
       let client = account.dependencies.client(of: provider)
-      account.dependencies.gate.fellSilent(issuer) { await client.answers() }
+      account.dependencies.gate.fellSilent(issuer) { await client.documents.answers() }
     case .failed(.offline), .failed(.untrustedServer), .failed(.unknownOutcome), .failed(.store): break
     case .failed, .answered: account.dependencies.gate.heard(issuer)
     }

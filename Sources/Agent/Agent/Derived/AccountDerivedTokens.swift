@@ -30,6 +30,21 @@ final class AccountDerivedTokens {
 
   func key(ofFingerprint fingerprint: String) -> DerivedTokenKey? { machine.key(ofFingerprint: fingerprint) }
 
+  /// The live exchanged token with this fingerprint; nil if there is none.
+  func live(
+    _ fingerprint: String, within permission: Permission?, of account: isolated Account
+  ) throws(AgentFailure) -> DerivedToken? {
+    guard let key = key(ofFingerprint: fingerprint), let serial = live(key, at: account.clock.boot()),
+      let token = tokens[serial], token.facts.fingerprint == fingerprint, let granted = account.loaded?.grant.scopes
+    else { return nil }
+    if let permission {
+      guard permission.derived(key, granted: granted) == key,
+        permission.covers(scopes: token.scopes, type: token.issuedTokenType)
+      else { throw .caller(.notCovered) }
+    }
+    return token
+  }
+
   func reject(_ key: DerivedTokenKey, at now: BootInstant) -> Bool? {
     defer { wipe() }
     return machine.reject(key, at: now)

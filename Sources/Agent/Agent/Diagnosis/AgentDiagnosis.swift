@@ -11,7 +11,7 @@ package struct AgentDiagnosis: Sendable {
 
   /// Diagnoses the whole agent without changing anything.
   package func findings() async -> [Finding] {
-    var findings = await vault.diagnoseVault().list
+    var findings = await VaultDiagnosis.findings(of: vault).list
     findings += await checkStore().list
     findings += checkConfiguration().list
     guard await vault.isOpen else { return findings }
@@ -86,7 +86,7 @@ package struct AgentDiagnosis: Sendable {
   private func checkStore() async -> Findings {
     var findings = Findings()
     do throws(StoreFailure) {
-      let problems = try await vault.integrityProblems()
+      let problems = try await VaultDiagnosis.integrityProblems(of: vault)
       guard let first = problems.first else {
         findings.sound("store", "The database is sound.")
         return findings

@@ -12,6 +12,28 @@ extension OpenVault {
 package struct VaultDiagnosis {
   package let vault: OpenVault
 
+  /// The vault as a whole, locked or not.
+  static func findings(of owner: isolated VaultActor) -> Findings {
+    do throws(AgentFailure) {
+      var findings = findings(of: try owner.status(), owner.vault)
+      do throws(StoreFailure) {
+        try owner.store.checkInPlace()
+      } catch {
+        findings.add(AgentFailure(VaultFailure.store(error)), "storeFiles")
+      }
+      return findings
+    } catch {
+      var findings = Findings()
+      findings.add(error, "vault")
+      return findings
+    }
+  }
+
+  /// Runs the database's integrity check.
+  static func integrityProblems(of owner: isolated VaultActor) throws(StoreFailure) -> [String] {
+    try owner.store.integrityProblems()
+  }
+
   /// The vault as a whole; nil while it is locked.
   package static func findings(of status: VaultStatus, _ vault: OpenVault?) -> Findings {
     var findings = Findings()

@@ -197,7 +197,7 @@ final class AccountIdentity {
   private static func keys(of account: isolated Account) async throws(AgentFailure) -> JWKSet? {
     let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
     do throws(DocumentFailure) {
-      return try await account.dependencies.client(of: provider).readKeys(into: account.dependencies.keySets)
+      return try await account.dependencies.client(of: provider).documents.readKeys(into: account.dependencies.keySets)
     } catch {
       throw account.identity.hold(error, of: account)
     }

@@ -7,7 +7,7 @@ extension VaultActor {
   /// - Parameter protection: the protection of a new slot; nil for the existing slots.
   package nonisolated func unlockKeys(for protection: String? = nil) async {
     let sources = dependencies.keySources
-    let slots = protection == nil ? try? await keySlotProtections() : nil
+    let slots = protection == nil ? try? await status().slotProtections : nil
     for source in sources {
       let isWanted =
         if let protection {

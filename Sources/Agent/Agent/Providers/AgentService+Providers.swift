@@ -5,7 +5,7 @@ internal import AgentPorts
 /// The requests to a provider while it is being configured.
 extension AgentService {
   package func discover(_ provider: inout Provider) async throws(AgentFailure) {
-    let metadata = try await client(of: provider).discoverOrExplain()
+    let metadata = try await client(of: provider).documents.discoverOrExplain()
     provider.learn(metadata, at: time.now(for: provider.configuration.name))
   }
 
@@ -18,7 +18,7 @@ extension AgentService {
     provider.configuration.redirect.port = redirect.port ?? freePort(for: redirect)
     let answer: ClientRegistration.Answer
     do throws(RegistrationFailure) {
-      answer = try await client(of: provider).register(at: endpoint)
+      answer = try await client(of: provider).registrar.register(at: endpoint)
     } catch {
       throw .provider(.registration(error))
     }
@@ -52,7 +52,7 @@ extension AgentService {
   package func dropRegistration(of provider: Provider) {
     guard let registration = provider.registration else { return }
     let client = client(of: provider)
-    background.start { await client.unregister(registration) }
+    background.start { await client.registrar.unregister(registration) }
   }
 
   /// The client is not configured any more: the provider may forget it, once nothing is left to revoke by it.

@@ -61,7 +61,7 @@ package final class MetadataRefresher: Sendable {
     guard await vault.isOpen else { return }
     let client = ProviderClient(provider: provider, dependencies: .init(environment, time: time))
     do throws(DocumentFailure) {
-      let metadata = try await client.discover(wholly: true)
+      let metadata = try await client.documents.discover(wholly: true)
       _ = try? await vault.commit { vault throws(AgentFailure) in
         try vault.providers.remember(metadata, of: provider.configuration, isUnasked: true)
       }

@@ -132,7 +132,7 @@ package struct RequestSender: Sendable {
       try requireAllowed()
       url = target.url
       client = dependencies.client(of: provider)
-      guard let made = client.authorization(by: token.credential, for: request.method, url, nonce: nonce) else {
+      guard let made = client.proofs.authorization(by: token.credential, for: request.method, url, nonce: nonce) else {
         throw .request(.notSent(reason: "other"), account.id, isRepeatable: true)
       }
       authorization = made
@@ -147,7 +147,7 @@ package struct RequestSender: Sendable {
     case .response(let response):
       guard (200...599).contains(response.status) else { throw self.failure(.lost(reason: "malformed"), machine) }
       guard let fields = ResponseFields(response.fields) else { throw self.failure(.responseTooLarge, machine) }
-      nonce = client.hearNonce(of: response, from: url, by: token.credential, to: authorization)
+      nonce = client.proofs.hearNonce(of: response, from: url, by: token.credential, to: authorization)
       return (response, fields)
     case .notConnected where Task.isCancelled: failure = .cancelled(.notSent)
     case .notConnected(.timedOut) where timeLeft() == nil: failure = .timedOut(.notSent)

@@ -3,7 +3,7 @@ internal import AgentPorts
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.
   package func rotateRootKey() async throws(AgentFailure) -> UInt32 {
-    let epoch = try await vault.beginRotation()
+    let epoch = try await VaultRotation.begin(in: vault)
     try await background.finish { [self] () throws(AgentFailure) in try await finishRotation() }
     return epoch
   }
@@ -11,6 +11,6 @@ extension AgentService {
   /// Continues an unfinished rotation, one partition at a time: other requests are served in between.
   func finishRotation() async throws(AgentFailure) {
     var last: PartitionID?
-    while let next = try await vault.rotateNext(after: last) { last = next }
+    while let next = try await VaultRotation.next(after: last, in: vault) { last = next }
   }
 }

@@ -26,7 +26,7 @@ struct SignInProviders: Sendable {
   ) async throws(AgentFailure) -> Provider {
     var provider = try await dependencies.vault.provider(named: name)
     if !suffices(provider.endpoints) {
-      let metadata = try await dependencies.client(of: provider).discoverOrExplain()
+      let metadata = try await dependencies.client(of: provider).documents.discoverOrExplain()
       let asked = provider.configuration
       let stored = try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
         try vault.providers.remember(metadata, of: asked)

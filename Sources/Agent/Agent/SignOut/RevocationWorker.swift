@@ -202,7 +202,7 @@ package actor RevocationWorker {
       return try vault.outbox.maySend()
     }
     guard isOver == true else { return }
-    await plainClient(of: client).unregister(registration)
+    await plainClient(of: client).registrar.unregister(registration)
   }
 
   /// The entry has left the outbox. It may have been the last one of a client that is not configured any more.

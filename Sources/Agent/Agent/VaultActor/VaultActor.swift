@@ -10,7 +10,7 @@ package import Secrets
 /// A plan and its commit run without an await in between, so that memory and disk always agree, and no other caller
 /// comes between a check and its write.
 package actor VaultActor {
-  private let store: any Store
+  let store: any Store
   nonisolated let dependencies: VaultDependencies
   private var opening: VaultOpening
   private let restoreThrottle: PassphraseThrottle
@@ -210,7 +210,7 @@ package actor VaultActor {
   ///
   /// - Parameter isCertain: false after a commit of which it is unknown whether it landed: which inbox is the current
   ///   one is known at the next opening, and records that come until then stay in memory.
-  private func lock(isCertain: Bool = true) {
+  func lock(isCertain: Bool = true) {
     rememberTime()
     recorder.endRepeats(for: self)
     switch state {
@@ -232,30 +232,6 @@ package actor VaultActor {
     _ = try? commitIfOpen { (vault) throws(AgentFailure) in ChangeSet(vault.trustedTime.changes) }
   }
 
-  // MARK: rotating the root key
-
-  /// Begins a rotation: new records are sealed under a new root key from its return on; existing ones follow
-  /// (`rotateNext`). A rotation under way continues. Returns the epoch of the new key.
-  func beginRotation() throws(AgentFailure) -> UInt32 {
-    let vault = try unlocked()
-    // Their key is that of the log.
-    recorder.endRepeats(for: self)
-    guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
-    do throws(AgentFailure) {
-      try vault.keySlots.begin(rotation)
-    } catch {
-      // The commit may have succeeded all the same: this vault may lack the store's current root key.
-      if !vault.keySlots.wrapKnownRootKey { lock(isCertain: false) }
-      throw error
-    }
-    return rotation.keys.epoch
-  }
-
-  /// Rotates one more partition; nil if none was left: then the old root key is gone.
-  func rotateNext(after last: PartitionID?) throws(AgentFailure) -> PartitionID? {
-    try unlocked().keySlots.rotateNext(after: last)
-  }
-
   // MARK: locked or not
 
   /// The answer to `agent.status`, also for a locked vault. `grant` limits it to the accounts that it covers.
@@ -263,29 +239,6 @@ package actor VaultActor {
     let slots = try opening.slots()
     return try VaultStatus(vault, slots: slots, keySources: dependencies.keySources, within: grant)
   }
-
-  /// The kinds of key slots of the vault.
-  func keySlotProtections() throws(AgentFailure) -> Set<String> { Set(try opening.slots().map(\.protection)) }
-
-  /// Diagnoses the vault as a whole, locked or not.
-  func diagnoseVault() -> Findings {
-    do throws(AgentFailure) {
-      var findings = VaultDiagnosis.findings(of: try status(), vault)
-      do throws(StoreFailure) {
-        try store.checkInPlace()
-      } catch {
-        findings.add(AgentFailure(VaultFailure.store(error)), "storeFiles")
-      }
-      return findings
-    } catch {
-      var findings = Findings()
-      findings.add(error, "vault")
-      return findings
-    }
-  }
-
-  /// Runs the database's integrity check.
-  func integrityProblems() throws(StoreFailure) -> [String] { try store.integrityProblems() }
 
   /// The counters that must not change while a backup is made.
   var backupMoment: BackupMoment {

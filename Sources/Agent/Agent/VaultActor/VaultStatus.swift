@@ -6,6 +6,8 @@ package struct VaultStatus: Sendable {
   package var isLocked: Bool
   package var isInitialized: Bool
   package var protection: KeyProtection
+  /// The kinds of its key slots.
+  var slotProtections: Set<String>
   package var profiles: [AccountProfile]
   package var pendingRevocations: Int
   package var pendingOperations: Int
@@ -16,7 +18,8 @@ package struct VaultStatus: Sendable {
   ) throws(AgentFailure) {
     isLocked = vault == nil
     isInitialized = !slots.isEmpty
-    protection = Self.protection(by: slots, keySources)
+    slotProtections = Set(slots.map(\.protection))
+    protection = Self.protection(by: slotProtections, keySources)
     profiles = vault.map { Array($0.directory.profiles.values) } ?? []
     pendingRevocations = try vault?.outbox.entries(within: grant).count ?? 0
     pendingOperations =
@@ -25,9 +28,8 @@ package struct VaultStatus: Sendable {
   }
 
   /// A store is as well protected as by the weakest of its slots.
-  private static func protection(by slots: [KeySlotRow], _ keySources: [any KeySource]) -> KeyProtection {
+  private static func protection(by there: Set<String>, _ keySources: [any KeySource]) -> KeyProtection {
     let fromTheWeakest: [KeyProtection] = [.keyFile, .systemdCredential, .secretService, .passphrase]
-    let there = Set(slots.map(\.protection))
     return fromTheWeakest.first { there.contains($0.rawValue) }
       ?? keySources.first.flatMap { KeyProtection(rawValue: $0.protection) } ?? .passphrase
   }

@@ -11,7 +11,7 @@ extension IdentityProof {
     typealias Found = (subject: String, tenant: String?, name: String?)
     let found: Found
     do {
-      found = try await client.introspect(accessToken, at: endpoint) { node -> Found? in
+      found = try await client.documents.introspect(accessToken, at: endpoint) { node -> Found? in
         // An inactive token, or one of another client, proves no identity.
         guard node["active"]?.bool == true, node["client_id"]?.string ?? clientID == clientID,
           let subject = node["sub"]?.string

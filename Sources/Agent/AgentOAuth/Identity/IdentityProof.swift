@@ -102,7 +102,7 @@ package struct IdentityProof {
     // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
     let keys: JWKSet?
     do {
-      keys = try await client.readKeys(into: keySets)
+      keys = try await client.documents.readKeys(into: keySets)
     } catch {
       throw .keySetMalformed
     }
@@ -135,8 +135,9 @@ package struct IdentityProof {
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
     let timeout = subject == nil ? nil : Self.userInfoTimeout
-    return try? await client.document(url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout)
-    { node -> Claims? in
+    return try? await client.documents.read(
+      url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout
+    ) { node -> Claims? in
       guard node.kind == .object, !node.hasDuplicateKeys else { return nil }
       if let subject, node["sub"]?.string != subject { return nil }
       var found = Claims()

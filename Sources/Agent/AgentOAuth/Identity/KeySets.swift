@@ -33,12 +33,12 @@ package final class KeySets: Sendable {
   }
 }
 
-extension ProviderClient {
+extension ProviderDocuments {
   /// Reads the key set anew. Nil if the provider has no address for one.
   package func readKeys(into sets: KeySets?) async throws(DocumentFailure) -> JWKSet? {
-    guard let url = provider.endpoints.jwks else { return nil }
-    let keys = try await document(url) { node in try? JWKSet(parsing: node.raw) }
-    sets?.keep(keys, of: provider)
+    guard let url = client.provider.endpoints.jwks else { return nil }
+    let keys = try await read(url) { node in try? JWKSet(parsing: node.raw) }
+    sets?.keep(keys, of: client.provider)
     return keys
   }
 }

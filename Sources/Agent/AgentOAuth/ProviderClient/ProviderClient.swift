@@ -1,8 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
-package import JSONRPC
-internal import SecretJSON
 package import Secrets
 
 /// Speaks to one provider: every request leaves once, on a connection of its own.
@@ -48,6 +46,13 @@ package struct ProviderClient: Sendable {
     case answered(body: Secret, sentAt: BootInstant)
     case failed(ExchangeFailure)
   }
+
+  /// The public documents of the provider.
+  package var documents: ProviderDocuments { ProviderDocuments(client: self) }
+  /// The registration of this client by itself.
+  package var registrar: ClientRegistrar { ClientRegistrar(client: self) }
+  /// What proves that the agent has the key of a bound token.
+  package var proofs: ProofIssuer { ProofIssuer(provider: provider.configuration.name, dependencies: dependencies) }
 
   // MARK: token endpoint
 
@@ -143,86 +148,6 @@ package struct ProviderClient: Sendable {
     else { return .none }
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
-  }
-
-  // MARK: documents
-
-  /// Reads a public JSON document.
-  package func document<Result>(
-    _ url: String, credential: AccessCredential? = nil, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
-  ) async throws(DocumentFailure) -> Result {
-    var request = request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
-    if let timeout { request.timeout = timeout }
-    guard let credential else { return try self.read(await send(request), read) }
-    return try self.read(await send(request, authorizedBy: credential), read)
-  }
-
-  /// The provider's answer about a token of this client (RFC 7662).
-  func introspect<Result>(
-    _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
-  ) async throws(DocumentFailure) -> Result {
-    var form = FormBody()
-    form.append("token", token)
-    form.append("token_type_hint", TokenTypeHint.accessToken.rawValue)
-    guard let fields = authenticate(&form, at: endpoint) else { throw .malformed }
-    return try self.read(await send(request("POST", endpoint, fields: fields, body: form.finish())), read)
-  }
-
-  private func read<Result>(
-    _ outcome: HTTPOutcome, _ read: (JSONNode) -> Result?
-  ) throws(DocumentFailure) -> Result {
-    switch outcome {
-    case .response(let response) where response.status == 200:
-      guard let result = SecretJSON.read(response.body, read) else { throw .malformed }
-      return result
-    case .response(let response): throw .unavailable(status: response.status)
-    case .untrusted(let reason): throw .untrusted(reason)
-    case .notConnected: throw .offline
-    case .unknown: throw .unavailable(status: 0)
-    }
-  }
-
-  /// Discovery, both documents joined; the issuer must be just the one that was configured (RFC 8414 §3.3), but for
-  /// what a preset knows (`IssuerPattern`).
-  ///
-  /// `wholly`: a document that might be there and can't be had now counts as no answer, since what only it tells would
-  /// be missing.
-  package func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
-    let issuer = provider.configuration.issuer
-    let read: (JSONNode) -> ServerMetadata? = { node in
-      ServerMetadata(node).flatMap { provider.isItself($0.issuer) ? $0 : nil }
-    }
-    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    var second: ServerMetadata?
-    if let url = HTTPURL(issuer) {
-      // RFC 8414 §3.1 puts the well-known part between host and path.
-      let path = url.path == "/" ? "" : url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
-      do {
-        second = try await document(url.origin + "/.well-known/oauth-authorization-server" + path, read)
-      } catch {
-        if wholly, error.isInconclusive { throw error }
-      }
-    }
-    do {
-      return try await document(base + "/.well-known/openid-configuration", read).joined(with: second)
-    } catch {
-      // One that is there and names another issuer is a reason to change nothing of what was known.
-      let isDoubtful = if case .malformed = error { true } else { error.isInconclusive }
-      guard let second, !(wholly && isDoubtful) else { throw error }
-      return second
-    }
-  }
-
-  /// A sign of life: the provider answers the request for its metadata, though perhaps without having any. An error of
-  /// the server or of a gateway before it is none.
-  package func answers() async -> Bool {
-    let issuer = provider.configuration.issuer
-    let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    let fields = [HTTPField("Accept", "application/json")]
-    switch await send(request("GET", base + "/.well-known/openid-configuration", fields: fields, body: nil)) {
-    case .response(let response): return response.status < 500
-    case .notConnected, .untrusted, .unknown: return false
-    }
   }
 
   package func send(_ request: HTTPRequest) async -> HTTPOutcome {

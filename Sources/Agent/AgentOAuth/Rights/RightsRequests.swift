@@ -62,7 +62,7 @@ package struct RightsRequests: Sendable {
     let sentAt = client.clock.boot()
     let isActive: Bool
     do throws(DocumentFailure) {
-      isActive = try await client.introspect(accessToken, at: url) { node -> Bool? in
+      isActive = try await client.documents.introspect(accessToken, at: url) { node -> Bool? in
         guard let isActive = node["active"]?.bool else { return nil }
         return isActive && (node["sub"].map { $0.string == subject } ?? true)
       }

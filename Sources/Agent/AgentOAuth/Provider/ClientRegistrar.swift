@@ -5,13 +5,15 @@ internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
 
-/// The agent registers itself where that is offered (RFC 7591), and takes its registration back (RFC 7592).
-extension ProviderClient {
+/// Registers the agent where that is offered (RFC 7591), and takes its registration back (RFC 7592).
+package struct ClientRegistrar: Sendable {
+  let client: ProviderClient
+
   /// A native client that listens on loopback (RFC 8252): nothing is asked for that needs an administrator. It is a
   /// public one where the provider takes that. After a refusal of the client's metadata, which registered nothing, the
   /// next method is asked for.
   package func register(at endpoint: String) async throws(RegistrationFailure) -> ClientRegistration.Answer {
-    var methods = provider.methodsToRegister[...]
+    var methods = client.provider.methodsToRegister[...]
     while true {
       guard let method = methods.popFirst() else { throw .unsuitable }
       do throws(RegistrationFailure) {
@@ -26,12 +28,12 @@ extension ProviderClient {
     at endpoint: String, _ method: ClientAuthMethod
   ) async throws(RegistrationFailure) -> ClientRegistration.Answer {
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
-    switch await send(request("POST", endpoint, fields: fields, body: registrationRequest(method))) {
+    switch await client.send(client.request("POST", endpoint, fields: fields, body: registrationRequest(method))) {
     case .response(let response) where (200...299).contains(response.status):
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
       throw .unsuitable
     case .response(let response):
-      let refusal = TokenEndpointRefusal(response, now: clock.wall())
+      let refusal = TokenEndpointRefusal(response, now: client.clock.wall())
       if refusal.status == 429 || refusal.status >= 500 {
         throw .unavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) })
       }
@@ -46,7 +48,7 @@ extension ProviderClient {
   /// Deregisters the dynamic client once. A failure is ignored: an unused registration is harmless.
   package func unregister(_ registration: ClientRegistration) async {
     guard let url = registration.managementURL, let token = registration.accessToken else { return }
-    _ = await send(request("DELETE", url, fields: [.bearer(token)], body: nil))
+    _ = await client.send(client.request("DELETE", url, fields: [.bearer(token)], body: nil))
   }
 
   /// RFC 7591 §3.2.2, RFC 6750 §3.1.
@@ -57,9 +59,9 @@ extension ProviderClient {
 
   /// RFC 7591 §2.
   private func registrationRequest(_ method: ClientAuthMethod) -> Secret {
-    let configuration = provider.configuration
+    let configuration = client.provider.configuration
     var grantTypes = ["authorization_code", "refresh_token"]
-    if provider.endpoints.deviceAuthorization != nil {
+    if client.provider.endpoints.deviceAuthorization != nil {
       grantTypes.append("urn:ietf:params:oauth:grant-type:device_code")
     }
     return SecretJSON.write { writer in
@@ -70,7 +72,7 @@ extension ProviderClient {
       writer.member("grant_types", grantTypes)
       writer.member("response_types", ["code"])
       writer.member("scope", configuration.scopes.joined(separator: " "))
-      if provider.refusesBearerTokens {
+      if client.provider.refusesBearerTokens {
         writer.key("dpop_bound_access_tokens")  // RFC 9449 §5.2
         writer.bool(true)
       }

@@ -1,7 +1,7 @@
 internal import AgentModel
 internal import AgentOAuth
 
-extension ProviderClient {
+extension ProviderDocuments {
   /// Discovery, or the failure that a person is told.
   func discoverOrExplain() async throws(AgentFailure) -> ServerMetadata {
     do throws(DocumentFailure) {
