@@ -5,8 +5,11 @@ internal import Secrets
 
 /// Delivers queued operations (docs/operations.md): those of one account one after another, several accounts at a time.
 ///
-/// What is queued is in the vault; the worker keeps in memory only what ends with the agent: pauses of accounts, claims
-/// of clients, and outcomes that could not be stored yet.
+/// What is queued is in the vault; memory holds only what ends with the agent: the pauses of accounts here, claims in
+/// `OperationLeases`, and outcomes that could not be stored yet in `OperationAttempts`.
+///
+/// The worker decides whose turn it is. `OperationDelivery` sends one operation, `OperationRequests` serves the callers
+/// that enqueue, retry and cancel, and `OperationClaims` those that deliver operations themselves.
 package actor OperationWorker {
   /// Accounts whose operations are delivered at one time: each holds a connection and the body of a request.
   static let mostAccounts = 8
@@ -16,33 +19,17 @@ package actor OperationWorker {
   let decisions: PolicyDecisionPoint
   private let revocations: RevocationWorker
   private let alarm: Alarm
+  let leases: OperationLeases
+  let attempts = OperationAttempts()
+  let stop = StopSignal()
 
-  var queues: [AccountID: OperationQueue] = [:]
-  /// Claims that have not ended.
-  var leases: [OperationMachine.Claim: Lease] = [:]
-  /// Operations whose request is on its way.
-  var inFlight: Set<[UInt8]> = []
-  /// What became of requests while the vault was locked.
-  var unsettled: [[UInt8]: Unsettled] = [:]
+  private var queues: [AccountID: OperationQueue] = [:]
   private var running: Set<AccountID> = []
   private var again: Set<AccountID> = []
   private var waiting: [AccountID] = []
   /// Accounts whose interrupted operations were looked at since the vault was opened.
   private var settled: Set<AccountID> = []
-  /// The providers of accounts that were looked at: whose time counts.
-  var providers: [AccountID: ProviderName] = [:]
   private var due: [AccountID: BootInstant] = [:]
-  private var isStopping = false
-  /// Requests that the end of the agent cuts off, by a number each.
-  private var stopWaiters: [UInt64: AsyncStream<Void>.Continuation] = [:]
-  private var stopWaiterCount: UInt64 = 0
-
-  struct Lease {
-    var account: AccountID
-    var operation: [UInt8]
-    var connection: UInt64
-    var until: BootInstant
-  }
 
   init(
     dependencies: AccountDependencies, accounts: AccountDirectory, revocations: RevocationWorker,
@@ -53,21 +40,21 @@ package actor OperationWorker {
     self.revocations = revocations
     self.decisions = decisions
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+    leases = OperationLeases(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
-  var clock: any AgentClock { dependencies.environment.clock }
-  var jitter: Double { dependencies.environment.entropy.fraction() }
-
-  func now(of id: AccountID) -> Timestamp {
-    providers[id].map { dependencies.time.now(for: $0) } ?? clock.wall()
-  }
+  /// What callers ask of the queue.
+  nonisolated package var requests: OperationRequests { OperationRequests(worker: self) }
+  /// What callers ask that deliver operations themselves.
+  nonisolated package var claims: OperationClaims { OperationClaims(worker: self) }
+  nonisolated var delivery: OperationDelivery { OperationDelivery(worker: self) }
+  nonisolated var clock: any AgentClock { dependencies.environment.clock }
 
   // MARK: occasions
 
   /// After a start or an unlocking: every account with pending operations.
   func resume() async {
-    // The alarm was cleared with the lock, and claims go on.
-    if let first = leases.values.map(\.until).min() { watchLease(until: first) }
+    claims.resume()
     for id in await pending() { wake(id) }
   }
 
@@ -102,39 +89,11 @@ package actor OperationWorker {
   func vaultWasLocked() {
     (queues, settled, due) = ([:], [], [:])
     alarm.clear()
+    leases.vaultWasLocked()
   }
 
   /// Requests on their way are given up, so that the agent's end does not wait for a server.
-  func shutDown() {
-    isStopping = true
-    for waiter in stopWaiters.values { waiter.finish() }
-    stopWaiters = [:]
-  }
-
-  /// Ends with `work`, or when the agent ends: then `work` is cancelled.
-  func untilStop<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success {
-    let (stops, stop) = AsyncStream<Void>.makeStream()
-    stopWaiterCount += 1
-    let number = stopWaiterCount
-    if isStopping { stop.finish() } else { stopWaiters[number] = stop }
-    let result = await withTaskGroup(of: Success?.self) { group in
-      group.addTask { await work() }
-      group.addTask {
-        for await _ in stops {}
-        return nil
-      }
-      var result: Success?
-      while let next = await group.next() {
-        if let next { result = next }
-        group.cancelAll()
-      }
-      return result
-    }
-    stopWaiters[number] = nil
-    stop.finish()
-    // `work` always ends with a value.
-    return result!
-  }
+  nonisolated func shutDown() { stop.stop() }
 
   private func pending() async -> [AccountID] {
     let found = try? await dependencies.vault.read { vault throws(AgentFailure) in
@@ -174,10 +133,9 @@ package actor OperationWorker {
   }
 
   private func work(for id: AccountID) async throws(AgentFailure) {
-    while !isStopping {
+    while !stop.isStopping {
       try await settleInterrupted(id)
       guard let look = try await look(at: id) else { return }
-      providers[id] = look.provider
       let queue = queues[id, default: OperationQueue()]
       let step = queue.next(of: look.operations.map(\.machine), at: look.now, isReachable: look.mayBeTried)
       switch step {
@@ -187,14 +145,13 @@ package actor OperationWorker {
       case .lapse(let place):
         try await change(look.operations[place], of: id) { $0.machine.lapsed(at: look.now) }
       case .confirm: try await confirm(id)
-      case .offer(let place): try await offer(look.operations[place], of: id)
-      case .deliver(let place): try await deliver(look.operations[place], of: id)
+      case .offer(let place): try await delivery.offer(look.operations[place], of: id)
+      case .deliver(let place): try await delivery.deliver(look.operations[place], of: id)
       }
     }
   }
 
   struct Look: Sendable {
-    var provider: ProviderName
     var operations: [Operation]
     var now: Timestamp
     var mayBeTried: Bool
@@ -206,33 +163,31 @@ package actor OperationWorker {
     return try await dependencies.vault.read { vault throws(AgentFailure) in
       guard let profile = try? vault.operations.enqueueable(.id(id)) else { return nil }
       return Look(
-        provider: profile.provider, operations: try vault.operations.all(of: profile),
+        operations: try vault.operations.all(of: profile),
         now: vault.time.now(for: profile.provider),
         mayBeTried: connectivity.mayBeTried(profile.provider))
     }
   }
 
+  /// Nil if the operation is gone, or if `body` changes nothing.
   @discardableResult
-  func change(
-    _ operation: Operation, of id: AccountID, answer: OperationAnswer? = nil,
+  nonisolated func change(
+    _ operation: Operation, of id: AccountID,
     _ body: @escaping @Sendable (inout Operation) -> [OperationMachine.Effect]
   ) async throws(AgentFailure) -> Operation? {
     let number = operation.id
     return try await dependencies.vault.commit { vault throws(AgentFailure) in
-      try vault.operations.change(number, of: id, answer: answer, body)
+      try vault.operations.change(number, of: id, body)
     }
   }
 
   /// After a start or an unlocking: requests and claims that this process knows nothing of were interrupted.
   func settleInterrupted(_ id: AccountID) async throws(AgentFailure) {
-    for (number, outcome) in unsettled where outcome.account == id {
-      try await store(outcome, of: number)
-    }
+    for (number, outcome) in attempts.unsettled(of: id) { try await delivery.store(outcome, of: number) }
     guard settled.insert(id).inserted else { return }
-    let (inFlight, claims) = (inFlight.union(unsettled.keys), Set(leases.filter { clock.boot() < $0.value.until }.keys))
     do throws(AgentFailure) {
-      _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
-        try vault.operations.settleInterrupted(of: id, inFlight: inFlight, claims: claims)
+      _ = try await dependencies.vault.commit { [attempts, leases] vault throws(AgentFailure) in
+        try vault.operations.settleInterrupted(of: id, inFlight: attempts.known, claims: leases.live)
       }
     } catch {
       settled.remove(id)
@@ -245,7 +200,7 @@ package actor OperationWorker {
     let profile = try await dependencies.vault.profile(.id(id))
     await revocations.drainDue(profile.provider, of: profile.identity)
     let account = accounts.account(id)
-    let failure = await untilStop { () async -> AgentFailure? in
+    let failure = await stop.until { () async -> AgentFailure? in
       do throws(AgentFailure) {
         try await account.refreshSnapshot()
         return nil
@@ -258,7 +213,7 @@ package actor OperationWorker {
     case .token(.reauthenticate(reason: "noRefreshToken"), _)?:
       // The token at hand is all that there is.
       queues[id, default: OperationQueue()].confirmed()
-    case let failure?: try await couldNotSend(failure, for: id)
+    case let failure?: try await delivery.couldNotSend(failure, for: id)
     }
   }
 
@@ -268,24 +223,45 @@ package actor OperationWorker {
     schedule(id, clock.boot() + .seconds(1))
   }
 
+  // MARK: pauses
+
+  /// A resource server answered.
+  func answered(_ id: AccountID) { queues[id, default: OperationQueue()].answered() }
+
+  /// Nothing of the account can be sent now. `now` is its provider's time.
+  func failed(_ id: AccountID, at now: Timestamp, pause: Milliseconds? = nil, isElsewhere: Bool = false) {
+    queues[id, default: OperationQueue()].failed(
+      at: now, pause: pause, isElsewhere: isElsewhere, jitter: dependencies.environment.entropy.fraction())
+  }
+
+  /// The person wants an operation sent again: the pause is over.
+  func retried(_ id: AccountID) {
+    queues[id, default: OperationQueue()].reconnected()
+    wake(id)
+  }
+
+  /// One is about to be enqueued. `isFirst`: nothing of the account waits. True if a client may claim it at once.
+  func enqueues(_ id: AccountID, isUnreachable: Bool, isFirst: Bool) -> Bool {
+    var queue = queues[id, default: OperationQueue()]
+    // One that never waited was decided just now: nothing has to be confirmed anew.
+    if isUnreachable { queue.interrupted() } else if isFirst { queue.confirmed() }
+    queues[id] = queue
+    return !isUnreachable && !queue.needsConfirmation
+  }
+
   // MARK: time
 
-  func schedule(_ id: AccountID, _ moment: BootInstant) {
+  private func schedule(_ id: AccountID, _ moment: BootInstant) {
     due[id] = moment
     alarm.set(moment) { await self.wakeDue() }
   }
 
-  private func wakeDue() async -> BootInstant? {
+  private func wakeDue() -> BootInstant? {
     let now = clock.boot()
     for id in due.filter({ $0.value <= now }).keys.sorted() {
       due[id] = nil
       wake(id)
     }
-    await endLeases { $0.until <= now }
-    return (due.values.map { $0 } + leases.values.map(\.until)).min()
-  }
-
-  func watchLease(until moment: BootInstant) {
-    alarm.set(moment) { await self.wakeDue() }
+    return due.values.min()
   }
 }

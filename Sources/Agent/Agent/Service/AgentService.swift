@@ -174,7 +174,7 @@ package final class AgentService: Sendable {
     background.start { [self] in
       await signIns.closeAll()
       await accounts.tellShuttingDown()
-      await operations.shutDown()
+      operations.shutDown()
       gate.close()
       background.stop()
     }

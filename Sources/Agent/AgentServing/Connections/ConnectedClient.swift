@@ -102,7 +102,7 @@ final class ConnectedClient: Sendable {
   private func endClaims() {
     guard mayHaveClaims.load(ordering: .acquiring) else { return }
     let (id, operations) = (id, server.agent.operations)
-    server.agent.background.start { await operations.connectionEnded(id) }
+    server.agent.background.start { await operations.claims.connectionEnded(id) }
   }
 
   /// The client is gone: cancels its requests and ends its subscriptions.

@@ -10,6 +10,7 @@ enum OperationCancelHandler: MethodHandler {
 
   static func handle(_ params: OperationCancel.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     WireOperation(
-      try await call.agent.operations.cancel(params.operation, of: params.account, for: call.limits?.permission))
+      try await call.agent.operations.requests.cancel(
+        params.operation, of: params.account, for: call.limits?.permission))
   }
 }

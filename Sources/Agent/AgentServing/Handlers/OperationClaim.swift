@@ -11,7 +11,7 @@ enum OperationClaimHandler: MethodHandler {
 
   static func handle(_ params: OperationClaim.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     call.client.mayHaveClaims.store(true, ordering: .releasing)
-    let claimed = try await call.agent.operations.claim(
+    let claimed = try await call.agent.operations.claims.claim(
       params.operation, params.capability, of: params.account, for: .seconds(Int64(params.leaseSeconds)),
       on: call.client.id, within: call.scopeLimit)
     var operation = WireOperation(claimed.told)

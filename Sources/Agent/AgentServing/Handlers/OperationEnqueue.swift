@@ -24,7 +24,7 @@ enum OperationEnqueueHandler: MethodHandler {
       label: params.label, idempotencyKey: params.idempotencyKey,
       retryWithin: params.retryWithinSeconds.map { .seconds(Int64($0)) }, expiresAt: params.expiresAt,
       key: try call.covered(.standard), scopeLimit: call.scopeLimit)
-    let done = try await call.agent.operations.enqueue(enqueued, of: params.account)
+    let done = try await call.agent.operations.requests.enqueue(enqueued, of: params.account)
     return OperationEnqueue.Result(
       account: done.operation.account, operation: done.operation.name,
       status: WireOperationStatus(done.operation.machine.status), decision: WireDecision(done.decision))

@@ -18,7 +18,7 @@ enum OperationSettleHandler: MethodHandler {
       throw .invalidParameter("/detail", expected: "at most 16 KiB")
     }
     return WireOperation(
-      try await call.agent.operations.settle(
+      try await call.agent.operations.claims.settle(
         params.operation, of: params.account, by: claim,
         OperationMachine.Outcome(rawValue: params.outcome.rawValue) ?? .done, detail: detail))
   }

@@ -5,41 +5,36 @@ internal import AgentPorts
 internal import AgentVault
 internal import JSONRPC
 internal import Secrets
+internal import Synchronization
 
-extension OperationWorker {
-  /// What became of a request that may have left.
-  struct Unsettled: Sendable {
-    enum Outcome: Sendable {
-      case answered(OperationAnswer, retryAfter: Milliseconds?)
-      case lost, unreadable, withheld, personWanted
-    }
+/// Delivers one operation: decides about it, sends its request and stores what became of it.
+struct OperationDelivery: Sendable {
+  let worker: OperationWorker
 
-    var account: AccountID
-    var outcome: Outcome
-    var error: LastFailure?
-  }
+  private typealias Unsettled = OperationAttempts.Unsettled
+  private var dependencies: AccountDependencies { worker.dependencies }
 
   // MARK: deciding
 
   /// The decision of now, made after the provider was asked where it lacks that. Nil if the operation may not go now,
   /// which is stored already.
   private func allowed(_ operation: Operation, of id: AccountID) async throws(AgentFailure) -> RecordedDecision? {
-    let (_, decided) = try await decisions.decide(
+    let (_, decided) = try await worker.decisions.decide(
       .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.scopeLimit)
     let decision = decided[0]
     if decision.decision.allows(isRead: operation.machine.isRead) { return decision }
     switch decision.decision.reason {
     case .signedOut: return nil
     case .reauthenticationRequired:
-      try await change(operation, of: id) { operation in
+      try await worker.change(operation, of: id) { operation in
         operation.decision = decision
         return operation.machine.personWanted()
       }
     case _ where decision.decision.remedies.first == .connect:
       // The provider could not be asked after all.
-      failed(id)
+      await pause(id)
     default:
-      try await change(operation, of: id) { operation in
+      try await worker.change(operation, of: id) { operation in
         operation.decision = decision
         return operation.machine.denied()
       }
@@ -51,7 +46,7 @@ extension OperationWorker {
 
   func offer(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
     guard let decision = try await allowed(operation, of: id) else { return }
-    try await change(operation, of: id) { operation in
+    try await worker.change(operation, of: id) { operation in
       operation.decision = decision
       return operation.machine.offered()
     }
@@ -73,10 +68,10 @@ extension OperationWorker {
       method: request.method, url: request.url, fields: fields, body: request.bytes, hasIdempotencyKey: true,
       allowsAuthRetry: true, key: operation.key, scopeLimit: operation.scopeLimit, timeout: nil)
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: decision, departure) }
-    let sender = RequestSender(outgoing, of: accounts.account(id)) { () throws(AgentFailure) in }
-    inFlight.insert(number)
-    defer { inFlight.remove(number) }
-    let result = await untilStop { () async -> Result<ResourceResponse, AgentFailure> in
+    let sender = RequestSender(outgoing, of: worker.accounts.account(id)) { () throws(AgentFailure) in }
+    worker.attempts.begins(number)
+    defer { worker.attempts.ended(number) }
+    let result = await worker.stop.until { () async -> Result<ResourceResponse, AgentFailure> in
       do throws(AgentFailure) {
         return .success(try await sender.send())
       } catch {
@@ -85,17 +80,19 @@ extension OperationWorker {
     }
     switch result {
     case .success(let response):
-      queues[id, default: OperationQueue()].answered()
-      let pause = response.retryAfter(now: clock.wall())
+      await worker.answered(id)
+      let pause = response.retryAfter(now: worker.clock.wall())
       try await settle(operation, of: id, .answered(OperationAnswer(response), retryAfter: pause))
     case .failure(let failure): try await failed(operation, of: id, failure, hasLeft: departure.hasLeft)
     }
   }
 
   /// What `mayLeave` found, for the failure that follows a no.
-  private final class Departure: @unchecked Sendable {
-    // Only touched on the worker.
-    var hasLeft = false
+  private final class Departure: Sendable {
+    private let left = Atomic(false)
+
+    var hasLeft: Bool { left.load(ordering: .acquiring) }
+    func leaves() { left.store(true, ordering: .releasing) }
   }
 
   /// O1: the connection stands, and `sending` is stored before the first byte leaves.
@@ -116,7 +113,7 @@ extension OperationWorker {
       return ChangeSet(
         changes.records, memory: changes.memory, of: id, erasing: changes.erases, result: { changes.result($0) != nil })
     }
-    if left == true { departure.hasLeft = true }
+    if left == true { departure.leaves() }
     return left == true
   }
 
@@ -125,13 +122,14 @@ extension OperationWorker {
   private func settle(
     _ operation: Operation, of id: AccountID, _ outcome: Unsettled.Outcome, error: LastFailure? = nil
   ) async throws(AgentFailure) {
-    unsettled[operation.id] = Unsettled(account: id, outcome: outcome, error: error)
-    try await store(unsettled[operation.id]!, of: operation.id)
+    let unsettled = Unsettled(account: id, outcome: outcome, error: error)
+    worker.attempts.keep(unsettled, of: operation.id)
+    try await store(unsettled, of: operation.id)
   }
 
   /// Stays in memory if it can't be stored now: the vault is locked, or the disk fails.
-  func store(_ unsettled: Unsettled, of number: [UInt8]) async throws(AgentFailure) {
-    let (id, jitter) = (unsettled.account, jitter)
+  func store(_ unsettled: OperationAttempts.Unsettled, of number: [UInt8]) async throws(AgentFailure) {
+    let (id, jitter) = (unsettled.account, dependencies.environment.entropy.fraction())
     var answer: OperationAnswer?
     if case .answered(let given, _) = unsettled.outcome { answer = given }
     _ = try await dependencies.vault.commit { [answer] vault throws(AgentFailure) -> ChangeSet<Operation?> in
@@ -154,14 +152,14 @@ extension OperationWorker {
         }
       }
     }
-    self.unsettled[number] = nil
+    worker.attempts.isStored(number)
   }
 
   private func failed(
     _ operation: Operation, of id: AccountID, _ failure: AgentFailure, hasLeft: Bool
   ) async throws(AgentFailure) {
     let moment = (try? await dependencies.vault.profile(.id(id))).map { dependencies.time.now(for: $0.provider) }
-    let told = LastFailure(kind: failure.kind, at: moment ?? clock.wall(), reason: failure.requestReason)
+    let told = LastFailure(kind: failure.kind, at: moment ?? worker.clock.wall(), reason: failure.requestReason)
     switch failure {
     case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
     case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
@@ -169,12 +167,12 @@ extension OperationWorker {
     case .challenged: try await settle(operation, of: id, .personWanted, error: told)
     case .request(let request, _, _):
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
-      guard request != .notSent(reason: "withheld") else { return failed(id, isElsewhere: true) }
-      failed(id, isElsewhere: !request.isOfNetwork)
+      guard request != .notSent(reason: "withheld") else { return await pause(id, isElsewhere: true) }
+      await pause(id, isElsewhere: !request.isOfNetwork)
     case .originNotAllowed, .invalidParameter, .unsent(.originNotAllowed), .unsent(.invalidParameter):
       // The provider's origins changed since it was enqueued, or since its first request.
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
-      try await change(operation, of: id) { operation in
+      try await worker.change(operation, of: id) { operation in
         operation.lastError = told
         return operation.machine.denied()
       }
@@ -201,14 +199,14 @@ extension OperationWorker {
         }
       }
     case .agentLocked, .signedOut, .dataLocked, .accountNotFound, .integrity, .rolledBack: throw failure
-    case .accountLocked: failed(id, pause: .seconds(900))
-    default: failed(id, pause: failure.retryAfter)
+    case .accountLocked: await pause(id, for: .seconds(900))
+    default: await pause(id, for: failure.retryAfter)
     }
   }
 
-  private func failed(_ id: AccountID, pause: Milliseconds? = nil, isElsewhere: Bool = false) {
-    queues[id, default: OperationQueue()].failed(
-      at: now(of: id), pause: pause, isElsewhere: isElsewhere, jitter: jitter)
+  private func pause(_ id: AccountID, for pause: Milliseconds? = nil, isElsewhere: Bool = false) async {
+    let now = (try? await dependencies.vault.profile(.id(id))).map { dependencies.time.now(for: $0.provider) }
+    await worker.failed(id, at: now ?? worker.clock.wall(), pause: pause, isElsewhere: isElsewhere)
   }
 }
 

@@ -3,8 +3,12 @@ package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 
-/// What clients ask of the queue.
-extension OperationWorker {
+/// Enqueues, retries and cancels operations for callers.
+package struct OperationRequests: Sendable {
+  let worker: OperationWorker
+
+  private var dependencies: AccountDependencies { worker.dependencies }
+
   package struct Enqueued: Sendable {
     package var operation: Operation
     package var decision: RecordedDecision
@@ -29,22 +33,19 @@ extension OperationWorker {
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
       !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
     }
-    var queue = queues[id, default: OperationQueue()]
-    // One that never waited was decided just now: nothing has to be confirmed anew.
-    if isUnreachable { queue.interrupted() } else if isFirst { queue.confirmed() }
-    queues[id] = queue
-    let isOffered = enqueued.content.request == nil && !isUnreachable && !queue.needsConfirmation
+    let mayBeOffered = await worker.enqueues(id, isUnreachable: isUnreachable, isFirst: isFirst)
+    let isOffered = enqueued.content.request == nil && mayBeOffered
     let operation = try await dependencies.vault.commit { vault throws(AgentFailure) in
       try vault.operations.enqueue(enqueued, of: id, by: decision, isOffered: isOffered)
     }
-    wake(id)
+    await worker.wake(id)
     return Enqueued(operation: operation, decision: decision)
   }
 
   private func decided(
     _ capability: String, of id: AccountID, isRead: Bool, within limit: Set<String>?
   ) async throws(AgentFailure) -> RecordedDecision {
-    let (_, decided) = try await decisions.decide(.id(id), [capability], within: limit)
+    let (_, decided) = try await worker.decisions.decide(.id(id), [capability], within: limit)
     let decision = decided[0]
     guard !decision.decision.allows(isRead: isRead) else { return decision }
     switch decision.decision.reason {
@@ -70,14 +71,13 @@ extension OperationWorker {
       return (profile, operation)
     }
     let id = profile.id
-    providers[id] = profile.provider
     guard operation.machine.mayBeRetried else { throw Self.notNow }
     let decision = try await decided(
       operation.capability, of: id, isRead: operation.machine.isRead, within: permission?.scopes)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
-    let now = now(of: id)
-    let changed = try await change(operation, of: id) { operation in
+    let now = dependencies.time.now(for: profile.provider)
+    let changed = try await worker.change(operation, of: id) { operation in
       let effects = operation.machine.retried(at: now)
       guard !effects.isEmpty else { return [] }
       operation.decision = decision
@@ -85,8 +85,7 @@ extension OperationWorker {
       return effects + (mayBeOffered ? operation.machine.offered() : [])
     }
     guard changed != nil else { throw Self.notNow }
-    queues[id, default: OperationQueue()].reconnected()
-    wake(id)
+    await worker.retried(id)
     return try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.told(name, of: .id(id))
     }
@@ -100,13 +99,13 @@ extension OperationWorker {
       (try vault.operations.told(name, of: selector), try vault.operations.readable(selector).id)
     }
     guard permission?.covers(before.operation, before.content?.request) ?? true else { throw .caller(.notCovered) }
-    let changed = try await change(before.operation, of: id) { $0.machine.cancelled() }
+    let changed = try await worker.change(before.operation, of: id) { $0.machine.cancelled() }
     guard let changed else { throw Self.notNow }
     var told = before
     told.operation = changed
-    told.updatedAt = clock.wall()
+    told.updatedAt = worker.clock.wall()
     told.nextAttemptAt = nil
-    wake(id)
+    await worker.wake(id)
     return told
   }
 

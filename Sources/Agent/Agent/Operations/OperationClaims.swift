@@ -3,8 +3,15 @@ package import AgentModel
 internal import AgentPorts
 internal import JSONRPC
 
-/// Claims of clients that deliver operations themselves.
-extension OperationWorker {
+/// Claims of clients that deliver operations themselves. A claim ends with its time, with its connection and with the
+/// agent.
+package struct OperationClaims: Sendable {
+  let worker: OperationWorker
+
+  private var dependencies: AccountDependencies { worker.dependencies }
+  private var leases: OperationLeases { worker.leases }
+  private var clock: any AgentClock { worker.clock }
+
   package struct Claimed: Sendable {
     package var told: ToldOperation
     package var claim: OperationMachine.Claim
@@ -22,9 +29,7 @@ extension OperationWorker {
       try vault.operations.enqueueable(selector)
     }
     let id = profile.id
-    // A claim may come before the account's first turn.
-    providers[id] = profile.provider
-    try await settleInterrupted(id)
+    try await worker.settleInterrupted(id)
     var passed: Set<[UInt8]> = []
     while true {
       let found = try await dependencies.vault.read { [passed] vault throws(AgentFailure) in
@@ -38,20 +43,20 @@ extension OperationWorker {
       passed.insert(found.id)
       let limits = [limit, found.scopeLimit].compactMap { $0 }
       let both = limits.isEmpty ? nil : limits.dropFirst().reduce(limits[0]) { $0.intersection($1) }
-      let (_, decided) = try await decisions.decide(.id(id), [found.capability], within: both)
+      let (_, decided) = try await worker.decisions.decide(.id(id), [found.capability], within: both)
       guard decided[0].decision.effect == .allow else {
         // What this caller alone may not do stays for another one.
         if limit == nil { try await refuse(found, of: id, decided[0]) }
         continue
       }
-      if let claimed = try await claim(found, of: id, decided[0], for: lease, on: connection) { return claimed }
+      if let claimed = try await claim(found, of: profile, decided[0], for: lease, on: connection) { return claimed }
     }
   }
 
   private func refuse(_ operation: Operation, of id: AccountID, _ decision: RecordedDecision) async throws(AgentFailure)
   {
     guard decision.decision.remedies.first != .connect, decision.decision.reason != .signedOut else { return }
-    try await change(operation, of: id) { operation in
+    try await worker.change(operation, of: id) { operation in
       guard operation.machine.state == .ready else { return [] }
       operation.decision = decision
       return operation.machine.denied()
@@ -60,15 +65,17 @@ extension OperationWorker {
 
   /// Nil if another client was first.
   private func claim(
-    _ operation: Operation, of id: AccountID, _ decision: RecordedDecision, for lease: Milliseconds,
+    _ operation: Operation, of profile: AccountProfile, _ decision: RecordedDecision, for lease: Milliseconds,
     on connection: UInt64
   ) async throws(AgentFailure) -> Claimed? {
+    let id = profile.id
     let claim = "clm_" + Base32.encode(dependencies.environment.entropy.bytes(16))
     let until = clock.boot() + lease
-    let now = now(of: id)
-    leases[claim] = Lease(account: id, operation: operation.id, connection: connection, until: until)
+    let now = dependencies.time.now(for: profile.provider)
+    let held = OperationLeases.Lease(account: id, operation: operation.id, connection: connection, until: until)
+    leases.put(claim, held)
     do throws(AgentFailure) {
-      let claimed = try await change(operation, of: id) { operation in
+      let claimed = try await worker.change(operation, of: id) { operation in
         // Its time is over: the account's next turn ends it.
         if let lapse = operation.machine.lapse, lapse <= now { return [] }
         operation.decision = decision
@@ -76,22 +83,22 @@ extension OperationWorker {
         return operation.machine.claimed(claim)
       }
       guard claimed != nil else {
-        leases[claim] = nil
-        wake(id)
+        leases.remove(claim)
+        await worker.wake(id)
         return nil
       }
     } catch {
-      leases[claim] = nil
+      leases.remove(claim)
       throw error
     }
     // The client may have gone while the claim was stored.
-    guard leases[claim] != nil, !Task.isCancelled else {
+    guard leases.contains(claim), !Task.isCancelled else {
       // Also one whose lease ended before the claim was stored: that end found nothing to release.
-      leases[claim] = Lease(account: id, operation: operation.id, connection: connection, until: until)
-      await endLeases(of: [claim])
+      leases.put(claim, held)
+      await end([claim])
       throw .cancelled
     }
-    watchLease(until: until)
+    watch(until: until)
     let name = operation.name
     let told = try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.told(name, of: .id(id))
@@ -107,8 +114,8 @@ extension OperationWorker {
     let id = try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.readable(selector).id
     }
-    let isLive = leases[claim].map { $0.account == id && clock.boot() < $0.until } ?? false
-    let told = try await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<Void> in
+    let isLive = leases.isLive(claim, of: id)
+    try await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<Void> in
       let profile = try vault.operations.readable(.id(id))
       let known = try vault.operations.operation(name, of: profile)
       if known.settledBy == claim, known.machine.status == outcome.status { return .unchanged }
@@ -121,33 +128,43 @@ extension OperationWorker {
       return ChangeSet(
         changes.records, memory: changes.memory, of: id, erasing: changes.erases, result: { _ = changes.result($0) })
     }
-    _ = told
-    leases[claim] = nil
+    leases.remove(claim)
     // A time that passed while it was claimed ends it now.
-    wake(id)
+    await worker.wake(id)
     return try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.told(name, of: .id(id))
     }
   }
 
-  package func connectionEnded(_ connection: UInt64) async { await endLeases { $0.connection == connection } }
+  // MARK: ends
 
-  func endLeases(_ isOver: (Lease) -> Bool) async {
-    await endLeases(of: leases.filter { isOver($0.value) }.keys.sorted())
+  package func connectionEnded(_ connection: UInt64) async { await end(leases.claims { $0.connection == connection }) }
+
+  /// After an unlocking: the alarm was cleared with the lock, and claims go on.
+  func resume() {
+    if let first = leases.firstEnd { watch(until: first) }
   }
 
-  private func endLeases(of claims: [OperationMachine.Claim]) async {
+  private func watch(until moment: BootInstant) {
+    leases.alarm.set(moment) { [self] in
+      let now = clock.boot()
+      await end(leases.claims { $0.until <= now })
+      return leases.firstEnd
+    }
+  }
+
+  private func end(_ claims: [OperationMachine.Claim]) async {
     // First out of memory, so that none of them settles any more.
-    let ended = claims.compactMap { claim in leases.removeValue(forKey: claim).map { (claim, $0) } }
+    let ended = claims.compactMap { claim in leases.remove(claim).map { (claim, $0) } }
     for (claim, lease) in ended {
       do throws(AgentFailure) {
         _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
           try vault.operations.change(lease.operation, of: lease.account) { $0.machine.released(claim) }
         }
-        wake(lease.account)
+        await worker.wake(lease.account)
       } catch {
         // Locked, or the disk fails: the account's next turn finds a claim without a lease.
-        forgetSettling(of: lease.account)
+        await worker.forgetSettling(of: lease.account)
       }
     }
   }
