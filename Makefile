@@ -32,7 +32,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
-  test-cli test-integration real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -97,8 +97,14 @@ test-cli: build-tests ## The command line.
 real-provider: packages-tests
 	@Tests/Programs/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
 
-test-integration: build-tests real-provider ## The running programs, attacked from outside, and with a real provider.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration
+test-integration: test-integration-a-l test-integration-m-z ## The running programs, attacked from outside, and with a real provider.
+
+# Two halves of the files, since most of these tests wait: `.ci/test` runs both at once.
+test-integration-a-l: build-tests
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[a-l]*.py'
+
+test-integration-m-z: build-tests real-provider
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[m-z]*.py'
 
 test-real: build-tests real-provider ## A part of test-integration: the agent with a provider that others wrote.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py

@@ -86,6 +86,25 @@ public final class CurlExchange: HTTPExchange {
     return await run(transfer, on: own) { await send(transfer, on: own, asking: beforeSending) }
   }
 
+  public func serverKey(for request: HTTPRequest) async -> ServerKey {
+    var request = request
+    (request.pins, request.beforeSending) = ([], nil)
+    var plan: TransferPlan
+    switch TransferPlan.make(request, defaults, readsServerKey: true) {
+    case .success(let made): plan = made
+    case .failure(let refusal): return .failed(refusal.outcome)
+    }
+    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = await certificates?(file) }
+    let transfer = Transfer(plan, clock: clock)
+    let outcome = await run(transfer, on: loop) {
+      await withCheckedContinuation { continuation in
+        transfer.onEnd { continuation.resume(returning: $0) }
+        loop.start(transfer)
+      }
+    }
+    return transfer.serverKey.map { .pin($0) } ?? .failed(outcome)
+  }
+
   public func closeConnections(of user: String?) { kept.close(of: user) }
 
   private func run(

@@ -196,6 +196,7 @@ final class CurlLoop: Sendable {
     _ active: inout [UnsafeMutableRawPointer: EasyHandle]
   ) {
     let failure = handle.failure(code)
+    if failure == nil { handle.transfer.serverKey = handle.serverKey }
     _ = ccurl_multi_remove_handle(multi, handle.easy)
     active[handle.easy] = nil
     wipeStack(.libraries)

@@ -33,6 +33,12 @@ final class EasyHandle {
       verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText))
   }
 
+  /// The pin of the server's key, once the handshake of a plan that wants it has succeeded.
+  var serverKey: String? {
+    guard transfer.plan.readsServerKey, let text = ccurl_get_certificate(easy) else { return nil }
+    return CertificateKey.pin(ofPEM: String(cString: text))
+  }
+
   private func setUp(_ plan: TransferPlan) -> Bool {
     connection(plan) && trust(plan) && request(plan) && transfer.attach(to: easy) == CURLE_OK
       && pointer(CURLOPT_ERRORBUFFER, errorText)
@@ -53,6 +59,7 @@ final class EasyHandle {
       && number(CURLOPT_CONNECTTIMEOUT_MS, plan.connectTimeout)
       && number(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)
       && proxy(plan)
+      && (!plan.readsServerKey || number(CURLOPT_CONNECT_ONLY, 1) && number(CURLOPT_CERTINFO, 1))
   }
 
   /// A request without `reuse` has a connection of its own: libcurl resends a request if a kept connection turns out to

@@ -22,6 +22,8 @@ final class Transfer: @unchecked Sendable {
   private var head = ResponseHead()
   private var body: SecretBuilder?
   private var isTooLarge = false
+  /// The pin of the server's key, if the plan wants it.
+  var serverKey: String?
   /// Of head and body.
   private(set) var receivedBytes = 0
 

@@ -19,13 +19,17 @@ struct TransferPlan: Sendable {
   let authorities: CertificateAuthorities
   let proxy: String?
   let reuse: ConnectionReuse?
+  /// Ends once the connection stands: only the server's key is wanted.
+  let readsServerKey: Bool
   /// The certificates of `authorities.file`; nil if libcurl reads the file.
   var certificates: [UInt8]?
 
   /// Why a request is refused before anything is sent.
   struct Refusal: Error { let outcome: HTTPOutcome }
 
-  static func make(_ request: HTTPRequest, _ defaults: ConnectionDefaults) -> Result<TransferPlan, Refusal> {
+  static func make(
+    _ request: HTTPRequest, _ defaults: ConnectionDefaults, readsServerKey: Bool = false
+  ) -> Result<TransferPlan, Refusal> {
     // Requests carry tokens: plain `http` never leaves this machine, wherever the URL came from.
     guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else {
       return .failure(Refusal(outcome: .notConnected(.invalidURL)))
@@ -50,7 +54,7 @@ struct TransferPlan: Sendable {
         isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" }, pins: pins,
         authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
         proxy: request.proxy ?? defaults.proxy,
-        reuse: request.beforeSending == nil ? request.reuse : nil))
+        reuse: request.beforeSending == nil && !readsServerKey ? request.reuse : nil, readsServerKey: readsServerKey))
   }
 
   /// libcurl reads 0 as no timeout, and a negative number would become 0.

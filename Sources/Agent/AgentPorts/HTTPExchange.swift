@@ -10,6 +10,8 @@ public protocol HTTPExchange: Sendable {
   /// Sends `request`. It never throws: every failure is an `HTTPOutcome`. Cancelling the task ends the request as
   /// `unknown` or `notConnected`.
   func send(_ request: HTTPRequest) async -> HTTPOutcome
+  /// Connects to the server of `request`, as it says but for its pins, and sends nothing on the connection.
+  func serverKey(for request: HTTPRequest) async -> ServerKey
   /// Closes the connections that are kept for this user (`ConnectionReuse.user`), or for all with nil: those that no
   /// request uses at once, the others after their request.
   func closeConnections(of user: String?)
@@ -18,6 +20,14 @@ public protocol HTTPExchange: Sendable {
 extension HTTPExchange {
   /// An exchange that keeps no connections has none to close.
   public func closeConnections(of user: String?) {}
+}
+
+/// The key with which a server proved itself.
+public enum ServerKey: Sendable {
+  /// Its pin: `sha256/BASE64`.
+  case pin(String)
+  /// No connection stands, or its server is not trusted.
+  case failed(HTTPOutcome)
 }
 
 /// A request may take a connection that an earlier request of the same user left open, and leaves its own open.

@@ -155,6 +155,15 @@ const char *ccurl_get_string(CURL *easy, CURLINFO info) {
   return value;
 }
 
+const char *ccurl_get_certificate(CURL *easy) {
+  struct curl_certinfo *chain = NULL;
+  if (easy_getinfo(easy, CURLINFO_CERTINFO, &chain) != CURLE_OK || !chain || chain->num_of_certs < 1) return NULL;
+  for (struct curl_slist *line = chain->certinfo[0]; line; line = line->next) {
+    if (strncmp(line->data, "Cert:", 5) == 0) return line->data + 5;
+  }
+  return NULL;
+}
+
 CURLM *ccurl_multi_init(void) { return multi_init(); }
 void ccurl_multi_cleanup(CURLM *multi) { multi_cleanup(multi); }
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) {

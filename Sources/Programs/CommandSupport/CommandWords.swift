@@ -87,6 +87,7 @@ public enum CommandWords {
     "provider.get": "lanyard provider show",
     "provider.list": "lanyard provider list",
     "provider.remove": "lanyard provider remove",
+    "provider.test": "lanyard provider test",
     "request.send": "lanyard request",
     "revocation.abandon": "lanyard revocations abandon",
     "revocation.list": "lanyard revocations",

@@ -75,6 +75,7 @@ final class ManualClock: AgentClock {
 /// A network without any connection.
 struct NoNetwork: HTTPExchange {
   func send(_ request: HTTPRequest) async -> HTTPOutcome { .notConnected(.refused) }
+  func serverKey(for request: HTTPRequest) async -> ServerKey { .failed(.notConnected(.refused)) }
 }
 
 struct NoSignatures: SignatureVerifier {

@@ -132,11 +132,28 @@ class ProviderTests(Person):
 
     def test_pin_without_pins_shows_the_present_ones_and_changes_nothing(self):
         self.fake.answers.update(accounts(WORK, providers=({**IDP, "pins": {"idp.example": self.PINS}},)))
-        done = self.lanyard("provider", "pin", "idp", "idp.example")
+        new = "sha256/" + "C" * 42 + "A="
+        key = {"check": "serverKey", "severity": "problem", "subject": "idp.example", "remedies": [],
+               "message": f"The server idp.example proves itself with the key {new}. It is none of the 2 pinned ones."}
+        self.fake.answers["provider.test"] = {"findings": [key]}
+        done = self.lanyard("provider", "pin", "idp", "IDP.example")
         self.assertEqual(done.stdout.splitlines(), self.PINS)
-        self.assertIn("openssl s_client -connect idp.example:443", done.stderr)
+        self.assertIn(f"  lanyard provider pin idp idp.example {new} BACKUP\n", done.stderr)
+        self.assertEqual(json.loads(self.answer("provider", "pin", "idp", "idp.example", "--json")),
+                         {"host": "idp.example", "pins": self.PINS, "keyInUse": new})
         self.assertEqual(self.lanyard("provider", "pin", "idp", "other.example").stdout, "other.example has no pins.\n")
         self.assertNotIn("provider.update", self.fake.methods())
+
+    def test_trying_a_provider_says_what_does_not_work_and_ends_with_1(self):
+        works = {"check": "tokenEndpoint", "severity": "ok", "message": "The token endpoint works.", "remedies": []}
+        fails = {"check": "deviceEndpoint", "severity": "problem", "message": "It refuses.", "remedies": ["Ask."]}
+        self.fake.answers["provider.test"] = {"findings": [works]}
+        self.assertRegex(self.answer("provider", "test", "idp"), r"ok +The token endpoint works\.\n\nAll is well\.\n")
+        self.assertEqual(self.fake.calls[-1], ("provider.test", {"provider": "idp"}))
+        self.fake.answers["provider.test"] = {"findings": [works, fails]}
+        done = self.lanyard("provider", "test", "idp")
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout, r"problem +It refuses\.\n +- Ask\.\n\n1 problem\.\n")
 
     def test_pin_until_alone_moves_the_end(self):
         pins = {"idp.example": self.PINS}

@@ -55,6 +55,24 @@ class Pins(Configured):
         self.assertEqual([one["severity"] for one in found], ["notice"])
         self.assertIn("2020-01-01", found[0]["message"])
 
+    def test_key_in_use_is_told_also_while_others_are_pinned(self):
+        issuer = self.issuer()
+        client = self.client(self.scene())
+        self.add(client, issuer, caFile=issuer.certificate)
+        key = {"check": "serverKey", "subject": "localhost"}
+
+        def found():
+            findings = client.call("provider.test", {"provider": "idp"})["findings"]
+            one = next(one for one in findings if key.items() <= one.items())
+            self.assertIn(pin(issuer), one["message"])
+            return one["severity"]
+
+        self.assertEqual(found(), "ok")
+        requests = issuer.requests
+        client.call("provider.update", {"provider": "idp", "pins": {"localhost": [BACKUP, OTHER]}})
+        self.assertEqual(found(), "problem")
+        self.assertEqual(issuer.requests, requests)
+
     def test_changed_key_is_refused_until_the_pins_are_changed(self):
         before, after = self.issuer(), self.issuer()
         client = self.client(self.scene())

@@ -24,6 +24,7 @@ struct ContractTests {
     provider.get provider
     provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
+    provider.test provider
     signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? openBrowser?
     signIn.wait signIn timeoutSeconds?
     signIn.complete signIn redirectUrl!

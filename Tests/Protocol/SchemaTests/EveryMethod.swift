@@ -22,7 +22,7 @@ enum EveryMethod {
     ProviderList.self,
     ProviderGet.self,
     ProviderUpdate.self,
-    ProviderRemove.self,
+    ProviderRemove.self, ProviderTest.self,
     SignInBegin.self,
     SignInWait.self,
     SignInComplete.self,

@@ -115,6 +115,7 @@ __all__ = [
     "ProviderMisconfigured",
     "ProviderNotFound",
     "ProviderRemoveResult",
+    "ProviderTestResult",
     "ProviderUnavailable",
     "ProviderUpdateResult",
     "ReauthenticationRequired",
@@ -1281,7 +1282,7 @@ class FailedCheck(Record):
 
 @dataclass(frozen=True)
 class Finding(Record):
-    """A finding of `agent.diagnose`."""
+    """A finding of `agent.diagnose` and `provider.test`."""
 
     check: str
     severity: Union[Severity, str]
@@ -1557,6 +1558,13 @@ class ProviderRemoveResult(Record):
     """The result of `provider.remove`."""
 
     removed: str
+
+
+@dataclass(frozen=True)
+class ProviderTestResult(Record):
+    """The result of `provider.test`."""
+
+    findings: List[Finding]
 
 
 @dataclass(frozen=True)
@@ -2457,6 +2465,23 @@ class ProviderMethods:
             ProviderRemoveResult,
         )
 
+    def test(
+        self,
+        *,
+        provider: str,
+    ) -> ProviderTestResult:
+        """Tries each endpoint of a provider without a sign-in, and reports what works. Sends no token that was ever
+        issued, and changes nothing at the agent. `serverKey` findings tell the pin of the key of each server,
+        with the server's host as `subject`; nothing but the handshake is sent for them.
+        """
+        return self._caller.invoke(
+            "provider.test",
+            {
+                "provider": provider,
+            },
+            ProviderTestResult,
+        )
+
 
 class AsyncProviderMethods:
     """`provider.*`, for asyncio."""
@@ -2635,6 +2660,23 @@ class AsyncProviderMethods:
                 "provider": provider,
             },
             ProviderRemoveResult,
+        )
+
+    async def test(
+        self,
+        *,
+        provider: str,
+    ) -> ProviderTestResult:
+        """Tries each endpoint of a provider without a sign-in, and reports what works. Sends no token that was ever
+        issued, and changes nothing at the agent. `serverKey` findings tell the pin of the key of each server,
+        with the server's host as `subject`; nothing but the handshake is sent for them.
+        """
+        return await self._caller.invoke(
+            "provider.test",
+            {
+                "provider": provider,
+            },
+            ProviderTestResult,
         )
 
 

@@ -15,4 +15,6 @@ struct ObservedHTTPExchange: HTTPExchange {
     if case .response(let response) = outcome { metadata.recordStatus(response.status, of: provider) }
     return outcome
   }
+
+  func serverKey(for request: HTTPRequest) async -> ServerKey { await base.serverKey(for: request) }
 }

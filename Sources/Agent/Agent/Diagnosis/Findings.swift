@@ -4,7 +4,9 @@ internal import AgentModel
 package struct Findings: Sendable {
   package private(set) var list: [Finding] = []
 
-  mutating func sound(_ check: String, _ message: String) { add(check, .ok, message, []) }
+  mutating func sound(_ check: String, _ message: String, subject: String? = nil) {
+    list.append(Finding(check: check, severity: .ok, subject: subject, account: nil, message: message, remedies: []))
+  }
 
   mutating func notice(_ check: String, _ message: String, _ remedies: String...) {
     add(check, .notice, message, remedies)
@@ -12,6 +14,12 @@ package struct Findings: Sendable {
 
   mutating func problem(
     _ check: String, _ message: String, subject: String? = nil, account: AccountID? = nil, _ remedies: String...
+  ) {
+    problem(check, message, subject: subject, account: account, remedies: remedies)
+  }
+
+  mutating func problem(
+    _ check: String, _ message: String, subject: String? = nil, account: AccountID? = nil, remedies: [String]
   ) {
     list.append(
       Finding(

@@ -6,7 +6,7 @@ package struct ProviderDiagnosis: Sendable {
   /// A provider that hangs must not hold up the others; more than a few at once would look like an attack from here.
   private static let askedAtOnce = 4
 
-  private let agent: AgentService
+  let agent: AgentService
 
   package init(of agent: AgentService) { self.agent = agent }
 
@@ -19,18 +19,21 @@ package struct ProviderDiagnosis: Sendable {
       var answers = [Findings](repeating: Findings(), count: asked.count)
       for (number, provider) in asked.enumerated() {
         if number >= Self.askedAtOnce, let (done, findings) = await group.next() { answers[done] = findings }
-        group.addTask { (number, await self.diagnose(provider)) }
+        group.addTask {
+          var (provider, findings) = (provider, Findings())
+          _ = await self.diagnose(&provider, into: &findings)
+          return (number, findings)
+        }
       }
       for await (number, findings) in group { answers[number] = findings }
       return answers.flatMap(\.list)
     }
   }
 
-  private func diagnose(_ provider: Provider) async -> Findings {
-    var findings = Findings()
+  /// Reads the documents of one provider into `provider`; false if they can't be had.
+  func diagnose(_ provider: inout Provider, into findings: inout Findings) async -> Bool {
     let name = provider.configuration.name.text
     do throws(AgentFailure) {
-      var provider = provider
       try await agent.discover(&provider)
       findings.sound("providerReach", "The provider \(name) answers.")
       if let ignored = provider.ignoredEndpoints {
@@ -50,11 +53,12 @@ package struct ProviderDiagnosis: Sendable {
       }
     } catch {
       findings.problem("providerReach", error.message, subject: name, remedy(for: error))
+      return false
     }
-    return findings
+    return true
   }
 
-  private func remedy(for error: AgentFailure) -> String {
+  func remedy(for error: AgentFailure) -> String {
     switch error.kind {
     case .offline: "Connect to the network. Meanwhile what is cached is served."
     case .untrustedServer:

@@ -51,6 +51,8 @@ package struct ProviderClient: Sendable {
   package var documents: ProviderDocuments { ProviderDocuments(client: self) }
   /// The registration of this client by itself.
   package var registrar: ClientRegistrar { ClientRegistrar(client: self) }
+  /// What works without a sign-in.
+  package var trials: EndpointTrials { EndpointTrials(client: self) }
   /// What proves that the agent has the key of a bound token.
   package var proofs: ProofIssuer { ProofIssuer(provider: provider.configuration.name, dependencies: dependencies) }
 
@@ -148,6 +150,11 @@ package struct ProviderClient: Sendable {
     else { return .none }
     let refusal = TokenEndpointRefusal(response, now: clock.wall())
     return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
+  }
+
+  /// The key with which the server at this origin proves itself, whatever pins it has.
+  package func serverKey(at origin: String) async -> ServerKey {
+    await dependencies.http.serverKey(for: request("GET", origin + "/", fields: [], body: nil))
   }
 
   package func send(_ request: HTTPRequest) async -> HTTPOutcome {

@@ -54,6 +54,7 @@ struct ServedMethods: Sendable {
     ServedMethod(ProviderGetHandler.self),
     ServedMethod(ProviderListHandler.self),
     ServedMethod(ProviderRemoveHandler.self),
+    ServedMethod(ProviderTestHandler.self),
     ServedMethod(ProviderUpdateHandler.self),
     ServedMethod(RequestSendHandler.self),
     ServedMethod(RevocationAbandonHandler.self),

@@ -44,6 +44,10 @@ long ccurl_get_long(CURL *easy, CURLINFO info);
 // NULL if libcurl has none; valid as long as the handle.
 const char *ccurl_get_string(CURL *easy, CURLINFO info);
 
+// The server's own certificate, in PEM form, after a handshake with CURLOPT_CERTINFO. NULL if there is none; valid as long
+// as the handle.
+const char *ccurl_get_certificate(CURL *easy);
+
 CURLM *ccurl_multi_init(void);
 void ccurl_multi_cleanup(CURLM *multi);
 CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);

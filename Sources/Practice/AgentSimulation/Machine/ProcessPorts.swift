@@ -27,4 +27,6 @@ struct ProcessNetwork: HTTPExchange {
     let outcome = await network.send(request)
     return life.isAlive ? outcome : .unknown(.cancelled)
   }
+
+  func serverKey(for request: HTTPRequest) async -> ServerKey { await network.serverKey(for: request) }
 }

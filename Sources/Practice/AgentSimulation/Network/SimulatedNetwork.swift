@@ -50,6 +50,13 @@ public final class SimulatedNetwork: HTTPExchange {
     state = Mutex(State(latency: latency))
   }
 
+  /// Of every server the same.
+  public static let pinOfServers = "sha256/c2ltdWxhdGVkIHNlcnZlciwgc2ltdWxhdGVkIGtleSE="
+
+  public func serverKey(for request: AgentPorts.HTTPRequest) async -> ServerKey {
+    isOnline ? .pin(Self.pinOfServers) : .failed(.notConnected(.nameNotFound))
+  }
+
   // MARK: what a scenario plans
 
   /// Makes a provider reachable under its issuer.

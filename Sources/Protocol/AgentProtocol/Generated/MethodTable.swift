@@ -53,6 +53,7 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
+    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -91,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c486429fa5e1cafacb716fd5fba32f8bd39e047277dff6b82d5ff4c67d726b2f"
+  public static let schemaDigest = "a4694ffa8fe387dd6f08b910e7134be6288d886485e523fff446a036e9947d0b"
 }

@@ -824,7 +824,7 @@ public struct WireFailedCheck: WireWritable, Sendable {
   }
 }
 
-/// A finding of `agent.diagnose`.
+/// A finding of `agent.diagnose` and `provider.test`.
 public struct WireFinding: WireWritable, Sendable {
   /// A stable name of the check.
   public var check: String

@@ -77,6 +77,25 @@ import Testing
     }
   }
 
+  @Test func serverKey_isReadWithoutARequest() async throws {
+    let server = try TLSServer(identity)
+    guard case .pin(let pin) = await trusting.serverKey(for: get(server.url, pins: [other.pin])) else {
+      Issue.record("no key was read")
+      return
+    }
+    #expect(pin == identity.pin)
+    #expect(server.requests == 0)
+  }
+
+  @Test func serverKeyOfAnUntrustedServer_isNotTold() async throws {
+    let server = try TLSServer(identity)
+    guard case .failed(let outcome) = await makeExchange().serverKey(for: get(server.url)) else {
+      Issue.record("a key was told")
+      return
+    }
+    #expect(outcome.summary == "untrusted unknownAuthority")
+  }
+
   @Test func pinsWithoutAMatch_areUntrusted() async throws {
     let server = try TLSServer(identity)
     let short = String(identity.pin.dropLast(5)) + "="

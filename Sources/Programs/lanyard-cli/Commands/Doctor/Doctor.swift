@@ -44,38 +44,11 @@ struct Doctor: ParsableCommand {
     if let socket { files.lookAtSocket(socket, agentRuns: agentRuns) }
     files.lookAtAnchors(AgentPaths.anchorDirectory)
     findings += files.list
-    show(findings)
-    try OtherAnswer.end(with: findings.contains { $0.severity == .problem } ? .other : .success)
+    try Finding.answer(findings, json: common.json)
   }
 
   private func askAgent() throws(CommandFailure) -> [Finding] {
     var agent = try Agent.connect(mayStart: false)
     return try AgentFindings.ask(&agent, online: online)
-  }
-
-  private func show(_ findings: [Finding]) {
-    let (problems, notices) = (count(.problem, findings), count(.notice, findings))
-    guard !common.json else {
-      var writer = JSONWriter(capacity: 4096)
-      writer.beginObject()
-      writer.member("ok", problems == 0)
-      writer.key("findings")
-      writer.beginArray()
-      for finding in findings { finding.write(to: &writer) }
-      writer.endArray()
-      writer.endObject()
-      return writer.withBytes { Output.answer(json: $0) }
-    }
-    for finding in findings { finding.show() }
-    let noticed = notices == 0 ? "" : ", \(Counted.text(Int64(notices), "notice"))"
-    Output.answer("")
-    Output.answer(
-      problems == 0
-        ? Style.good("All is well") + "\(noticed)."
-        : Style.bad(Counted.text(Int64(problems), "problem")) + "\(noticed).")
-  }
-
-  private func count(_ severity: Finding.Severity, _ findings: [Finding]) -> Int {
-    findings.count { $0.severity == severity }
   }
 }

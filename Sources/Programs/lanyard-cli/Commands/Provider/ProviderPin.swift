@@ -10,7 +10,7 @@ struct ProviderPin: ParsableCommand {
       A pin is the digest of a server's public key, sha256/BASE64. With pins a server is trusted only if its certificate
       is valid and its own key is one of them; keys of certificate authorities are not compared. So give the digest of
       the key in use, and as a backup that of the key which the server will use next: its administrator knows it.
-      Without a pin the present ones are shown, and how to find the digest of the key in use.
+      Without a pin the present ones are shown, and the digest of the key in use, which the agent reads at the server.
 
       EXAMPLES:
         lanyard provider pin corp idp.corp.example
@@ -61,7 +61,7 @@ struct ProviderPin: ParsableCommand {
     }
     let host = host.lowercased()
     let present = all.first { $0.host == host }?.pins ?? []
-    if pins.isEmpty, !remove, until == nil { return show(present, of: host) }
+    if pins.isEmpty, !remove, until == nil { return try show(present, of: host, by: &agent) }
     if pins.isEmpty, present.isEmpty { throw CommandFailure(.other, name: "noPins", "\(host) has no pins.") }
     let kept = pins.isEmpty && !remove ? present : pins
     all.removeAll { $0.host == host }
@@ -91,27 +91,35 @@ struct ProviderPin: ParsableCommand {
     return "Pinned \(count) keys of \(host) for \(provider)."
   }
 
-  private func show(_ present: [String], of host: String) {
-    if common.json { return Output.answer(json: Self.json(present, of: host)) }
+  private func show(_ present: [String], of host: String, by agent: inout AgentConnection) throws {
+    let found = try ProviderTest.findings(of: provider, from: &agent)
+      .first { $0.check == "serverKey" && $0.subject == host }
+    let inUse = found?.pin
+    if common.json { return Output.answer(json: Self.json(present, inUse: inUse, of: host)) }
     if present.isEmpty {
       Output.answer(Text.shown("\(host) has no pins."))
     } else {
       for pin in present { Output.answer(Text.shown(pin)) }
     }
-    let lines = [
-      "The digest of the key in use, without sha256/ before it:",
-      "  openssl s_client -connect \(host):443 -servername \(host) </dev/null | openssl x509 -pubkey -noout |",
-      "    openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64",
-      "Ask the server's administrator for that of the next key, and compare both with what they tell you.",
-    ]
-    for line in lines { Output.note(Text.shown(line)) }
+    if let inUse {
+      let isPinned = present.contains(inUse)
+      Output.note(Text.shown("The server uses the key \(inUse)\(isPinned ? ", which is pinned" : "")."))
+      if !isPinned {
+        Output.note(
+          "Compare it with what the server's administrator tells you, ask for the next key's digest, and then:")
+        Output.note(Text.shown("  lanyard provider pin \(provider) \(host) \(inUse) BACKUP"))
+      }
+    } else {
+      Output.note(Text.shown(found?.message ?? "No endpoint and no allowed origin of \(provider) is at \(host)."))
+    }
   }
 
-  private static func json(_ pins: [String], of host: String) -> String {
+  private static func json(_ pins: [String], inUse: String?, of host: String) -> String {
     var writer = JSONWriter()
     writer.beginObject()
     writer.member("host", host)
     writer.member("pins", pins)
+    writer.member("keyInUse", inUse)
     writer.endObject()
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
   }
@@ -128,5 +136,13 @@ struct ProviderPin: ParsableCommand {
       return nil
     }
     return text + "T00:00:00.000Z"
+  }
+}
+
+extension Finding {
+  /// The pin in its message.
+  fileprivate var pin: String? {
+    message.split(separator: " ").first { $0.hasPrefix("sha256/") }.map { $0.hasSuffix(".") ? $0.dropLast() : $0 }
+      .map(String.init)
   }
 }

@@ -637,3 +637,58 @@ public enum ProviderRemove: RPCMethod {
     }
   }
 }
+
+/// Tries each endpoint of a provider without a sign-in, and reports what works.
+///
+/// Sends no token that was ever issued, and changes nothing at the agent. `serverKey` findings tell the pin of the
+/// key of each server, with the server's host as `subject`; nothing but the handshake is sent for them.
+public enum ProviderTest: RPCMethod {
+  public static let info = MethodInfo(
+    name: "provider.test", since: "1",
+    feature: "provider",
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
+    idempotent: true, carriesBody: false,
+    errors: [.providerNotFound, .storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, Sendable {
+    public var provider: ProviderName
+
+    public init(
+      provider: ProviderName
+    ) {
+      self.provider = provider
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var provider: ProviderName?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let provider else { throw ParamsProblem.missing("provider", expected: "string") }
+      self.provider = provider
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    public var findings: [WireFinding]
+
+    public init(
+      findings: [WireFinding]
+    ) {
+      self.findings = findings
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("findings")
+      writer.list(findings) { item, writer in item.write(to: &writer) }
+      writer.endObject()
+    }
+  }
+}

@@ -1,0 +1,144 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// Says in words what the trials of a provider showed.
+struct ProviderTrial {
+  var provider: Provider
+  var findings = Findings()
+
+  var name: ProviderName { provider.configuration.name }
+
+  // MARK: servers
+
+  mutating func report(_ key: ServerKey, of host: String, now: Timestamp) {
+    switch key {
+    case .pin(let pin):
+      let pins = provider.configuration.pins(of: host, at: now)
+      let message = "The server \(host) proves itself with the key \(pin)."
+      if pins.isEmpty || pins.contains(pin) {
+        findings.sound("serverKey", message, subject: host)
+      } else {
+        findings.problem(
+          "serverKey", message + " It is none of the \(pins.count) pinned ones, so nothing is sent there.",
+          subject: host,
+          "Compare the key with what the server's administrator tells you.",
+          "`lanyard provider pin \(name.text) \(host) PIN BACKUP` pins other keys.")
+      }
+    case .failed(let outcome):
+      findings.problem(
+        "serverKey", "The server \(host) could not be reached over TLS: \(Self.words(outcome)).", subject: host,
+        "Ask the administrator of the provider.")
+    }
+  }
+
+  // MARK: endpoints
+
+  mutating func reportAuthorization(_ answer: EndpointTrials.Answer, redirectURI: String) {
+    let shown = Self.portless(redirectURI, isFixed: provider.configuration.redirect.port != nil)
+    report(
+      answer, "authorizationEndpoint", "The sign-in by browser", works: "begins. The browser comes back to \(shown).",
+      "Register the redirect URI \(shown) for the client \(provider.configuration.clientID) at the provider.",
+      "`lanyard provider update \(name.text)` changes the client, its scopes or its redirect.")
+  }
+
+  mutating func reportToken(_ answer: EndpointTrials.Answer) {
+    report(
+      answer, "tokenEndpoint", "The token endpoint", works: "takes the client \(provider.configuration.clientID).",
+      "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates.")
+  }
+
+  /// Nil: the provider has no such endpoint.
+  mutating func reportDevice(_ answer: EndpointTrials.Answer?) {
+    guard let answer else {
+      return findings.notice(
+        "deviceEndpoint", "The provider \(name.text) names no endpoint for the sign-in by device.",
+        "On a machine without a browser, sign in with `lanyard login \(name.text) --paste`.")
+    }
+    report(
+      answer, "deviceEndpoint", "The sign-in by device", works: "begins: `lanyard login \(name.text) --device`.",
+      "Ask the administrator of the provider to allow the device flow to this client.")
+  }
+
+  mutating func reportRevocation(_ answer: EndpointTrials.Answer?) {
+    guard let answer else {
+      return findings.notice(
+        "revocationEndpoint",
+        "The provider \(name.text) names no endpoint for revocations: after a sign-out its tokens stay valid until they "
+          + "expire.", "After a sign-out, end the session at the provider's own page.")
+    }
+    report(
+      answer, "revocationEndpoint", "The revocation endpoint", works: "takes the client's revocations.",
+      "After a sign-out, end the session at the provider's own page.")
+  }
+
+  mutating func reportKeys(_ result: Result<Int, DocumentFailure>) {
+    switch result {
+    case .success(0):
+      findings.problem(
+        "signingKeys", "The provider \(name.text) publishes no key that the agent can verify ID tokens with.",
+        "Ask the administrator of the provider.")
+    case .success(let count):
+      findings.sound("signingKeys", "ID tokens can be verified: the provider publishes \(count) signing keys.")
+    case .failure(let failure):
+      findings.problem(
+        "signingKeys", AgentFailure.provider(.document(failure)).message, "Ask the administrator of the provider.")
+    }
+  }
+
+  /// What only a sign-in shows.
+  mutating func reportRefreshing() {
+    findings.sound(
+      "refreshTokens",
+      "Whether refresh tokens are given and change with each use shows at the first sign-in; the agent is ready for both."
+    )
+    if provider.bindsTokens { findings.sound("boundTokens", "Tokens are bound to a key of this machine (DPoP).") }
+  }
+
+  private mutating func report(
+    _ answer: EndpointTrials.Answer, _ check: String, _ subject: String, works: String, _ remedies: String...
+  ) {
+    switch answer {
+    case .works: findings.sound(check, "\(subject) \(works)")
+    case .clientRefused(let error):
+      findings.problem(
+        check, "\(subject) refuses the client \(provider.configuration.clientID)\(Self.told(error)).",
+        remedies: remedies)
+    case .refused(let error, let status):
+      findings.problem(
+        check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : Self.told(error)).",
+        remedies: remedies)
+    case .notThere:
+      findings.problem(
+        check, "\(subject) has an address at which the provider serves nothing.",
+        remedies: ["Ask the administrator of the provider."])
+    case .failed(let failure):
+      findings.problem(check, "\(subject) could not be tried: \(Self.words(failure)).", remedies: ["Try again later."])
+    }
+  }
+
+  private static func told(_ error: String?) -> String { error.map { ": it says `\($0)`" } ?? "" }
+
+  private static func words(_ failure: ExchangeFailure) -> String {
+    switch failure {
+    case .offline: "no connection was made"
+    case .untrustedServer(let reason): "its server is not trusted (\(reason.rawValue))"
+    default: "it did not answer"
+    }
+  }
+
+  private static func words(_ outcome: HTTPOutcome) -> String {
+    switch outcome {
+    case .untrusted(let reason): words(.untrustedServer(reason))
+    case .notConnected(let failure): words(.offline(failure.rawValue))
+    case .response, .unknown: "it did not answer"
+    }
+  }
+
+  /// A URI whose port is drawn for each sign-in, as it is registered.
+  private static func portless(_ uri: String, isFixed: Bool) -> String {
+    guard !isFixed, let url = HTTPURL(uri) else { return uri }
+    return "\(url.scheme.rawValue)://\(url.hostText)\(url.path) (any port)"
+  }
+}

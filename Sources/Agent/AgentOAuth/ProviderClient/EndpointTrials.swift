@@ -1,0 +1,104 @@
+package import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// Asks each endpoint of a provider something that changes nothing there, so that it is known before a sign-in what
+/// works. No request carries a token that was ever issued.
+package struct EndpointTrials: Sendable {
+  let client: ProviderClient
+
+  package enum Answer: Sendable, Equatable {
+    /// As an endpoint answers to a client that it knows.
+    case works
+    /// The client's id or its secret is wrong. The error's word, if it was told.
+    case clientRefused(error: String?)
+    case refused(error: String?, status: Int)
+    /// By its own word there is no such endpoint.
+    case notThere
+    /// No answer, or none that can be trusted.
+    case failed(ExchangeFailure)
+  }
+
+  /// A refresh with a token that was never issued: a server that knows the client refuses the token alone.
+  package func token() async -> Answer {
+    var form = FormBody()
+    form.append("grant_type", "refresh_token")
+    form.append("refresh_token", neverIssued)
+    return judge(await client.exchange(form), passing: Self.tokenRefusals)
+  }
+
+  /// RFC 7009 §2.2: a token that the server does not know counts as revoked.
+  package func revocation(at endpoint: String) async -> Answer {
+    var form = FormBody()
+    form.append("token", neverIssued)
+    form.append("token_type_hint", TokenTypeHint.refreshToken.rawValue)
+    return judge(await client.send(form.finish(), to: endpoint, boundTo: nil), passing: ["unsupported_token_type"])
+  }
+
+  /// Begins a device flow, which ends by itself since no person is given its code.
+  package func device(at endpoint: String) async -> Answer {
+    var form = FormBody()
+    let scopes = client.provider.configuration.scopes
+    if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
+    for resource in client.provider.configuration.resources { form.append("resource", resource) }
+    return judge(await client.send(form.finish(), to: endpoint, naming: true, boundTo: nil), passing: [])
+  }
+
+  /// The beginning of a sign-in, as far as it goes without a person: pushed where the provider takes that, else the
+  /// first page. A server that shows its refusals in a page with status 200 can't be told from one that agrees.
+  package func authorization(at endpoint: String) async -> (answer: Answer, redirectURI: String) {
+    let configuration = client.provider.configuration
+    let uri = configuration.redirect.unattendedURI(client.dependencies.entropy)
+    let request = AuthorizationRequest(redirectURI: uri, entropy: client.dependencies.entropy)
+    let parameters = request.parameters(of: configuration, scopes: configuration.scopes, prompt: nil, loginHint: nil)
+    if let push = client.provider.endpoints.pushedAuthorizationRequest {
+      var form = FormBody()
+      for (name, value) in parameters where name != "client_id" { form.append(name, value) }
+      return (judge(await client.send(form.finish(), to: push, naming: true, boundTo: nil), passing: []), uri)
+    }
+    guard let url = HTTPURL(endpoint)?.adding(parameters) else { return (.notThere, uri) }
+    let fields = [HTTPField("Accept", "text/html")]
+    let outcome = await client.send(client.request("GET", url, fields: fields, body: nil))
+    guard case .response(let response) = outcome else { return (judge(outcome, passing: []), uri) }
+    switch response.status {
+    case 300...399:
+      // An error at the redirect URI (RFC 6749 §4.1.2.1) means that the URI itself is taken.
+      guard let place = response.field("Location"), place.hasPrefix(uri + "?") else { return (.works, uri) }
+      let error = SecretQuery(Secret(text: String(place.dropFirst(uri.utf8.count + 1))))?.text("error")
+      return (error.map { .refused(error: AuthorizationAnswer.known($0), status: response.status) } ?? .works, uri)
+    case 200...299: return (.works, uri)
+    default: return (judge(outcome, passing: []), uri)
+    }
+  }
+
+  /// The words of a server that knows the client, and not the refresh token.
+  private static let tokenRefusals: Set = [
+    "invalid_grant", "bad_refresh_token", "invalid_refresh_token", "expired_token",
+  ]
+  private static let clientRefusals: Set = ["invalid_client", "unauthorized_client", "incorrect_client_credentials"]
+
+  private var neverIssued: Secret { .randomText(byteCount: 32, client.dependencies.entropy) }
+
+  /// `passing`: the errors that a server tells to a client that it knows.
+  private func judge(_ outcome: HTTPOutcome, passing: Set<String>) -> Answer {
+    switch outcome {
+    case .response(let response):
+      let refusal = TokenEndpointRefusal(response, now: client.clock.wall())
+      if let error = refusal.error {
+        if passing.contains(error) { return .works }
+        let isOfClient = Self.clientRefusals.contains(error)
+        return isOfClient ? .clientRefused(error: error) : .refused(error: error, status: response.status)
+      }
+      switch response.status {
+      case 200...299: return .works
+      case 401: return .clientRefused(error: nil)
+      case 404, 405, 410, 501: return .notThere
+      default: return .refused(error: nil, status: response.status)
+      }
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted(let reason): return .failed(.untrustedServer(reason))
+    case .unknown: return .failed(.transient("noAnswer", retryAfter: nil))
+    }
+  }
+}
