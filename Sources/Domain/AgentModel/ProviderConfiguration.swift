@@ -194,6 +194,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var codeChallengeMethods: [String]
   /// `dpop_signing_alg_values_supported` (RFC 9449 §5.1); empty if the metadata does not say.
   public var dpopAlgorithms: [String] = []
+  /// `authorization_details_types_supported` (RFC 9396 §10); empty if the metadata does not say.
+  public var authorizationDetailsTypes: [String] = []
   /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
   public var ignoredEndpoints: [String] = []
 

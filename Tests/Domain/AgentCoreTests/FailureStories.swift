@@ -35,6 +35,7 @@ extension Story {
     400 error=invalid_token -> reauthenticate
     400 error=slow_down -> transient slow_down
     400 error=invalid_target -> misconfigured invalid_target
+    400 error=invalid_authorization_details -> misconfigured invalid_authorization_details
     400 error=invalid_dpop_proof -> misconfigured invalid_dpop_proof
     400 error=use_dpop_nonce -> misconfigured use_dpop_nonce
     401 error=insufficient_user_authentication -> interaction

@@ -124,6 +124,13 @@ class StatusTests(Person):
         agent.answers["session.get"] = SESSION
         self.assertNotIn("Bound", self.answer("status"))
 
+    def test_status_names_the_rights_in_detail(self):
+        details = [{"type": "payment_initiation", "amount": 1}, {"type": "account\x1b[31m"}]
+        agent = self.agent({**accounts(WORK), "session.get": {**SESSION, "authorizationDetails": details}})
+        self.assertRegex(self.answer("status"), r"Details +payment_initiation, account[^\x1b]*\n")
+        agent.answers["session.get"] = SESSION
+        self.assertNotIn("Details", self.answer("status"))
+
     def test_status_json_is_one_object(self):
         self.agent(accounts(WORK))
         out = self.answer("status", "--json")

@@ -1,6 +1,7 @@
 """Signing in, as a person at a terminal and a program without one see it."""
 
 import json
+import os
 import threading
 
 from browser import Browser
@@ -43,6 +44,26 @@ class LoginTests(SignIns):
         self.assertEqual(agent.params("signIn.begin"), {
             "provider": "idp", "flow": "browser", "account": "work", "acrValues": ["mfa", "phr"], "maxAgeSeconds": 0,
             "claims": '{"id_token":{}}', "scopes": ["orders:write", "openid"]})
+
+    def test_details_are_passed_on_as_they_are(self):
+        agent = self.sign_ins()
+        wanted = [{"type": "payment_initiation", "amount": {"value": "12.50"}}]
+        file = os.path.join(self.home, "payment.json")
+        with open(file, "w", encoding="utf-8") as out:
+            json.dump(wanted, out, indent=2)
+        for argument in (json.dumps(wanted), f"@{file}"):
+            done = self.lanyard("login", "idp", "--device", "--details", argument)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(agent.params("signIn.begin")["authorizationDetails"], wanted)
+        self.lanyard("login", "idp", "--account", "work", "--details", "[]")
+        self.assertEqual(agent.params("signIn.begin")["authorizationDetails"], [])
+
+    def test_details_that_are_no_array_are_refused(self):
+        agent = self.sign_ins()
+        for argument in ("", "{}", '{"type":"a"}', '[{"type":"a"}', "@", "@/nowhere/payment.json"):
+            self.refused(2, "login", "idp", "--details", argument)
+        self.refused(2, "login", "idp", "--import", "--details", "[]")
+        self.assertNotIn("signIn.begin", agent.methods())
 
     def test_a_code_can_not_carry_what_a_server_demands(self):
         agent = self.sign_ins()

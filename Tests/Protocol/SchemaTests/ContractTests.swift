@@ -25,7 +25,7 @@ struct ContractTests {
     provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
-    signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? openBrowser?
+    signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? authorizationDetails? openBrowser?
     signIn.wait signIn timeoutSeconds?
     signIn.complete signIn redirectUrl!
     signIn.cancel signIn
@@ -41,7 +41,7 @@ struct ContractTests {
     token.get account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.refresh account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.reject account fingerprint challenge?
-    token.exchange account audience? resource? scopes? requestedTokenType? timeoutSeconds?
+    token.exchange account audience? resource? scopes? requestedTokenType? authorizationDetails? timeoutSeconds?
     identity.get account minimumLifetimeSeconds? timeoutSeconds?
     token.proof account method url fingerprint? nonce?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?

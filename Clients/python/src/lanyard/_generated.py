@@ -1706,6 +1706,7 @@ class Session(Record):
     last_online_auth_at: Optional[datetime] = None
     offline_grace_until: Optional[datetime] = None
     lost_scopes: Optional[List[str]] = None
+    authorization_details: Optional[List[Dict[str, Any]]] = None
     server_time_offset_ms: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
@@ -1830,6 +1831,7 @@ class TokenExchangeResult(Record):
     generation: int
     issued_token_type: str
     resource: Optional[str] = None
+    authorization_details: Optional[List[Dict[str, Any]]] = None
 
 
 @dataclass(frozen=True)
@@ -2698,6 +2700,7 @@ class SignInMethods:
         acr_values: Optional[Sequence[str]] = None,
         max_age_seconds: Optional[int] = None,
         claims: Optional[str] = None,
+        authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2713,6 +2716,7 @@ class SignInMethods:
                 "acrValues": acr_values,
                 "maxAgeSeconds": max_age_seconds,
                 "claims": claims,
+                "authorizationDetails": authorization_details,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -2804,6 +2808,7 @@ class AsyncSignInMethods:
         acr_values: Optional[Sequence[str]] = None,
         max_age_seconds: Optional[int] = None,
         claims: Optional[str] = None,
+        authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes."""
@@ -2819,6 +2824,7 @@ class AsyncSignInMethods:
                 "acrValues": acr_values,
                 "maxAgeSeconds": max_age_seconds,
                 "claims": claims,
+                "authorizationDetails": authorization_details,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -3241,6 +3247,7 @@ class TokenMethods:
         resource: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         requested_token_type: Optional[str] = None,
+        authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> TokenExchangeResult:
         """Exchanges the account's access token for a token of another audience (RFC 8693)."""
@@ -3252,6 +3259,7 @@ class TokenMethods:
                 "resource": resource,
                 "scopes": scopes,
                 "requestedTokenType": requested_token_type,
+                "authorizationDetails": authorization_details,
                 "timeoutSeconds": timeout_seconds,
             },
             TokenExchangeResult,
@@ -3368,6 +3376,7 @@ class AsyncTokenMethods:
         resource: Optional[str] = None,
         scopes: Optional[Sequence[str]] = None,
         requested_token_type: Optional[str] = None,
+        authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> TokenExchangeResult:
         """Exchanges the account's access token for a token of another audience (RFC 8693)."""
@@ -3379,6 +3388,7 @@ class AsyncTokenMethods:
                 "resource": resource,
                 "scopes": scopes,
                 "requestedTokenType": requested_token_type,
+                "authorizationDetails": authorization_details,
                 "timeoutSeconds": timeout_seconds,
             },
             TokenExchangeResult,

@@ -28,7 +28,7 @@ extension Account {
       refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { dependencies.time.wall($0, of: provider) },
       lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { dependencies.time.wall($0.time, of: provider) },
       offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile), scopes: loaded.grant.scopes,
-      lostScopes: loaded.grant.lostScopes,
+      lostScopes: loaded.grant.lostScopes, details: loaded.grant.details,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation,

@@ -23,6 +23,10 @@ package struct GrantRecord: Sendable {
   var isNarrowed = false
   /// Scopes that the sign-in granted and that an exchange took away.
   var lostScopes = ScopeSet([])
+  /// What the sign-in asked for (RFC 9396), which signing in again asks for, too.
+  var requestedDetails: AuthorizationDetails?
+  /// What the provider said last that it granted; nil if it said nothing, or that it granted none.
+  var details: AuthorizationDetails?
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?
   /// The fingerprint of the stored ID token, if its signature was checked before it was stored.
@@ -38,6 +42,8 @@ package struct GrantRecord: Sendable {
       writer.member("scopes", scopes.names)
       if isNarrowed { writer.member("isNarrowed", 1) }
       if !lostScopes.isEmpty { writer.member("lostScopes", lostScopes.names) }
+      requestedDetails?.write(to: &writer, as: "requestedDetails")
+      details?.write(to: &writer, as: "details")
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
       writer.member("verifiedIdToken", verifiedIDToken)
     }
@@ -64,6 +70,8 @@ package struct GrantRecord: Sendable {
       grant.isDowngraded = node["isDowngraded"] != nil
       grant.isNarrowed = node["isNarrowed"] != nil
       grant.lostScopes = ScopeSet(node["lostScopes"]?.strings ?? [])
+      grant.requestedDetails = AuthorizationDetails(granted: node["requestedDetails"])
+      grant.details = AuthorizationDetails(granted: node["details"])
       grant.verifiedIDToken = node["verifiedIdToken"]?.string
       return grant
     }

@@ -57,6 +57,8 @@ package struct SessionFacts: Sendable {
   package var scopes: ScopeSet
   /// Scopes that the sign-in granted and that an exchange took away.
   package var lostScopes: ScopeSet
+  /// What the provider granted in detail; nil if it said nothing of it.
+  package var details: AuthorizationDetails?
   package var roles: [String]
   package var phase: RefreshPhase
   package var attempts: Int

@@ -30,6 +30,8 @@ struct RenewedGrant {
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
     if let token = idToken.stored { grant.verifiedIDToken = token.isVerified ? Fingerprint.of(token.secret) : nil }
+    // An answer for another resource tells what that token has.
+    if answer.key == .standard, let told = response.authorizationDetails { grant.details = told.isEmpty ? nil : told }
     lostScopes = answer.key == .standard ? grant.narrow(to: response.scope) : nil
     if response.accessToken != nil { grant.isDowngraded = grant.deviceKey != nil && !response.isBound }
     bindingChanged = grant.isDowngraded != loaded.grant.isDowngraded

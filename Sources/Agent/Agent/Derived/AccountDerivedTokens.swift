@@ -137,6 +137,7 @@ final class AccountDerivedTokens {
     var isReplaced = false
     while true {
       let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
+      try provider.requireSupport(of: key.details)
       guard account.derived.session == session else { throw .token(.signedOut, account.id) }
       switch await account.dependencies.client(of: provider).exchange(subject.credential, for: key) {
       case .token(let token, let sentAt): return (token, sentAt)
@@ -165,7 +166,8 @@ final class AccountDerivedTokens {
       secret: token.secret, tokenType: token.tokenType,
       deviceKey: token.tokenType == "DPoP" ? account.loaded?.grant.deviceKey : nil,
       issuedTokenType: token.issuedTokenType,
-      scopes: token.scope ?? key.scopes ?? ScopeSet([]), resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
+      scopes: token.scope ?? key.scopes ?? ScopeSet([]), details: token.details,
+      resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
       generation: generation, facts: facts)
     machine.brought(key, facts, at: now)
     wipe()

@@ -12,6 +12,8 @@ package struct DerivedToken: Sendable {
   package var issuedTokenType: String
   /// As the provider told; without a word those that were asked for (RFC 8693 §2.2.1).
   package var scopes: ScopeSet
+  /// As the provider told; nil if it did not.
+  package var details: AuthorizationDetails?
   /// The requested resource, if the token shows that it is for it.
   package var resource: String?
   package var generation: UInt64

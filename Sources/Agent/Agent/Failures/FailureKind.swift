@@ -149,7 +149,7 @@ extension ProviderFailure {
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
     case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .redirectNotLoopback:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback:
       .providerMisconfigured
     }
   }

@@ -31,11 +31,20 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests and does not say where. Give the endpoint pushedAuthorizationRequest by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint pushedAuthorizationRequest by `provider.update`."
+    case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
+    case .unsupportedDetails(let types):
+      "The provider does not know authorization details of this type. It knows: \(types.prefix(8).joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it."
     case .pushRefused:
       "The provider does not take this sign-in: what is asked for is not what it knows of this client. Mend it by `provider.update`."
     case .redirectNotLoopback: "The redirect host is not a loopback address. Mend it by `provider.update`."
     }
   }
+}
+
+extension AuthorizationDetails {
+  /// The provider said `invalid_authorization_details` (RFC 9396 §5).
+  static let refusal =
+    "The provider does not take the authorization details that were asked for. Nothing was kept; ask for others, or for none: `lanyard login --details '[]'`."
 }
 
 extension DocumentFailure {

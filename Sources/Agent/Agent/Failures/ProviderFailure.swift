@@ -1,3 +1,4 @@
+package import AgentCore
 package import AgentModel
 package import AgentOAuth
 
@@ -20,6 +21,8 @@ package enum ProviderFailure: Sendable {
   case pushEndpointGone
   /// The provider refused the pushed request; its error, where the standards have it, or `other`.
   case pushRefused(error: String)
+  /// The provider's metadata does not list the type of what is asked for (RFC 9396); these it lists.
+  case unsupportedDetails(types: [String])
   case redirectNotLoopback
 }
 
@@ -29,6 +32,16 @@ package enum RegistrationGap: Sendable {
   case document(DocumentFailure)
   /// The provider offers no registration.
   case notOffered
+}
+
+extension Provider {
+  /// Fails before a person is bothered if the provider lists the types that it knows, and not one of these. A provider
+  /// that lists none decides by itself.
+  func requireSupport(of details: AuthorizationDetails?) throws(AgentFailure) {
+    let types = metadata?.authorizationDetailsTypes ?? []
+    guard let details, !types.isEmpty, details.firstUnsupported(by: types) != nil else { return }
+    throw .provider(.unsupportedDetails(types: types))
+  }
 }
 
 extension AgentFailure {

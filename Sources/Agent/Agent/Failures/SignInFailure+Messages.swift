@@ -29,6 +29,7 @@ extension SignInFailure {
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."
+    case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
     case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
     case .identity(.idTokenMissing): "The provider sent no ID token. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):
@@ -64,6 +65,7 @@ extension ExchangeFailure {
     case .offline: "There is no way to the provider. Nothing was kept; try again when you are online."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
+    case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
     case .unexplained(let status, _):
       "The provider refused, with status \(status), and did not say why. Nothing was kept."

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentOAuth
 internal import AgentPorts
 
 /// The message of a refused token to a person.
@@ -14,6 +15,8 @@ extension TokenMachine.Refusal {
       "The provider wants the person for this: sign in once more to go on. Other tokens still work."
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
+    case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
+      "The provider does not take the authorization details that were asked for. Ask for others; nothing was deleted."
     case .misconfigured:
       "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
     case .offline: "There is no way to the provider, and no token that is still good. The session is kept."

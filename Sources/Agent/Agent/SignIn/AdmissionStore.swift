@@ -1,5 +1,5 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
@@ -7,6 +7,15 @@ internal import Secrets
 
 extension OpenVault {
   var admissions: AdmissionStore { AdmissionStore(vault: self) }
+}
+
+extension VaultActor {
+  /// What the account's last sign-in asked for in detail (RFC 9396). Nil also for a grant that does not open: a sign-in
+  /// replaces it.
+  package func requestedDetails(of profile: AccountProfile) -> AuthorizationDetails? {
+    guard let vault, let loaded = try? vault.journal.load(profile) else { return nil }
+    return loaded.grant.requestedDetails
+  }
 }
 
 /// The records that a completed sign-in adds to the vault.

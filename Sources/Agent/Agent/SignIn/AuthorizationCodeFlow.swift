@@ -8,6 +8,9 @@ internal import Secrets
 /// back with. A part of `SignInCoordinator`, to which its functions are isolated.
 final class AuthorizationCodeFlow {
   private let dependencies: AccountDependencies
+  /// Bytes of the address of the sign-in page: `authorizationUrl` of the schema.
+  private static let longestURL = 16_384
+
   private let admission: SignInAdmission
   private var redirects = RedirectListeners()
 
@@ -46,13 +49,16 @@ final class AuthorizationCodeFlow {
     }
     var parameters = request.parameters(
       of: provider.configuration, scopes: scopes, prompt: wishes.prompt, loginHint: wishes.loginHint,
-      authentication: wishes.authentication)
+      details: wishes.details, authentication: wishes.authentication)
     // The code is then of no use without the key, either (RFC 9449 §10).
     if let deviceKey { parameters.append(("dpop_jkt", deviceKey.thumbprint)) }
     do throws(AgentFailure) {
       let pushed = try await Self.push(parameters, boundTo: deviceKey, by: dependencies.client(of: provider))
-      guard let pushed else { return (way, endpoint.adding(parameters)) }
-      return (way, endpoint.adding(pushed))
+      let url = endpoint.adding(pushed ?? parameters)
+      guard url.utf8.count <= Self.longestURL else {
+        throw .invalidParameter("", expected: "less to ask for: the page's address would be too long")
+      }
+      return (way, url)
     } catch {
       redirects.leave(id)
       throw error

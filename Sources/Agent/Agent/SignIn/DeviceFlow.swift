@@ -13,10 +13,10 @@ struct DeviceFlow: Sendable {
 
   /// Asks for a code that the person types at the provider.
   func begin(
-    at provider: Provider, scopes: [String]
+    at provider: Provider, scopes: [String], details: AuthorizationDetails?
   ) async throws(AgentFailure) -> (DeviceAuthorization, expiresAt: BootInstant) {
     guard let endpoint = provider.endpoints.deviceAuthorization else { throw .providerNotFound }
-    switch await dependencies.client(of: provider).authorizeDevice(at: endpoint, scopes: scopes) {
+    switch await dependencies.client(of: provider).authorizeDevice(at: endpoint, scopes: scopes, details: details) {
     case .begun(let device, let sentAt): return (device, sentAt + device.lifetime)
     case .unreadable:
       throw .signIn(.invalidDeviceAnswer)

@@ -16,6 +16,7 @@ struct SignInAdmission: Sendable {
     let sentAt: BootInstant
     let nonce: IDTokenPolicy.Nonce
     let scopes: [String]
+    var details: AuthorizationDetails?
     /// The key of the proof that the request had.
     var deviceKey: DeviceKey?
     /// The account that is signed in again.
@@ -29,7 +30,7 @@ struct SignInAdmission: Sendable {
     init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
       (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
-      deviceKey = job.deviceKey
+      (details, deviceKey) = (job.wishes.details, job.deviceKey)
     }
 
     init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
@@ -83,6 +84,9 @@ struct SignInAdmission: Sendable {
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
     grant.verifiedIDToken = response.idToken.map(Fingerprint.of)
     grant.deviceKey = deviceKey
+    grant.requestedDetails = answer.details
+    // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
+    grant.details = response.authorizationDetails.flatMap { $0.isEmpty ? nil : $0 }
     let token = AccessToken(
       response, for: .standard, of: grant, sentAt: answer.sentAt, clock: signIns.clock,
       now: dependencies.time.now(for: configuration.name))

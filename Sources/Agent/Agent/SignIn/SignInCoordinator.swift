@@ -71,6 +71,7 @@ package actor SignInCoordinator {
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await providers.provider(name, for: flow)
+    try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
     let quotas = Caller.current?.signInQuotas ?? []
     try requireRoom(for: quotas)
@@ -91,7 +92,7 @@ package actor SignInCoordinator {
       page = .authorization(url: url)
     case .device:
       let device: DeviceAuthorization
-      (device, expiresAt) = try await deviceFlow.begin(at: provider, scopes: scopes)
+      (device, expiresAt) = try await deviceFlow.begin(at: provider, scopes: scopes, details: wishes.details)
       way = .device(device, DevicePolling(interval: device.interval), asksAt: clock.boot() + device.interval)
       page = .device(device)
     }

@@ -72,17 +72,21 @@ package struct SignInJob: Sendable {
     package var scopes: [String]?
     package var prompt: String?
     package var loginHint: String?
+    /// Rights in detail; nil asks for none.
+    package var details: AuthorizationDetails?
     package var authentication: RequestedAuthentication
 
     package init(
       account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil,
-      loginHint: String? = nil, authentication: RequestedAuthentication = RequestedAuthentication()
+      loginHint: String? = nil, details: AuthorizationDetails? = nil,
+      authentication: RequestedAuthentication = RequestedAuthentication()
     ) {
       self.account = account
       self.alias = alias
       self.scopes = scopes
       self.prompt = prompt
       self.loginHint = loginHint
+      self.details = details
       self.authentication = authentication
     }
   }

@@ -1,3 +1,4 @@
+package import AgentCore
 package import AgentModel
 package import AgentPorts
 package import Secrets
@@ -23,7 +24,7 @@ package struct AuthorizationRequest: Sendable {
   /// browser opens or pushed to the provider before.
   package func parameters(
     of provider: ProviderConfiguration, scopes: [String], prompt: String?, loginHint: String?,
-    authentication: RequestedAuthentication = RequestedAuthentication()
+    details: AuthorizationDetails? = nil, authentication: RequestedAuthentication = RequestedAuthentication()
   ) -> [(String, String)] {
     let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
     var items = [
@@ -38,6 +39,7 @@ package struct AuthorizationRequest: Sendable {
     }
     if let age = authentication.maxAgeSeconds { items.append(("max_age", "\(age)")) }
     if let claims = authentication.claims { items.append(("claims", claims)) }
+    if let details { items.append(("authorization_details", details.text)) }  // RFC 9396 §3
     for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
     return items
   }

@@ -13,10 +13,13 @@ extension ProviderClient {
   }
 
   /// RFC 8628 §3.1.
-  package func authorizeDevice(at endpoint: String, scopes: [String]) async -> DeviceBeginning {
+  package func authorizeDevice(
+    at endpoint: String, scopes: [String], details: AuthorizationDetails? = nil
+  ) async -> DeviceBeginning {
     var form = FormBody()
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
+    if let details { form.append("authorization_details", details.text) }  // RFC 9396 §3
     for resource in provider.configuration.resources { form.append("resource", resource) }  // RFC 8707 §2.1
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
     case .response(let response) where response.status == 200:

@@ -16,6 +16,7 @@ extension ServerMetadata {
     revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
     dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
+    authorizationDetailsTypes = node["authorization_details_types_supported"]?.strings ?? []
   }
 
   package func write(to writer: inout JSONWriter) {
@@ -30,6 +31,9 @@ extension ServerMetadata {
     writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
     if !dpopAlgorithms.isEmpty { writer.member("dpop_signing_alg_values_supported", dpopAlgorithms) }
+    if !authorizationDetailsTypes.isEmpty {
+      writer.member("authorization_details_types_supported", authorizationDetailsTypes)
+    }
     if !ignoredEndpoints.isEmpty { writer.member("ignoredEndpoints", ignoredEndpoints) }
     writer.endObject()
   }
@@ -47,6 +51,7 @@ extension ServerMetadata {
     }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
     if dpopAlgorithms.isEmpty { joined.dpopAlgorithms = other.dpopAlgorithms }
+    if authorizationDetailsTypes.isEmpty { joined.authorizationDetailsTypes = other.authorizationDetailsTypes }
     joined.ignoredEndpoints = joined.endpoints.missing(of: Set(ignoredEndpoints + other.ignoredEndpoints).sorted())
     return joined
   }

@@ -14,6 +14,8 @@ package struct ExchangedToken: Sendable {
   package var issuedTokenType: String
   package var expiresIn: Milliseconds?
   package var scope: ScopeSet?
+  /// As the provider told (RFC 9396 §7).
+  package var details: AuthorizationDetails?
 
   /// The types of RFC 8693 §3.
   package enum TokenType {
@@ -48,7 +50,8 @@ package struct ExchangedToken: Sendable {
       return .success(
         ExchangedToken(
           secret: secret, tokenType: type, issuedTokenType: issued, expiresIn: node["expires_in"]?.seconds,
-          scope: node["scope"]?.string.map { ScopeSet(spaceDelimited: $0) }))
+          scope: node["scope"]?.string.map { ScopeSet(spaceDelimited: $0) },
+          details: AuthorizationDetails(granted: node["authorization_details"])))
     }
     switch read {
     case .success(let token)?: self = token
@@ -58,13 +61,15 @@ package struct ExchangedToken: Sendable {
   }
 
   private init(
-    secret: Secret, tokenType: String, issuedTokenType: String, expiresIn: Milliseconds?, scope: ScopeSet?
+    secret: Secret, tokenType: String, issuedTokenType: String, expiresIn: Milliseconds?, scope: ScopeSet?,
+    details: AuthorizationDetails?
   ) {
     self.secret = secret
     self.tokenType = tokenType
     self.issuedTokenType = issuedTokenType
     self.expiresIn = expiresIn
     self.scope = scope
+    self.details = details
   }
 
   /// Compared without case (RFC 6749 §5.1). One that this agent does not know must not be used (§7.1).
@@ -104,6 +109,7 @@ extension ProviderClient {
     if let resource = key.resource { form.append("resource", resource) }
     if let audience = key.audience { form.append("audience", audience) }
     if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
+    if let details = key.details { form.append("authorization_details", details.text) }  // RFC 9396 §6
     switch await exchange(form, boundTo: subject.key) {
     case .response(let response): return read(response, hasProof: subject.key != nil)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))

@@ -23,6 +23,8 @@ package struct TokenResponse: Sendable {
   /// The resources that the answer names for its access token, as some servers do.
   var resources: [String] = []
   package var idToken: Secret?
+  /// What the grant has now (RFC 9396 §7); nil if the provider did not say, or not in a form that can be read.
+  package var authorizationDetails: AuthorizationDetails?
 
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
@@ -58,6 +60,7 @@ package struct TokenResponse: Sendable {
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
       refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
       scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+    authorizationDetails = AuthorizationDetails(granted: node["authorization_details"])
     resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
   }
 

@@ -14,7 +14,9 @@ enum SignInBeginHandler: MethodHandler {
   static func handle(_ params: SignInBegin.Params, _ call: Call) async throws(AgentFailure) -> SignInBegin.Result {
     var wishes = SignInJob.Wishes(
       alias: params.alias, scopes: params.scopes, prompt: params.prompt,
-      authentication: try authentication(params))
+      details: try params.authorizationDetails.flatMap { (objects) throws(AgentFailure) in
+        try AuthorizationDetails.requested(objects)
+      }, authentication: try authentication(params))
     if params.prompt != nil, params.flow == .device {
       // RFC 8628 has no such parameter. A client that asks for a new login must not believe that there was one.
       throw .invalidParameter("/prompt", expected: "no prompt with the flow device, which has none")
@@ -27,6 +29,9 @@ enum SignInBeginHandler: MethodHandler {
         throw .invalidParameter("/provider", expected: "the provider of the account that signs in again")
       }
       wishes.account = profile.id
+      if params.authorizationDetails == nil {
+        wishes.details = await call.agent.vault.requestedDetails(of: profile)
+      }
       wishes.loginHint = profile.loginHint
     }
     let begun = try await call.agent.signIns.begin(

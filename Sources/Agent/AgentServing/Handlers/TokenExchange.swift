@@ -13,7 +13,10 @@ enum TokenExchangeHandler: MethodHandler {
     }
     let scopes = params.scopes.flatMap { $0.isEmpty ? nil : ScopeSet($0) }
     let wish = DerivedTokenKey(
-      audience: params.audience, resource: params.resource, scopes: scopes, type: params.requestedTokenType)
+      audience: params.audience, resource: params.resource, scopes: scopes, type: params.requestedTokenType,
+      details: try params.authorizationDetails.flatMap { (objects) throws(AgentFailure) in
+        try AuthorizationDetails.requested(objects)
+      })
     let account = try await call.agent.accounts.actor(params.account)
     let permission = call.limits?.permission
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
@@ -26,6 +29,6 @@ enum TokenExchangeHandler: MethodHandler {
       accessToken: token.accessToken, tokenType: token.tokenType, expiresAt: token.expiresAt,
       expiresInSeconds: token.expiresInSeconds, account: token.account, issuer: token.issuer, scopes: token.scopes,
       resource: token.resource, source: token.source, fingerprint: token.fingerprint, generation: token.generation,
-      issuedTokenType: answer.token.issuedTokenType)
+      authorizationDetails: answer.token.details?.objects, issuedTokenType: answer.token.issuedTokenType)
   }
 }

@@ -74,7 +74,8 @@ extension WireSession {
       freshness: WireTokenFreshness(facts.freshness),
       accessTokenExpiresAt: facts.accessTokenExpiresAt, refreshTokenExpiresAt: facts.refreshTokenExpiresAt,
       lastOnlineAuthAt: facts.lastOnlineAuthAt, offlineGraceUntil: facts.offlineGraceUntil, scopes: facts.scopes.names,
-      lostScopes: facts.lostScopes.isEmpty ? nil : facts.lostScopes.names, roles: facts.roles,
+      lostScopes: facts.lostScopes.isEmpty ? nil : facts.lostScopes.names,
+      authorizationDetails: facts.details?.objects, roles: facts.roles,
       refresh: WireRefreshState(
         phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
         lastError: facts.lastError.map { WireLastFailure($0) }),

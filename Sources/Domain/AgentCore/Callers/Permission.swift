@@ -52,6 +52,8 @@ public struct Permission: Hashable, Sendable {
   /// of its own it is for those of the account that the permission names.
   public func derived(_ wanted: DerivedTokenKey, granted: ScopeSet) -> DerivedTokenKey? {
     guard limitsTokens else { return wanted }
+    // A permission names no rights in detail, so that it covers none.
+    guard wanted.details == nil else { return nil }
     guard covers(type: wanted.type ?? Self.ordinaryTypes[0]) else { return nil }
     guard let token = token(TokenKey(resource: wanted.resource, scopes: wanted.scopes)) else { return nil }
     if let resources, let audience = wanted.audience, !resources.contains(audience) { return nil }

@@ -45,6 +45,8 @@ extension FailureTable {
       .error("slow_down", .transient),
       // RFC 8707 §2.
       .error("invalid_target", .misconfigured),
+      // RFC 9396 §5.
+      .error("invalid_authorization_details", .misconfigured),
       // RFC 9449 §5 and §8: the server requires DPoP, which this grant does not use.
       .error("invalid_dpop_proof", .misconfigured),
       .error("use_dpop_nonce", .misconfigured),

@@ -7,12 +7,18 @@ public struct DerivedTokenKey: Hashable, Sendable {
   public var scopes: ScopeSet?
   /// The URI of the requested token type.
   public var type: String?
+  /// Rights in detail (RFC 9396 §6).
+  public var details: AuthorizationDetails?
 
-  public init(audience: String? = nil, resource: String? = nil, scopes: ScopeSet? = nil, type: String? = nil) {
+  public init(
+    audience: String? = nil, resource: String? = nil, scopes: ScopeSet? = nil, type: String? = nil,
+    details: AuthorizationDetails? = nil
+  ) {
     self.audience = audience
     self.resource = resource
     self.scopes = scopes
     self.type = type
+    self.details = details
   }
 }
 

@@ -91,6 +91,8 @@ extension PracticeOptions {
     case "pushedAuthorization": return assign(text.flatMap(PushedAuthorization.init), \.pushedAuthorization)
     case "pushedRequestLifetimeSeconds": return assign(number.map(Int.init), \.pushedRequestLifetimeSeconds)
     case "dpop": return assign(text.flatMap(DPoPPolicy.init), \.dpop)
+    case "authorizationDetails":
+      return assign(text.flatMap(AuthorizationDetailsPolicy.init), \.authorizationDetails)
     case "registration": return assign(text.flatMap(ClientRegistrationPolicy.init), \.registration)
     case "idTokenOnRefresh": return assign(flag, \.idTokenOnRefresh)
     case "logoutEndsTokens": return assign(flag, \.logoutEndsTokens)

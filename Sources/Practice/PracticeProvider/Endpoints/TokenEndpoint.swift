@@ -39,6 +39,7 @@ extension ProviderState {
       userIndex: code.userIndex,
       scopes: code.request.scopes,
       resources: code.request.resources,
+      details: code.request.details,
       nonce: code.request.nonce,
       authTime: code.authTime,
       sessionID: code.sessionID,
@@ -58,6 +59,7 @@ extension ProviderState {
       userIndex: userIndex,
       scopes: device.scopes,
       resources: device.resources,
+      details: device.details,
       authTime: authTime,
       sessionID: context.newValue("sid_"),
       boundTo: client.isConfidential ? nil : key,
@@ -83,6 +85,7 @@ extension IssuedTokens {
     }
     if let refreshIn = options.refreshInSeconds { members.append(.init("refresh_in", .integer(Int64(refreshIn)))) }
     members.append(.init("scope", .string(scopes.joined(separator: " "))))
+    members += details.asMember
     if let idToken { members.append(.init("id_token", .string(idToken))) }
     return .json(.object(members), headers: [("Pragma", "no-cache")])
   }

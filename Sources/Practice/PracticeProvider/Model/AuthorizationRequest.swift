@@ -12,6 +12,8 @@ struct AuthorizationRequest: Sendable {
   let maximumAgeSeconds: Int64?
   /// The thumbprint of the key that the code is bound to (RFC 9449 section 10).
   let boundTo: String?
+  /// What is granted of the `authorization_details`.
+  let details: [PracticeJSON]?
 
   init(
     _ parameters: Parameters,
@@ -46,6 +48,7 @@ struct AuthorizationRequest: Sendable {
     loginHint = parameters["login_hint"]
     self.prompts = prompts
     boundTo = parameters["dpop_jkt"]
+    details = try parameters.authorizationDetails(options)
     maximumAgeSeconds = parameters["max_age"].flatMap { Int64($0) }
   }
 }

@@ -13,6 +13,7 @@ struct Grant: Sendable {
   let userIndex: Int
   var scopes: [String]
   var resources: [String]
+  var details: [PracticeJSON]?
   let nonce: String?
   /// Seconds since 1970 (OpenID Core section 2).
   let authTime: Int64
@@ -61,6 +62,7 @@ struct DeviceAuthorization: Sendable {
   let clientID: String
   let scopes: [String]
   let resources: [String]
+  let details: [PracticeJSON]?
   let expiresAtMilliseconds: Int64
   var intervalSeconds: Int
   var lastPollMilliseconds: Int64?

@@ -65,6 +65,9 @@ public struct PracticeOptions: Sendable {
   public var hasIssuerOfEachTenant = false
   public var registration: ClientRegistrationPolicy = .off
   public var dpop: DPoPPolicy = .off
+  public var authorizationDetails: AuthorizationDetailsPolicy = .off
+  /// The types of `authorization_details` that it accepts and names in its metadata; empty: all, and it names none.
+  public var authorizationDetailsTypes = ["payment_initiation", "account_information"]
   /// The port of a loopback redirect must be the registered one, against RFC 8252 section 7.3.
   public var comparesRedirectPorts = false
   public var signingAlgorithm: SigningAlgorithm = .rs256

@@ -38,6 +38,10 @@ struct ProviderMetadata {
         .init("require_pushed_authorization_requests", .bool(options.pushedAuthorization == .required)))
     }
     if options.dpop != .off { members.append(.init("dpop_signing_alg_values_supported", ["ES256"])) }
+    if options.authorizationDetails != .off, !options.authorizationDetailsTypes.isEmpty {
+      members.append(
+        .init("authorization_details_types_supported", .strings(options.authorizationDetailsTypes)))
+    }
     members += [
       .init("scopes_supported", .strings(options.scopes)),
       .init("response_types_supported", ["code"]),

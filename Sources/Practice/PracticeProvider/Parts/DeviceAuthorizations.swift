@@ -17,6 +17,7 @@ struct DeviceAuthorizations {
     let options = context.options
     let scopes = try form.scopes(offeredTo: client, of: options.scopes)
     let resources = try form.resources(of: client)
+    let details = try form.authorizationDetails(options)
     let deviceCode = context.newValue("device_")
     let userCode = Self.newUserCode(in: context)
     devices[deviceCode] = DeviceAuthorization(
@@ -24,6 +25,7 @@ struct DeviceAuthorizations {
       clientID: client.id,
       scopes: scopes,
       resources: resources,
+      details: details,
       expiresAtMilliseconds: context.now + Int64(options.deviceCodeLifetimeSeconds) * 1000,
       intervalSeconds: options.devicePollingIntervalSeconds
     )

@@ -21,15 +21,17 @@ extension TokenFamilies {
       throw .invalidGrant("the subject token is not valid")
     }
     let scopes = try form.scopes(within: token.scopes)
+    let details = try form.authorizationDetails(context.options)
     var audience = try form.resources(of: client)
     if let name = form["audience"] { audience.append(name) }
     let issued = newAccessToken(grant, scopes: scopes, resources: audience, boundTo: key, in: context)
     return .json(
-      .object([
-        .init("access_token", .string(issued)), .init("issued_token_type", .string(type)),
-        .init("token_type", .string(key == nil ? "Bearer" : "DPoP")),
-        .init("expires_in", .integer(Int64(context.options.accessTokenLifetimeSeconds))),
-        .init("scope", .string(scopes.joined(separator: " "))),
-      ]), headers: [("Pragma", "no-cache")])
+      .object(
+        [
+          .init("access_token", .string(issued)), .init("issued_token_type", .string(type)),
+          .init("token_type", .string(key == nil ? "Bearer" : "DPoP")),
+          .init("expires_in", .integer(Int64(context.options.accessTokenLifetimeSeconds))),
+          .init("scope", .string(scopes.joined(separator: " "))),
+        ] + details.asMember), headers: [("Pragma", "no-cache")])
   }
 }

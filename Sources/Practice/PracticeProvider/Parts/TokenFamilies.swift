@@ -17,6 +17,7 @@ struct TokenFamilies {
     userIndex: Int,
     scopes: [String],
     resources: [String],
+    details: [PracticeJSON]? = nil,
     nonce: String? = nil,
     authTime: Int64,
     sessionID: String,
@@ -30,6 +31,7 @@ struct TokenFamilies {
       userIndex: userIndex,
       scopes: scopes,
       resources: resources,
+      details: details,
       nonce: nonce,
       authTime: authTime,
       sessionID: sessionID,
@@ -54,6 +56,7 @@ struct TokenFamilies {
       refreshToken: refreshToken,
       idToken: idToken,
       scopes: grant.scopes,
+      details: grant.details,
       expiresInSeconds: context.options.accessTokenLifetimeSeconds,
       grant: grantID,
       isBound: key != nil
@@ -143,6 +146,7 @@ struct TokenFamilies {
       // OpenID Core section 12.2: no nonce, and auth_time stays that of the sign-in.
       idToken: wantsIDToken ? newIDToken(grant, accessToken: accessToken, nonce: nil, in: context) : nil,
       scopes: scopes,
+      details: grant.details,
       expiresInSeconds: context.options.accessTokenLifetimeSeconds,
       grant: grant.id,
       isBound: key != nil

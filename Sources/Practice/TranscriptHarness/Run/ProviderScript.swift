@@ -39,6 +39,12 @@ extension PracticeOptions {
     case "dpop":
       guard let policy = DPoPPolicy(rawValue: value) else { throw Unreadable("dpop is not \(value)") }
       dpop = policy
+    case "details":
+      guard let policy = AuthorizationDetailsPolicy(rawValue: value) else {
+        throw Unreadable("details is not \(value)")
+      }
+      authorizationDetails = policy
+    case "detailsTypes": authorizationDetailsTypes = value == "any" ? [] : value.split(separator: ",").map(String.init)
     case "par":
       guard let pushed = PushedAuthorization(rawValue: value) else { throw Unreadable("par is not \(value)") }
       pushedAuthorization = pushed

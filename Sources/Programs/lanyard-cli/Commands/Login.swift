@@ -17,6 +17,7 @@ struct Login: ParsableCommand {
         lanyard login idp --paste       # a browser elsewhere: paste its address
         lanyard login --account work    # sign this account in again
         lanyard login --account work --acr mfa --max-age 300   # as a server demands it
+        lanyard login bank --details @payment.json   # rights in detail (RFC 9396)
         lanyard login idp --import      # a refresh token, typed or piped
         lanyard login idp --import FILE # a refresh token from a file
 
@@ -66,6 +67,13 @@ struct Login: ParsableCommand {
     name: .long, help: ArgumentHelp("The claims that a server demands, as it told them.", valueName: "claims"))
   var claims: String?
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Rights in detail, a JSON array. With --account and without this option: those of its last sign-in.",
+      valueName: "json|@file"))
+  var details: String?
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -79,6 +87,7 @@ struct Login: ParsableCommand {
     if device || paste || noBrowser {
       throw ValidationError("--import opens no page. Leave out --device, --paste and --no-browser.")
     }
+    if details != nil { throw ValidationError("A refresh token already has its rights. Leave out --details.") }
     if !acrValues.isEmpty || maxAge != nil || claims != nil {
       throw ValidationError("--import opens no page. Leave out --acr, --max-age and --claims.")
     }
@@ -116,7 +125,8 @@ struct Login: ParsableCommand {
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
       scopes: scopes, account: common.account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
-      claims: claims)
+      claims: claims,
+      details: try details.map { (argument) throws(CommandFailure) in try DetailsArgument.read(argument) })
     return try SignIn(request: job).run(via: &agent)
   }
 

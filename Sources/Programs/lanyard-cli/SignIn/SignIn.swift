@@ -23,6 +23,8 @@ struct SignIn {
     var acrValues: [String] = []
     var maxAgeSeconds: Int?
     var claims: String?
+    /// A JSON array.
+    var details: RawJSON?
   }
 
   /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
@@ -63,6 +65,10 @@ struct SignIn {
       writer.member("acrValues", ifAny: request.acrValues)
       writer.member("maxAgeSeconds", request.maxAgeSeconds)
       writer.member("claims", request.claims)
+      if let details = request.details {
+        writer.key("authorizationDetails")
+        details.write(to: &writer)
+      }
     } result: {
       BegunSignIn($0)
     }

@@ -53,7 +53,6 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
-    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -92,5 +91,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a4694ffa8fe387dd6f08b910e7134be6288d886485e523fff446a036e9947d0b"
+  public static let schemaDigest = "e9e42dc2e11b5145cb7777757e52e175ddd6cfa8f4bb451a99789fed5e4233f3"
 }

@@ -1808,6 +1808,8 @@ public struct WireSession: WireWritable, Sendable {
   public var scopes: [String]
   /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
   public var lostScopes: [String]?
+  /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
+  public var authorizationDetails: [RawJSON]?
   public var roles: [String]
   public var refresh: WireRefreshState
   public var serverTimeOffsetMs: Int?
@@ -1830,6 +1832,7 @@ public struct WireSession: WireWritable, Sendable {
     offlineGraceUntil: Timestamp? = nil,
     scopes: [String],
     lostScopes: [String]? = nil,
+    authorizationDetails: [RawJSON]? = nil,
     roles: [String],
     refresh: WireRefreshState,
     serverTimeOffsetMs: Int? = nil,
@@ -1849,6 +1852,7 @@ public struct WireSession: WireWritable, Sendable {
     self.offlineGraceUntil = offlineGraceUntil
     self.scopes = scopes
     self.lostScopes = lostScopes
+    self.authorizationDetails = authorizationDetails
     self.roles = roles
     self.refresh = refresh
     self.serverTimeOffsetMs = serverTimeOffsetMs
@@ -1892,6 +1896,10 @@ public struct WireSession: WireWritable, Sendable {
     if let lostScopes {
       writer.key("lostScopes")
       writer.list(lostScopes) { item, writer in writer.string(item) }
+    }
+    if let authorizationDetails {
+      writer.key("authorizationDetails")
+      writer.list(authorizationDetails) { item, writer in item.write(to: &writer) }
     }
     writer.key("roles")
     writer.list(roles) { item, writer in writer.string(item) }

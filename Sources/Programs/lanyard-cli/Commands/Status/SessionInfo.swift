@@ -14,6 +14,8 @@ struct SessionInfo {
   let clock: String
   let scopes: [String]
   let lostScopes: [String]
+  /// The types of the rights in detail that the provider granted.
+  let detailTypes: [String]
   let refreshPhase: String
   let nextAttempt: Moment?
   let lastError: String?
@@ -35,6 +37,7 @@ struct SessionInfo {
     clock = node["clock"]?.string ?? ""
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     lostScopes = node["lostScopes"].map { $0.elements.compactMap(\.string) } ?? []
+    detailTypes = node["authorizationDetails"].map { $0.elements.compactMap { $0["type"]?.string } } ?? []
     refreshPhase = node["refresh"]?["phase"]?.string ?? "idle"
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string

@@ -48,6 +48,7 @@ struct StatusReport {
     facts.add("Token", session.tokenWords)
     facts.add("Refresh", session.refreshWords)
     facts.add("Bound", session.deviceKeyID.map { "to a key of this agent, \($0)" })
+    if !session.detailTypes.isEmpty { facts.add("Details", session.detailTypes.joined(separator: ", ")) }
     if !session.lostScopes.isEmpty {
       facts.add(
         "Lost scopes",

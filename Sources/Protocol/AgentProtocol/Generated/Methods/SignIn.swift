@@ -32,6 +32,9 @@ public enum SignInBegin: RPCMethod {
     /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
     /// (OpenID Connect Core §5.5); not used by the flow `device`.
     public var claims: String?
+    /// Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in all. Absent with `account`: those
+    /// that its last sign-in asked for; `[]`: none.
+    public var authorizationDetails: [RawJSON]?
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     public var openBrowser: Bool?
 
@@ -45,6 +48,7 @@ public enum SignInBegin: RPCMethod {
       acrValues: [String]? = nil,
       maxAgeSeconds: Int? = nil,
       claims: String? = nil,
+      authorizationDetails: [RawJSON]? = nil,
       openBrowser: Bool? = nil
     ) {
       self.provider = provider
@@ -56,6 +60,7 @@ public enum SignInBegin: RPCMethod {
       self.acrValues = acrValues
       self.maxAgeSeconds = maxAgeSeconds
       self.claims = claims
+      self.authorizationDetails = authorizationDetails
       self.openBrowser = openBrowser
     }
 
@@ -70,6 +75,7 @@ public enum SignInBegin: RPCMethod {
       var acrValues: [String]?
       var maxAgeSeconds: Int?
       var claims: String?
+      var authorizationDetails: [RawJSON]?
       var openBrowser: Bool?
       for (memberName, memberValue) in node.members {
         if memberName.isText("provider") {
@@ -90,6 +96,8 @@ public enum SignInBegin: RPCMethod {
           maxAgeSeconds = try reading("maxAgeSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...9007199254740991) }
         } else if memberName.isText("claims") {
           claims = try reading("claims") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...16384)) }
+        } else if memberName.isText("authorizationDetails") {
+          authorizationDetails = try reading("authorizationDetails") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.jsonObject(atMost: 64) } }
         } else if memberName.isText("openBrowser") {
           openBrowser = try reading("openBrowser") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else {
@@ -107,6 +115,7 @@ public enum SignInBegin: RPCMethod {
       self.acrValues = acrValues
       self.maxAgeSeconds = maxAgeSeconds
       self.claims = claims
+      self.authorizationDetails = authorizationDetails
       self.openBrowser = openBrowser
     }
   }

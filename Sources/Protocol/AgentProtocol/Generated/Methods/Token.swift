@@ -110,6 +110,8 @@ public enum TokenExchange: RPCMethod {
     public var scopes: [String]?
     /// The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
     public var requestedTokenType: String?
+    /// Rights in detail (RFC 9396) that the token is for: objects with a `type`, at most 4 KiB of JSON in all.
+    public var authorizationDetails: [RawJSON]?
     public var timeoutSeconds: Int?
 
     public init(
@@ -118,6 +120,7 @@ public enum TokenExchange: RPCMethod {
       resource: String? = nil,
       scopes: [String]? = nil,
       requestedTokenType: String? = nil,
+      authorizationDetails: [RawJSON]? = nil,
       timeoutSeconds: Int? = nil
     ) {
       self.account = account
@@ -125,6 +128,7 @@ public enum TokenExchange: RPCMethod {
       self.resource = resource
       self.scopes = scopes
       self.requestedTokenType = requestedTokenType
+      self.authorizationDetails = authorizationDetails
       self.timeoutSeconds = timeoutSeconds
     }
 
@@ -135,6 +139,7 @@ public enum TokenExchange: RPCMethod {
       var resource: String?
       var scopes: [String]?
       var requestedTokenType: String?
+      var authorizationDetails: [RawJSON]?
       var timeoutSeconds: Int?
       for (memberName, memberValue) in node.members {
         if memberName.isText("account") {
@@ -147,6 +152,8 @@ public enum TokenExchange: RPCMethod {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("requestedTokenType") {
           requestedTokenType = try reading("requestedTokenType") { () throws(ParamsProblem) in try memberValue.text(.requestedTokenType) }
+        } else if memberName.isText("authorizationDetails") {
+          authorizationDetails = try reading("authorizationDetails") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.jsonObject(atMost: 64) } }
         } else if memberName.isText("timeoutSeconds") {
           timeoutSeconds = try reading("timeoutSeconds") { () throws(ParamsProblem) in try memberValue.integer(0...3600) }
         } else {
@@ -159,6 +166,7 @@ public enum TokenExchange: RPCMethod {
       self.resource = resource
       self.scopes = scopes
       self.requestedTokenType = requestedTokenType
+      self.authorizationDetails = authorizationDetails
       self.timeoutSeconds = timeoutSeconds
     }
   }
@@ -178,6 +186,8 @@ public enum TokenExchange: RPCMethod {
     /// Identifies this token in `token.reject`.
     public var fingerprint: String
     public var generation: Int
+    /// The rights in detail that the provider said the token has; absent if it said nothing of any.
+    public var authorizationDetails: [RawJSON]?
     /// The URI of the token's type, as the provider told it.
     public var issuedTokenType: String
 
@@ -193,6 +203,7 @@ public enum TokenExchange: RPCMethod {
       source: WireTokenSource,
       fingerprint: String,
       generation: Int,
+      authorizationDetails: [RawJSON]? = nil,
       issuedTokenType: String
     ) {
       self.accessToken = accessToken
@@ -206,6 +217,7 @@ public enum TokenExchange: RPCMethod {
       self.source = source
       self.fingerprint = fingerprint
       self.generation = generation
+      self.authorizationDetails = authorizationDetails
       self.issuedTokenType = issuedTokenType
     }
 
@@ -235,6 +247,10 @@ public enum TokenExchange: RPCMethod {
       writer.string(fingerprint)
       writer.key("generation")
       writer.integer(generation)
+      if let authorizationDetails {
+        writer.key("authorizationDetails")
+        writer.list(authorizationDetails) { item, writer in item.write(to: &writer) }
+      }
       writer.key("issuedTokenType")
       writer.string(issuedTokenType)
       writer.endObject()
