@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import Secrets
 import Testing
@@ -6,6 +7,27 @@ import Testing
 
 /// Pasted redirect answers, and responses of device authorization endpoints.
 @Suite struct SignInAnswerTests {
+  @Test(arguments: ["invalid_scope", "invalid_authorization_details", "unmet_authentication_requirements"])
+  func standardError_isTold(name: String) {
+    #expect(AuthorizationAnswer.known(name) == name)
+    #expect(AuthorizationAnswer.known(name + "x") == "other")
+  }
+
+  @Test(
+    arguments: [
+      (nil, [], .unasked), (nil, ["mfa"], .voluntary(["mfa"])), ("{}", ["mfa"], .voluntary(["mfa"])),
+      (#"{"id_token":{"acr":null}}"#, [], .unasked),
+      (#"{"id_token":{"acr":{"values":["phr"]}}}"#, ["mfa"], .voluntary(["mfa"])),
+      (#"{"id_token":{"acr":{"essential":false,"value":"phr"}}}"#, [], .unasked),
+      (#"{"userinfo":{"acr":{"essential":true,"value":"phr"}}}"#, [], .unasked),
+      (#"{"id_token":{"acr":{"essential":true,"value":"phr"}}}"#, ["mfa"], .essential(["phr"])),
+      (#"{"id_token":{"acr":{"essential":true,"values":["phr","mfa"]}}}"#, [], .essential(["phr", "mfa"])),
+      (#"{"id_token":{"acr":{"essential":true}}}"#, [], .essential([])),
+    ] as [(String?, [String], IDTokenPolicy.Context)])
+  func requestedContext_isReadFromTheRequest(claims: String?, acrValues: [String], expected: IDTokenPolicy.Context) {
+    #expect(RequestedAuthentication(acrValues: acrValues, claims: claims).context == expected)
+  }
+
   /// A `PastedAnswer` in plain text.
   enum Expected {
     case query(String)

@@ -30,8 +30,16 @@ extension SignInFailure {
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
+    case .answer(.refused("unmet_authentication_requirements")):
+      "The provider can't authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
     case .identity(.idTokenMissing): "The provider sent no ID token. Nothing was kept."
+    case .identity(.idTokenInvalid(.authTimeMissing)):
+      "The provider did not say when you signed in there, though the sign-in asked how long ago that may be. Nothing was kept."
+    case .identity(.idTokenInvalid(.authenticationTooOld)):
+      "You signed in at the provider longer ago than the sign-in allows. Nothing was kept; sign in again, with your password there."
+    case .identity(.idTokenInvalid(.contextMissing)), .identity(.idTokenInvalid(.contextMismatch)):
+      "The provider did not authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):
       "The provider's ID token can't be believed (\(failure.rawValue)). Nothing was kept."
     case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."

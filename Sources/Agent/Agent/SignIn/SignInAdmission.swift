@@ -17,6 +17,7 @@ struct SignInAdmission: Sendable {
     let nonce: IDTokenPolicy.Nonce
     let scopes: [String]
     var details: AuthorizationDetails?
+    var authentication = RequestedAuthentication()
     /// The key of the proof that the request had.
     var deviceKey: DeviceKey?
     /// The account that is signed in again.
@@ -30,7 +31,7 @@ struct SignInAdmission: Sendable {
     init(_ body: Secret, _ sentAt: BootInstant, of job: SignInJob, nonce: IDTokenPolicy.Nonce) {
       (self.body, self.sentAt, self.nonce, self.job) = (body, sentAt, nonce, job.id)
       (scopes, expected, alias) = (job.scopes, job.wishes.account, job.wishes.alias)
-      (details, deviceKey) = (job.wishes.details, job.deviceKey)
+      (details, authentication, deviceKey) = (job.wishes.details, job.wishes.authentication, job.deviceKey)
     }
 
     init(_ body: Secret, _ sentAt: BootInstant, importing token: Secret, scopes: [String], alias: Alias?) {
@@ -69,12 +70,17 @@ struct SignInAdmission: Sendable {
     let now = dependencies.time.now(for: configuration.name)
     let person: IdentityProof.Person
     do throws(IdentityFailure) {
-      let proof = IdentityProof(client: client, now: now, device: deviceKey, keySets: dependencies.keySets)
+      let proof = IdentityProof(
+        client: client, now: now, device: deviceKey, keySets: dependencies.keySets,
+        authentication: answer.authentication)
       person = try await proof.identify(response, nonce: answer.nonce)
     } catch {
       throw .signIn(.identity(error))
     }
     found = person
+    for warning in person.warnings {
+      dependencies.environment.log.log(.notice, "odd ID token", [(.reason, .name(warning.rawValue))])
+    }
     if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
     // The last await before the disk is behind us.
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }

@@ -62,13 +62,15 @@ package enum AuthorizationAnswer {
   /// RFC 9396 §5.
   package static let authorizationDetailsRefused = "invalid_authorization_details"
 
-  /// An error's name if the standards have it (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6, RFC 9396 §5); input is not echoed.
+  /// An error's name if the standards have it (RFC 6749 §4.1.2.1, OpenID Connect Core §3.1.2.6, RFC 9396 §5, OpenID
+  /// Connect Core Error Code unmet_authentication_requirements); input is not echoed.
   package static func known(_ error: String) -> String {
     let names = [
       "invalid_request", "unauthorized_client", "unsupported_response_type", "invalid_scope", "server_error",
       "temporarily_unavailable", "interaction_required", "login_required", "account_selection_required",
       "consent_required", "invalid_request_uri", "invalid_request_object", "request_not_supported",
       "request_uri_not_supported", "registration_not_supported", "invalid_target", authorizationDetailsRefused,
+      "unmet_authentication_requirements",
     ]
     return names.contains(error) ? error : "other"
   }

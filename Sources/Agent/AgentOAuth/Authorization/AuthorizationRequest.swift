@@ -1,6 +1,8 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
+internal import JSONRPC
+internal import SecretJSON
 package import Secrets
 
 /// The request with which the browser goes to the provider, and the values that its answer is compared with.
@@ -57,6 +59,27 @@ package struct RequestedAuthentication: Sendable {
     self.acrValues = acrValues
     self.maxAgeSeconds = maxAgeSeconds
     self.claims = claims
+  }
+}
+
+extension RequestedAuthentication {
+  /// More than a person's life: beyond it every age is the same.
+  private static let longestAgeSeconds: Int64 = 1 << 32
+
+  var maximumAge: Milliseconds? { maxAgeSeconds.map { .seconds(min($0, Self.longestAgeSeconds)) } }
+
+  /// An essential `acr` in `claims` (OpenID Connect Core §5.5.1) counts before `acr_values`.
+  var context: IDTokenPolicy.Context {
+    if let essential = claims.flatMap(Self.essentialContexts) { return .essential(essential) }
+    return acrValues.isEmpty ? .unasked : .voluntary(acrValues)
+  }
+
+  /// Nil unless `claims` asks for `acr` in the ID token as an essential claim.
+  private static func essentialContexts(in claims: String) -> [String]? {
+    SecretJSON.read(Secret(text: claims)) { node in
+      guard let wanted = node["id_token"]?["acr"], wanted["essential"]?.bool == true else { return nil }
+      return wanted["values"]?.strings ?? [wanted["value"]?.string].compactMap { $0 }
+    }
   }
 }
 

@@ -13,10 +13,16 @@ package struct IdentityProof {
   let device: DeviceKey?
   /// Where the keys are kept for the ID tokens of refreshes.
   let keySets: KeySets?
+  /// What the authorization request asked for.
+  let authentication: RequestedAuthentication
 
-  package init(client: ProviderClient, now: Timestamp, device: DeviceKey? = nil, keySets: KeySets? = nil) {
+  package init(
+    client: ProviderClient, now: Timestamp, device: DeviceKey? = nil, keySets: KeySets? = nil,
+    authentication: RequestedAuthentication = RequestedAuthentication()
+  ) {
     self.client = client
     self.now = now
+    self.authentication = authentication
     self.device = device
     self.keySets = keySets
   }
@@ -27,6 +33,8 @@ package struct IdentityProof {
     package var email: String?
     /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
     package var roles: Set<String>?
+    /// Oddities of the ID token.
+    package var warnings: [IDTokenWarning] = []
   }
 
   /// What one source says of the person, before it is held against the configuration.
@@ -37,6 +45,7 @@ package struct IdentityProof {
     var name: String?
     var email: String?
     var roles: Set<String>?
+    var warnings: [IDTokenWarning] = []
   }
 
   package func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
@@ -65,13 +74,16 @@ package struct IdentityProof {
   ) async throws(IdentityFailure) -> Claims {
     let configuration = client.provider.configuration
     let claims: IDTokenClaims
+    let warnings: [IDTokenWarning]
     do throws(IDTokenFailure) {
       let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
       try await verify(parsed)
       claims = try IDTokenClaims(parsed, names: claimNames)
       guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
       let verdict = IDTokenPolicy.check(
-        claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now)
+        claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now,
+        maximumAge: authentication.maximumAge, context: authentication.context)
+      warnings = verdict.warnings
       if let failure = verdict.failures.first { throw failure }
       try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
     } catch {
@@ -79,7 +91,7 @@ package struct IdentityProof {
     }
     return Claims(
       issuer: claims.issuer, subject: claims.subject, tenant: claims.tenant,
-      name: claims.name ?? claims.preferredUsername, email: claims.email)
+      name: claims.name ?? claims.preferredUsername, email: claims.email, warnings: warnings)
   }
 
   /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so.
@@ -164,7 +176,7 @@ package struct IdentityProof {
     return Person(
       identity: Identity(issuer: told.issuer ?? configuration.issuer, tenant: known, subject: subject),
       displayName: told.name.map { String($0.prefix(128)) },
-      email: told.email.flatMap { $0.utf8.count <= 320 ? $0 : nil }, roles: told.roles)
+      email: told.email.flatMap { $0.utf8.count <= 320 ? $0 : nil }, roles: told.roles, warnings: told.warnings)
   }
 }
 

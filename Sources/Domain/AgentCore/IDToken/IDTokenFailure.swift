@@ -7,7 +7,7 @@ public enum IDTokenFailure: String, Error, Sendable, CaseIterable {
   // Its claims (OpenID Connect Core §3.1.3.7).
   case issuerMismatch, audienceMismatch, authorizedPartyMismatch, subjectMissing, subjectTooLong, nonceMissing,
     nonceMismatch, expiryMissing, expired, notYetValid, issuedAtMissing, authTimeMissing, authenticationTooOld,
-    accessTokenMismatch
+    contextMissing, contextMismatch, accessTokenMismatch
   // Claims of a refreshed token that differ from the first one (§12.2).
   case issuerChanged, subjectChanged, audienceChanged, authorizedPartyChanged, authTimeChanged
 }
@@ -16,4 +16,6 @@ public enum IDTokenFailure: String, Error, Sendable, CaseIterable {
 public enum IDTokenWarning: String, Sendable {
   /// `iat` is in the future: the provider's clock or this machine's clock is wrong.
   case issuedInFuture
+  /// `acr` was requested as a voluntary claim, and the token has none.
+  case contextMissing
 }

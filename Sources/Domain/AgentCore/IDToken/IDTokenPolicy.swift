@@ -31,10 +31,19 @@ public enum IDTokenPolicy {
     public var isBelieved: Bool { failures.isEmpty }
   }
 
+  /// The requested authentication context (`acr`).
+  public enum Context: Sendable, Equatable {
+    case unasked
+    /// `acr_values`: a token with another `acr` is refused, one without is not (§5.5.1.1, Voluntary Claims).
+    case voluntary([String])
+    /// An essential claim: the token must have one of these, or any if there are none (§5.5.1.1, Essential Claims).
+    case essential([String])
+  }
+
   /// Checks all claims. `now` is trusted time; `maximumAge` is the request's `max_age`.
   public static func check(
     _ claims: IDTokenClaims, issuer: String, clientID: String, nonce: Nonce, now: Timestamp,
-    maximumAge: Milliseconds? = nil
+    maximumAge: Milliseconds? = nil, context: Context = .unasked
   ) -> Verdict {
     var verdict = Verdict()
     func require(_ condition: Bool, _ failure: IDTokenFailure) {
@@ -68,7 +77,20 @@ public enum IDTokenPolicy {
         verdict.failures.append(.authTimeMissing)
       }
     }
+    check(claims.authenticationContext, against: context, &verdict)
     return verdict
+  }
+
+  private static func check(_ told: String?, against context: Context, _ verdict: inout Verdict) {
+    switch (context, told) {
+    case (.unasked, _): break
+    case (.voluntary, nil): verdict.warnings.append(.contextMissing)
+    case (.essential, nil): verdict.failures.append(.contextMissing)
+    case (.voluntary(let wanted), let told?), (.essential(let wanted), let told?):
+      if !wanted.isEmpty, !wanted.contains(where: { equalCodePoints($0, told) }) {
+        verdict.failures.append(.contextMismatch)
+      }
+    }
   }
 
   private static func failure(ofNonce nonce: String?, _ expected: Nonce) -> IDTokenFailure? {

@@ -17,10 +17,12 @@ import TokenSignatures
     return try ClaimsTests.claims("{" + members.map { "\"\($0)\":\($1)" }.joined(separator: ",") + "}")
   }
 
-  static func check(_ claims: IDTokenClaims, maximumAge: Milliseconds? = nil) -> IDTokenPolicy.Verdict {
+  static func check(
+    _ claims: IDTokenClaims, maximumAge: Milliseconds? = nil, context: IDTokenPolicy.Context = .unasked
+  ) -> IDTokenPolicy.Verdict {
     IDTokenPolicy.check(
       claims, issuer: "https://idp.example", clientID: "lanyard", nonce: .required("n"), now: now,
-      maximumAge: maximumAge)
+      maximumAge: maximumAge, context: context)
   }
 
   @Test func validIDToken_isBelieved() throws {
@@ -90,6 +92,22 @@ import TokenSignatures
         == [.authenticationTooOld])
   }
 
+  @Test(
+    arguments: [
+      (nil, .unasked, [], []), ("pwd", .unasked, [], []), ("mfa", .voluntary(["phr", "mfa"]), [], []),
+      ("pwd", .voluntary(["phr", "mfa"]), [.contextMismatch], []), (nil, .voluntary(["mfa"]), [], [.contextMissing]),
+      ("mfa", .essential(["mfa"]), [], []), ("MFA", .essential(["mfa"]), [.contextMismatch], []),
+      (nil, .essential(["mfa"]), [.contextMissing], []), ("any", .essential([]), [], []),
+      (nil, .essential([]), [.contextMissing], []),
+    ] as [(String?, IDTokenPolicy.Context, [IDTokenFailure], [IDTokenWarning])])
+  func context_isComparedWithTheRequested(
+    told: String?, context: IDTokenPolicy.Context, failures: [IDTokenFailure], warnings: [IDTokenWarning]
+  ) throws {
+    let verdict = try Self.check(Self.claims(["acr": told.map { "\"\($0)\"" }]), context: context)
+    #expect(verdict.failures == failures)
+    #expect(verdict.warnings == warnings)
+  }
+
   @Test func refreshedIDTokenWithAnotherIdentity_isRefused() throws {
     let first = IDTokenIdentity(
       issuer: "https://idp.example", subject: "alice", audiences: ["a", "b"], authorizedParty: "a",
@@ -129,7 +147,8 @@ import TokenSignatures
       IDTokenFailure.allCases.map(\.rawValue).sorted() == [
         "accessTokenMismatch", "algorithmNotAllowed", "audienceChanged", "audienceMismatch", "authTimeChanged",
         "authTimeMissing",
-        "authenticationTooOld", "authorizedPartyChanged", "authorizedPartyMismatch", "criticalHeader", "expired",
+        "authenticationTooOld", "authorizedPartyChanged", "authorizedPartyMismatch", "contextMismatch",
+        "contextMissing", "criticalHeader", "expired",
         "expiryMissing", "issuedAtMissing", "issuerChanged", "issuerMismatch", "keyNotFound", "keySetMalformed",
         "malformed", "nonceMismatch", "nonceMissing", "notYetValid", "signatureInvalid", "subjectChanged",
         "subjectMissing", "subjectTooLong", "tooLarge", "typeNotAllowed",
