@@ -68,6 +68,8 @@ extension RecordKind {
   package static let operationAnswer = RecordKind(rawValue: 37)
   /// How many operations of an account are pending.
   package static let operationTally = RecordKind(rawValue: 38)
+  /// What stays of the operations that a PIN seals if they are lost.
+  package static let operationTraces = RecordKind(rawValue: 44)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
@@ -89,7 +91,8 @@ extension RecordKind {
     case .head: .head
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
-      .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally:
+      .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
+      .operationTraces:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

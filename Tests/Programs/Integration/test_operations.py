@@ -9,6 +9,7 @@ import threading
 import time
 
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, ConnectionLost, add_provider, import_account
+from lanyard import Overloaded
 
 # `make soak` sets LANYARD_KILLS=all: the long loop.
 IS_SOAK = os.environ.get("LANYARD_KILLS") == "all"
@@ -81,10 +82,11 @@ class Operations(AgentFixture):
         self.random = random.Random(self.seed)
         self.resource = Resource(self.seed)
         self.addCleanup(self.resource.down)
-        self.practice = self.provider()
+        # A kill between a rotation and its answer would end the grant, and the person would have to sign in.
+        self.practice = self.provider("--rotation", "none")
         self.agent = self.scene()
         with self.agent.client() as client:
-            add_provider(client, self.practice, allowedOrigins=[self.resource.origin])
+            add_provider(client, self.practice, allowedOrigins=[self.resource.origin], refresh={"reuse": "none"})
             client.call("policy.set", {"name": "default", "policy": POLICY})
             for person in ("alice", "bob"):
                 import_account(client, self.practice, person, alias=person)
@@ -183,20 +185,29 @@ class Operations(AgentFixture):
 
     def insist(self, person, number):
         """Enqueues until the agent has confirmed it: the same key never makes a second operation."""
-        deadline = time.monotonic() + PATIENCE_SECONDS * 3
+        deadline, effects = time.monotonic() + PATIENCE_SECONDS * 3, len(self.resource.effects)
         while True:
             try:
                 with self.agent.client(timeout=PATIENCE_SECONDS) as client:
-                    self.enqueue(client, person, number)
-                    return
-            except (ConnectionLost, OSError):
+                    try:
+                        self.enqueue(client, person, number)
+                        return
+                    except Overloaded:
+                        # The queue is full. A pause may be minutes long by now.
+                        client.call("connectivity.report", {"online": True})
+                        raise
+            except (ConnectionLost, OSError, Overloaded):
+                if len(self.resource.effects) > effects:
+                    deadline, effects = time.monotonic() + PATIENCE_SECONDS * 3, len(self.resource.effects)
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.02)
 
     def until_all_is_delivered(self):
-        deadline = time.monotonic() + PATIENCE_SECONDS * 6
+        deadline, effects = time.monotonic() + PATIENCE_SECONDS * 6, len(self.resource.effects)
         while pending := self.pending():
+            if len(self.resource.effects) > effects:
+                deadline, effects = time.monotonic() + PATIENCE_SECONDS * 6, len(self.resource.effects)
             if time.monotonic() > deadline:
                 with self.agent.client() as client:
                     self.fail(f"{pending} wait: {[s for p in ('alice', 'bob') for s in self.statuses(client, p)][-20:]}")

@@ -7,8 +7,6 @@ internal import Secrets
 /// A queued operation as it is stored, without its content and its answer, which have records of their own: a change
 /// of its status writes little. Its moments are of its provider's timeline.
 package struct Operation: Sendable {
-  static let idBytes = 16
-
   package let id: [UInt8]
   package let account: AccountID
   /// The order of the account's operations.
@@ -48,7 +46,7 @@ package struct Operation: Sendable {
     epoch: UInt64, key idempotencyKey: String, at now: Timestamp, expiresAt: Timestamp?, bytes: Int
   ) {
     self.id = id
-    name = Self.name(id)
+    name = OperationName.text(id)
     self.account = account
     self.sequence = sequence
     let request = enqueued.content.request
@@ -67,15 +65,21 @@ package struct Operation: Sendable {
     self.bytes = bytes
   }
 
-  static func name(_ id: [UInt8]) -> String { "op_" + Base32.encode(id) }
-
   /// What stays of it after its account was erased: that it was there, and nothing of its content, its label or its key.
   func erased(at now: Timestamp) -> Operation? {
-    var erased = Operation(erasing: self)
+    var erased = withoutContent
     guard !erased.machine.orphaned().isEmpty else { return nil }
     erased.updatedAt = now
     return erased
   }
+
+  /// The next attempt has an answer of its own.
+  mutating func forgetAnswer() {
+    (hasAnswer, detail, settledBy) = (false, nil, nil)
+  }
+
+  /// Nothing of its content, its label and its key.
+  var withoutContent: Operation { Operation(erasing: self) }
 
   private init(erasing operation: Operation) {
     (id, name, account, sequence) = (operation.id, operation.name, operation.account, operation.sequence)
@@ -135,7 +139,7 @@ extension Operation {
     self = read
   }
 
-  private init?(_ node: JSONNode, id: [UInt8]) {
+  init?(_ node: JSONNode, id: [UInt8]) {
     guard let account = node["account"]?.string.flatMap({ AccountID($0) }), let sequence = node["sequence"]?.integer,
       let delivery = node["delivery"]?.string.flatMap({ OperationMachine.Delivery(rawValue: $0) }),
       let state = OperationMachine.State(node), let capability = node["capability"]?.string,
@@ -144,7 +148,7 @@ extension Operation {
       let epoch = node["epoch"]?.integer, let decision = node["decision"].flatMap({ RecordedDecision($0) })
     else { return nil }
     self.id = id
-    name = Self.name(id)
+    name = OperationName.text(id)
     (self.account, self.sequence, self.capability, idempotencyKey) = (account, sequence, capability, key)
     (self.digest, self.enqueuedAt, self.updatedAt, self.decision) = (digest, enqueuedAt, updatedAt, decision)
     machine = OperationMachine(

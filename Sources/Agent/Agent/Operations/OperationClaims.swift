@@ -19,8 +19,21 @@ package struct OperationClaims: Sendable {
     package var expiresAt: Timestamp
   }
 
-  /// Takes the oldest fitting operation for a client. The policy decides about it again; one that it denies is rejected,
-  /// and the next one is looked at.
+  /// What the policy is asked about an operation. One decision answers for all operations of the same question.
+  private struct Question: Hashable {
+    let capability: String
+    let scopes: Set<String>?
+
+    /// `limit`: the scopes of the caller, beside those of the client that enqueued the operation.
+    init(_ operation: Operation, within limit: Set<String>?) {
+      capability = operation.capability
+      scopes = limit.map { limit in operation.scopeLimit.map(limit.intersection) ?? limit } ?? operation.scopeLimit
+    }
+  }
+
+  /// Takes the oldest fitting operation for a client. The policy decides about it again; those that it denies end, and
+  /// the next one is looked at. What a caller with a scope limit alone may not do stays for another one, and is recorded
+  /// once for each claim: its questions could be as many as the operations.
   package func claim(
     _ name: String?, _ capability: String?, of selector: AccountSelector, for lease: Milliseconds,
     on connection: UInt64, within limit: Set<String>?
@@ -30,36 +43,62 @@ package struct OperationClaims: Sendable {
     }
     let id = profile.id
     try await worker.settleInterrupted(id)
+    var denied: Set<Question> = []
     var passed: Set<[UInt8]> = []
+    var firstDenied: Question?
     while true {
-      let found = try await dependencies.vault.read { [passed] vault throws(AgentFailure) in
+      let found = try await dependencies.vault.read { [denied, passed] vault throws(AgentFailure) in
         let profile = try vault.operations.enqueueable(.id(id))
         return try vault.operations.all(of: profile).first { operation in
           operation.machine.state == .ready && !passed.contains(operation.id)
             && (name.map { operation.name == $0 } ?? true) && (capability.map { operation.capability == $0 } ?? true)
+            && !denied.contains(Question(operation, within: limit))
         }
       }
-      guard let found else { throw .operationNotFound(id) }
-      passed.insert(found.id)
-      let limits = [limit, found.scopeLimit].compactMap { $0 }
-      let both = limits.isEmpty ? nil : limits.dropFirst().reduce(limits[0]) { $0.intersection($1) }
-      let (_, decided) = try await worker.decisions.decide(.id(id), [found.capability], within: both)
-      guard decided[0].decision.effect == .allow else {
-        // What this caller alone may not do stays for another one.
-        if limit == nil { try await refuse(found, of: id, decided[0]) }
+      guard let found else { break }
+      let question = Question(found, within: limit)
+      if limit != nil, try await !mayBeAllowed(question, of: id) {
+        firstDenied = firstDenied ?? question
+        denied.insert(question)
         continue
       }
-      if let claimed = try await claim(found, of: profile, decided[0], for: lease, on: connection) { return claimed }
+      passed.insert(found.id)
+      let decision = try await decide(question, of: id)
+      guard decision.decision.effect == .allow else {
+        if limit == nil { try await refuse(question, of: id, decision) }
+        firstDenied = nil
+        denied.insert(question)
+        continue
+      }
+      if let claimed = try await claim(found, of: profile, decision, for: lease, on: connection) { return claimed }
     }
+    if let firstDenied { _ = try await decide(firstDenied, of: id) }
+    throw .operationNotFound(id)
   }
 
-  private func refuse(_ operation: Operation, of id: AccountID, _ decision: RecordedDecision) async throws(AgentFailure)
-  {
+  private func decide(_ question: Question, of id: AccountID) async throws(AgentFailure) -> RecordedDecision {
+    let (_, decided) = try await worker.decisions.decide(.id(id), [question.capability], within: question.scopes)
+    return decided[0]
+  }
+
+  /// The decision without a record of it.
+  private func mayBeAllowed(_ question: Question, of id: AccountID) async throws(AgentFailure) -> Bool {
+    let decision = try await worker.decisions.explain(
+      .id(id), question.capability, at: nil, assuming: nil, within: question.scopes)
+    return decision.decision.effect == .allow
+  }
+
+  /// Ends what a denial answers for, or has it wait for the person.
+  private func refuse(
+    _ question: Question, of id: AccountID, _ decision: RecordedDecision
+  ) async throws(AgentFailure) {
     guard decision.decision.remedies.first != .connect, decision.decision.reason != .signedOut else { return }
-    try await worker.change(operation, of: id) { operation in
-      guard operation.machine.state == .ready else { return [] }
-      operation.decision = decision
-      return operation.machine.denied()
+    _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
+      try vault.operations.changeAll(of: id) { operation in
+        guard operation.machine.state == .ready, Question(operation, within: nil) == question else { return [] }
+        operation.decision = decision
+        return decision.decision.wantsPerson ? operation.machine.personWanted() : operation.machine.denied()
+      }
     }
   }
 
@@ -176,7 +215,6 @@ extension OperationMachine.Outcome {
     case .done: .done
     case .rejected: .rejected
     case .retry: .ready
-    case .unknown: .unknown
     }
   }
 }

@@ -35,6 +35,8 @@ package struct EnqueuedOperation: Sendable {
     let whole = SecretJSON.write { writer in
       writer.member("capability", capability)
       writer.member("label", label)
+      writer.member("retryWithin", retryWithin?.count)
+      writer.member("expiresAt", expiresAt?.milliseconds)
       content.write(to: &writer)
     }
     return whole.withBytes { sha256($0) }
@@ -125,12 +127,30 @@ package struct OperationAnswer: Sendable {
     status = response.status
     body = response.body.withBytes { [UInt8]($0.prefix(Self.mostBytes)) }
     isTruncated = response.body.count > Self.mostBytes
-    // A text that is cut stays a text.
-    if isTruncated, String(validating: body, as: UTF8.self) == nil {
-      let whole = (1...3).first { String(validating: body.dropLast($0), as: UTF8.self) != nil }
-      if let whole { body.removeLast(whole) }
-    }
+    if isTruncated { endAtCharacter() }
   }
+
+  /// A text that is cut stays a text.
+  private mutating func endAtCharacter() {
+    guard String(validating: body, as: UTF8.self) == nil else { return }
+    let whole = (1...3).first { String(validating: body.dropLast($0), as: UTF8.self) != nil }
+    if let whole { body.removeLast(whole) }
+  }
+
+  /// The answer in a record of up to this many bytes: its body is cut if it must be, its status never.
+  func fitting(_ bytes: Int) -> OperationAnswer {
+    // Base64URL writes three bytes as four characters.
+    let room = max(0, (bytes - Self.mostHeaderBytes) / 4 * 3)
+    guard body.count > room else { return self }
+    var cut = self
+    cut.isTruncated = true
+    cut.body.removeLast(body.count - room)
+    cut.endAtCharacter()
+    return cut
+  }
+
+  /// The names of the record's members, the status and the sign that the body is cut.
+  private static let mostHeaderBytes = 64
 
   var record: Secret {
     SecretJSON.write { writer in

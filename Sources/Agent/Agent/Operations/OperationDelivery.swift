@@ -25,7 +25,7 @@ struct OperationDelivery: Sendable {
     if decision.decision.allows(isRead: operation.machine.isRead) { return decision }
     switch decision.decision.reason {
     case .signedOut: return nil
-    case .reauthenticationRequired:
+    case _ where decision.decision.wantsPerson:
       try await worker.change(operation, of: id) { operation in
         operation.decision = decision
         return operation.machine.personWanted()
@@ -102,9 +102,9 @@ struct OperationDelivery: Sendable {
     let (number, hasLeft) = (operation.id, departure.hasLeft)
     let left = try? await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<Bool> in
       guard let profile = try? vault.operations.enqueueable(.id(id)) else { return .unchanged(false) }
-      let known = try vault.operations.all(of: profile).first { $0.id == number }
+      let all = try vault.operations.all(of: profile)
       // Another request of the same attempt: after a new token, or to where a read was redirected.
-      if hasLeft { return .unchanged(known?.machine.status == .sending) }
+      if hasLeft { return .unchanged(all.place(of: number).map { all[$0].machine.status } == .sending) }
       let now = vault.time.now(for: profile.provider)
       let changes = try vault.operations.change(number, of: id) { operation in
         operation.decision = decision
@@ -213,6 +213,9 @@ struct OperationDelivery: Sendable {
 extension Decision {
   /// `readOnly` allows what reads.
   func allows(isRead: Bool) -> Bool { effect == .allow || effect == .readOnly && isRead }
+
+  /// The same operation is allowed once the person signed in, or proved to be there.
+  var wantsPerson: Bool { reason == .reauthenticationRequired || reason == .stepUpRequired }
 }
 
 extension OperationContent.Request {

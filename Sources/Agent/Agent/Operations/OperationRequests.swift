@@ -81,7 +81,7 @@ package struct OperationRequests: Sendable {
       let effects = operation.machine.retried(at: now)
       guard !effects.isEmpty else { return [] }
       operation.decision = decision
-      operation.settledBy = nil
+      operation.forgetAnswer()
       return effects + (mayBeOffered ? operation.machine.offered() : [])
     }
     guard changed != nil else { throw Self.notNow }

@@ -40,10 +40,9 @@ package struct OperationStore {
   }
 
   func operation(_ name: String, of profile: AccountProfile) throws(AgentFailure) -> Operation {
-    guard let found = try all(of: profile).first(where: { $0.name == name }) else {
-      throw .operationNotFound(profile.id)
-    }
-    return found
+    let all = try all(of: profile)
+    guard let place = all.indices.first(where: { all[$0].name == name }) else { throw .operationNotFound(profile.id) }
+    return all[place]
   }
 
   package func told(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> ToldOperation {
@@ -72,7 +71,7 @@ package struct OperationStore {
     of selector: AccountSelector, _ status: OperationMachine.Status?, after name: String?, limit: Int
   ) throws(AgentFailure) -> (AccountID, [ToldOperation], more: Bool) {
     let profile = try readable(selector)
-    let first = try name.map { (name) throws(AgentFailure) in try operation(name, of: profile).sequence } ?? .min
+    let first = try name.map { (name) throws(AgentFailure) in try place(of: name, in: profile) } ?? .min
     let fitting = try all(of: profile).filter { $0.sequence > first && (status == nil || $0.machine.status == status) }
     var page: [ToldOperation] = []
     var bytes = 0
@@ -86,9 +85,18 @@ package struct OperationStore {
     return (profile.id, page, more: false)
   }
 
+  /// The place of an operation, also of one that has left the list since a caller was told of it.
+  private func place(of name: String, in profile: AccountProfile) throws(AgentFailure) -> Int64 {
+    if let known = try all(of: profile).first(where: { $0.name == name }) { return known.sequence }
+    guard let place = OperationName.sequence(in: name, of: profile.partition) else {
+      throw .operationNotFound(profile.id)
+    }
+    return place
+  }
+
   private static let mostPageBytes = 1 << 20
   /// What an operation takes beside its content, as a round number.
-  private static let headerBytes = 1 << 10
+  static let headerBytes = 1 << 10
 
   // MARK: enqueueing
 
@@ -118,17 +126,18 @@ package struct OperationStore {
     let before = try all(of: profile)
     let content = enqueued.content.record
     let bytes = content.count + Self.headerBytes
-    let others = vault.operationTallies.reduce(0) { $0 + ($1.key == id ? 0 : $1.value.bytes) }
+    let others = allBytes - (vault.operationTallies[id]?.bytes ?? 0)
     guard
       let leaving = OperationBounds.leaving(
-        before.map { ($0.machine, $0.bytes) }, for: bytes, others: others)
+        before.map { ($0.machine.mayLeave, $0.bytes) }, for: bytes, others: others)
     else { throw .queueFull(id) }
     let now = vault.time.now(for: profile.provider)
-    let number = vault.entropy.bytes(Operation.idBytes)
+    // Never that of an operation that has left the list.
+    let sequence = max(before.last?.sequence ?? 0, vault.operationTallies[id]?.lastSequence ?? 0) + 1
+    let number = OperationName.id(at: sequence, of: profile.partition, random: vault.entropy.bytes(4))
     var operation = Operation(
-      id: number, account: id, sequence: (before.last?.sequence ?? 0) + 1, enqueued, decision: decision,
-      epoch: profile.epoch,
-      key: enqueued.idempotencyKey ?? Base32.encode(vault.entropy.bytes(Operation.idBytes)), at: now,
+      id: number, account: id, sequence: sequence, enqueued, decision: decision, epoch: profile.epoch,
+      key: enqueued.idempotencyKey ?? Base32.encode(vault.entropy.bytes(16)), at: now,
       // Counted from now, so that a wall clock that is set later changes nothing.
       expiresAt: enqueued.expiresAt.map { now + ($0 - vault.clock.wall()) }, bytes: bytes)
     if isOffered { _ = operation.machine.offered() }
@@ -143,124 +152,18 @@ package struct OperationStore {
       ], memory: memory(after, of: profile), of: id, result: operation)
   }
 
-  // MARK: changes
-
-  /// Changes one operation and tells its new status. Nil without a commit if it is gone, or if `body` returns no effect.
-  func change(
-    _ number: [UInt8], of id: AccountID, answer: OperationAnswer? = nil,
-    _ body: (inout Operation) -> [OperationMachine.Effect]
-  ) throws(AgentFailure) -> ChangeSet<Operation?> {
-    let changed = try changeAll(of: id, answer: answer) { $0.id == number ? body(&$0) : [] }
-    return ChangeSet(
-      changed.records, memory: changed.memory, of: id, erasing: changed.erases, result: { changed.result($0).first })
-  }
-
-  /// Changes the operations of an account, in one transaction.
-  func changeAll(
-    of id: AccountID, answer: OperationAnswer? = nil, endingDoubt: Bool = false,
-    _ body: (inout Operation) -> [OperationMachine.Effect]
-  ) throws(AgentFailure) -> ChangeSet<[Operation]> {
-    guard let profile = vault.directory.profiles[id] else { return .unchanged([]) }
-    let before = try all(of: profile)
-    let now = vault.time.now(for: profile.provider)
-    var after: [Operation] = []
-    var changed: [(operation: Operation, previous: OperationMachine.Status)] = []
-    var records: [VaultChange] = []
-    for known in before {
-      var operation = known
-      guard !body(&operation).isEmpty else {
-        after.append(known)
-        continue
-      }
-      operation.updatedAt = now
-      if let answer {
-        let record = answer.record
-        operation.hasAnswer = true
-        let replaced = try answerBytes(of: known, in: profile)
-        operation.bytes += record.count - replaced
-        records.append(.put(profile.partition, .operationAnswer, id: operation.id, record))
-      }
-      if case .cancelled = operation.machine.state {
-        records += removing(known, of: profile)
-      } else {
-        records.append(.put(profile.partition, .operation, id: operation.id, operation.record))
-        after.append(operation)
-      }
-      changed.append((operation, known.machine.status))
-    }
-    var tally = tally(after, of: id)
-    if endingDoubt { tally.isDoubtful = false }
-    guard !changed.isEmpty || vault.operationTallies[id] ?? OperationTally(pending: 0, bytes: 0) != tally else {
-      return .unchanged([])
-    }
-    if vault.operationTallies[id] != tally { records.append(tally.record(of: id)) }
-    let events = vault.tables.events
-    return ChangeSet(
-      records, memory: [.operations(profile.partition, after), .operationTally(id, tally)], of: id,
-      erasing: after.count < before.count ? .values : nil
-    ) { _ in
-      for (operation, previous) in changed where operation.machine.status != previous {
-        events.publish(
-          .operationStatusChanged(operation.name, operation.machine.status, previous: previous), account: id)
-      }
-      return changed.map(\.operation)
-    }
-  }
-
-  /// What a process did that has ended, or before the vault was locked: requests are in doubt, claims are over.
-  func settleInterrupted(
-    of id: AccountID, inFlight: Set<[UInt8]>, claims: Set<OperationMachine.Claim>
-  ) throws(AgentFailure) -> ChangeSet<[Operation]> {
-    guard let profile = try? enqueueable(.id(id)) else { return .unchanged([]) }
-    let now = vault.time.now(for: profile.provider)
-    let isDoubtful = vault.operationTallies[id]?.isDoubtful ?? false
-    return try changeAll(of: id, endingDoubt: true) { operation in
-      if isDoubtful { return operation.machine.distrusted() }
-      switch operation.machine.state {
-      case .sending where !inFlight.contains(operation.id): return operation.machine.interrupted(at: now)
-      case .claimed(let claim) where !claims.contains(claim): return operation.machine.interrupted(at: now)
-      default: return []
-      }
-    }
-  }
-
-  /// The size of the answer that a new one replaces.
-  private func answerBytes(of operation: Operation, in profile: AccountProfile) throws(AgentFailure) -> Int {
-    guard operation.hasAnswer else { return 0 }
-    return try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
-      try records.read(profile.partition, .operationAnswer, id: operation.id)?.count ?? 0
-    }
-  }
-
-  private func removing(_ operation: Operation, of profile: AccountProfile) -> [VaultChange] {
-    [
-      .delete(profile.partition, .operation, id: operation.id),
-      .delete(profile.partition, .operationContent, id: operation.id),
-    ]
-      + (operation.hasAnswer ? [.delete(profile.partition, .operationAnswer, id: operation.id)] : [])
-  }
-
-  private func tally(_ operations: [Operation], of id: AccountID) -> OperationTally {
-    OperationTally(
-      pending: operations.count { $0.machine.isPending }, bytes: operations.reduce(0) { $0 + $1.bytes },
-      isDoubtful: vault.operationTallies[id]?.isDoubtful ?? false)
-  }
-
-  private func memory(_ operations: [Operation], of profile: AccountProfile) -> [MemoryChange] {
-    [.operations(profile.partition, operations), .operationTally(profile.id, tally(operations, of: profile.id))]
-  }
-
   // MARK: accounts that go
 
-  /// For the transaction that erases an account. What is told of each that was not delivered, and what stays of them in
-  /// the new partition; none stays of an account that is forgotten.
+  /// For the transaction that erases an account, or renews a data key that was lost with its PIN. What is told of each
+  /// that was not delivered, and what stays of them in `partition`; none stays of an account that is forgotten.
   func orphaning(_ profile: AccountProfile, into partition: PartitionID?) -> OrphanedOperations {
-    // Under the PIN they can't be read any more, and go without a word.
-    let before = (try? all(of: profile)) ?? []
+    // Under a PIN only their traces can be read.
+    let before = (try? all(of: profile)) ?? vault.operationTraces.operations(of: profile.id)
     let now = vault.time.now(for: profile.provider)
     let orphans = before.compactMap { known in known.erased(at: now).map { (known, $0) } }
     let staying = partition == nil ? [] : orphans.map(\.1) + before.filter { $0.machine.status == .orphaned }
-    let tally = staying.isEmpty ? nil : OperationTally(pending: 0, bytes: 0)
+    let last = max(before.last?.sequence ?? 0, vault.operationTallies[profile.id]?.lastSequence ?? 0)
+    let tally = staying.isEmpty ? nil : OperationTally(pending: 0, bytes: 0, lastSequence: last)
     var records =
       partition.map { partition in
         staying.map { VaultChange.put(partition, .operation, id: $0.id, $0.record) }
@@ -269,6 +172,7 @@ package struct OperationStore {
       records.append(
         tally?.record(of: profile.id) ?? .delete(.vault, .operationTally, id: OperationTally.place(of: profile.id)))
     }
+    records += vault.operationTraces.deleting(profile.id)
     return OrphanedOperations(
       told: orphans.map { ($0.0.name, $0.0.machine.status) }, records: records,
       memory: [.operations(profile.partition, nil), .operationTally(profile.id, tally)])

@@ -35,6 +35,8 @@ package struct ToldOperation: Sendable {
 package struct OperationTally: Sendable, Hashable {
   package var pending: Int
   var bytes: Int
+  /// The place of the last operation that was enqueued, also if it has left the list.
+  var lastSequence: Int64 = 0
   /// They come from an old copy of the store, so that they may have been delivered since (docs/storage.md, Anchors).
   var isDoubtful = false
 
@@ -45,6 +47,7 @@ package struct OperationTally: Sendable, Hashable {
       writer.member("account", account.text)
       writer.member("pending", Int64(pending))
       writer.member("bytes", Int64(bytes))
+      writer.member("last", lastSequence)
       if isDoubtful { writer.member("doubtful", 1) }
     }
     return .put(.vault, .operationTally, id: Self.place(of: account), plain)
@@ -61,7 +64,7 @@ package struct OperationTally: Sendable, Hashable {
             account,
             OperationTally(
               pending: Int(node["pending"]?.integer ?? 0), bytes: Int(node["bytes"]?.integer ?? 0),
-              isDoubtful: node["doubtful"] != nil)
+              lastSequence: node["last"]?.integer ?? 0, isDoubtful: node["doubtful"] != nil)
           )
         }
       }

@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 internal import Secrets
@@ -137,7 +137,8 @@ package actor OperationWorker {
       try await settleInterrupted(id)
       guard let look = try await look(at: id) else { return }
       let queue = queues[id, default: OperationQueue()]
-      let step = queue.next(of: look.operations.map(\.machine), at: look.now, isReachable: look.mayBeTried)
+      let step = queue.next(
+        of: look.operations.indices.map { look.operations[$0].machine }, at: look.now, isReachable: look.mayBeTried)
       switch step {
       case .wait(let moment):
         if let moment { schedule(id, clock.boot() + (moment - look.now)) }

@@ -82,7 +82,9 @@ struct AdmissionStore {
       .put(profile.partition, .profile, profile.record), .put(profile.partition, .grant, grant.record),
       .delete(profile.partition, .intent), .delete(profile.partition, .staged),
     ]
-    changes += replaced.isEmpty ? vault.stepUp.forgettingDestroyed(of: profile) : replaced
+    let (forgotten, orphaned) =
+      replaced.isEmpty ? vault.stepUp.forgettingDestroyed(of: profile) : replacing(known, replaced)
+    changes += forgotten
     let superseded = try vault.outbox.superseded(by: profile.identity, at: profile.provider)
     changes += superseded.map { .delete(.vault, .outbox, id: $0.id) }
     if let revoked { changes.append(vault.outbox.putting(revoked)) }
@@ -97,13 +99,25 @@ struct AdmissionStore {
       vault.audited(.revocationAbandoned, account: profile.id, .reason("superseded"), .issuer($0.issuer))
     }
     changes.append(vault.audited(.signIn, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
+    let events = vault.tables.events
+    let admitted = Admitted(
+      profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil,
+      becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
+      unlockGeneration: vault.unlockGeneration)
     return ChangeSet(
       changes + vault.trustedTime.changes,
-      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []), of: profile.id,
-      result: Admitted(
-        profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil,
-        becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
-        unlockGeneration: vault.unlockGeneration))
+      memory: [.account(profile)] + (becomesActive ? [.active(profile.id)] : []) + orphaned.memory, of: profile.id
+    ) { _ in
+      orphaned.tell(events, of: profile.id)
+      return admitted
+    }
+  }
+
+  /// The operations of a damaged incarnation are lost: they count no more.
+  private func replacing(_ known: AccountProfile?, _ replaced: [VaultChange]) -> ([VaultChange], OrphanedOperations) {
+    guard let known else { return (replaced, OrphanedOperations()) }
+    let orphaned = vault.operations.orphaning(known, into: nil)
+    return (replaced + orphaned.records, orphaned)
   }
 
   private func state(of known: AccountProfile?) -> AccountState {

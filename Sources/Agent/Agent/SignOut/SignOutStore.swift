@@ -117,7 +117,8 @@ package struct SignOutStore {
       return (
         profile,
         (
-          [.put(old, .profile, profile.record)] + Self.tokenRecords.map { .delete(old, $0) } + underPIN,
+          [.put(old, .profile, profile.record)] + Self.tokenRecords.map { .delete(old, $0) } + underPIN
+            + (underPIN.isEmpty ? [] : vault.operationTraces.putting(before)),
           underPIN.isEmpty ? nil : .values
         )
       )

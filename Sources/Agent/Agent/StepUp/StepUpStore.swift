@@ -131,10 +131,13 @@ package struct StepUpStore {
   }
 
   /// With a sign-in: the person proved to be there to the provider, so what is destroyed may be followed by a new one.
-  func forgettingDestroyed(of profile: AccountProfile) -> [VaultChange] {
-    guard let record = try? record(of: profile), record.isDestroyed else { return [] }
-    let isDataLost = (try? isDataLocked(of: profile)) ?? false
-    return [.delete(profile.partition, .stepUp)] + (isDataLost ? [.renewData(profile.partition)] : [])
+  /// Also what is told of the operations that are lost with the data.
+  func forgettingDestroyed(of profile: AccountProfile) -> (records: [VaultChange], OrphanedOperations) {
+    guard let record = try? record(of: profile), record.isDestroyed else { return ([], OrphanedOperations()) }
+    let forgotten = VaultChange.delete(profile.partition, .stepUp)
+    guard (try? isDataLocked(of: profile)) ?? false else { return ([forgotten], OrphanedOperations()) }
+    let orphaned = vault.operations.orphaning(profile, into: profile.partition)
+    return ([forgotten, .renewData(profile.partition)] + orphaned.records, orphaned)
   }
 
   // MARK: records

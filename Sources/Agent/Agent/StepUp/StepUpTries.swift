@@ -70,6 +70,7 @@ package struct StepUpTries {
         throw .vault(.integrity, profile.id)
       }
       changes.append(.unlockData(profile.partition, dataKey))
+      changes += vault.operationTraces.deleting(profile.id)
       changes += try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
         try KeptRecords(of: profile.partition, in: records).takingOver(by: dataKey)
       }
@@ -101,12 +102,18 @@ package struct StepUpTries {
     var profile = account
     profile.hasStepUp = false
     let isDataLocked = try vault.stepUp.isDataLocked(of: profile)
+    let orphaned = isDataLocked ? vault.operations.orphaning(profile, into: profile.partition) : OrphanedOperations()
+    let (result, events) = (result(), vault.tables.events)
     return ChangeSet(
       [
         .put(profile.partition, .stepUp, tombstone.sealable), .put(profile.partition, .profile, profile.record),
         failed("destroyed", profile, record),
-      ] + (isDataLocked ? [.renewData(profile.partition)] : []),
-      memory: [.account(profile), .stepUpEnded(profile.id)], of: profile.id, erasing: .values, result: result())
+      ] + (isDataLocked ? [.renewData(profile.partition)] : []) + orphaned.records,
+      memory: [.account(profile), .stepUpEnded(profile.id)] + orphaned.memory, of: profile.id, erasing: .values
+    ) { _ in
+      orphaned.tell(events, of: profile.id)
+      return result
+    }
   }
 
   private func failed(_ reason: String, _ profile: AccountProfile, _ record: StepUpRecord) -> VaultChange {

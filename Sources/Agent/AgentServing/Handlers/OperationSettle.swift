@@ -13,13 +13,16 @@ enum OperationSettleHandler: MethodHandler {
 
   static func handle(_ params: OperationSettle.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     guard let claim = params.claim else { throw .invalidParameter("/claim", expected: "string") }
+    // `unknown` stands in the frozen contract, and was never served.
+    guard let outcome = OperationMachine.Outcome(rawValue: params.outcome.rawValue) else {
+      throw .invalidParameter("/outcome", expected: "done, rejected or retry")
+    }
     let detail = params.detail?.withBytes { [UInt8]($0) }
     guard detail?.count ?? 0 <= Self.mostDetailBytes else {
       throw .invalidParameter("/detail", expected: "at most 16 KiB")
     }
     return WireOperation(
       try await call.agent.operations.claims.settle(
-        params.operation, of: params.account, by: claim,
-        OperationMachine.Outcome(rawValue: params.outcome.rawValue) ?? .done, detail: detail))
+        params.operation, of: params.account, by: claim, outcome, detail: detail))
   }
 }

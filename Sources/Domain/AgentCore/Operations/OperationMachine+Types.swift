@@ -40,7 +40,7 @@ extension OperationMachine {
   }
 
   /// What a client told of an operation that it claimed.
-  public enum Outcome: String, Hashable, Sendable, CaseIterable { case done, rejected, retry, unknown }
+  public enum Outcome: String, Hashable, Sendable, CaseIterable { case done, rejected, retry }
 
   /// The answer of a resource server.
   public struct Answer: Hashable, Sendable {

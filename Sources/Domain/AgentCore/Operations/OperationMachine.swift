@@ -68,6 +68,9 @@ public struct OperationMachine: Hashable, Sendable {
     }
   }
 
+  /// It makes room for others when the queue is full: the person lost nothing with it, or can do nothing about it.
+  public var mayLeave: Bool { state == .done || state == .orphaned }
+
   public var nextAttemptAt: Timestamp? {
     switch state {
     case .queued(let moment), .unknown(let moment): moment
@@ -97,10 +100,10 @@ public struct OperationMachine: Hashable, Sendable {
     }
   }
 
-  /// The provider wants the person, or the resource server does.
+  /// The provider wants the person, the resource server does, or the policy does (a step-up).
   public mutating func personWanted() -> [Effect] {
     switch state {
-    case .queued, .sending, .unknown(.some): enter(.needsInteraction)
+    case .queued, .ready, .sending, .unknown(.some): enter(.needsInteraction)
     default: []
     }
   }
@@ -239,7 +242,6 @@ public struct OperationMachine: Hashable, Sendable {
     case .done: return enter(.done)
     case .rejected: return enter(.rejected(.server))
     case .retry: return enter(.ready)
-    case .unknown: return enter(.unknown(retryAt: nil))
     }
   }
 

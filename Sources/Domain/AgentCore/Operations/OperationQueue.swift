@@ -80,21 +80,22 @@ public enum OperationBounds {
   public static let mostOfAccount = 1_000
   public static let mostBytes = 64 << 20
 
-  /// The operations of the account that make room for a new one: those that were delivered, the oldest first. Nil if
-  /// there is no room.
+  /// The operations of the account that make room for a new one, or for what a change added: those that may leave, the
+  /// oldest first. Nil if there is no room.
   ///
   /// - Parameters:
   ///   - operations: of the account, in their order, with the bytes of each.
+  ///   - added: the operations that are added, 1 or 0.
   ///   - bytes: of the new one.
   ///   - others: the bytes of all other accounts.
   public static func leaving(
-    _ operations: [(machine: OperationMachine, bytes: Int)], for bytes: Int, others: Int
+    _ operations: [(mayLeave: Bool, bytes: Int)], adding added: Int = 1, for bytes: Int, others: Int
   ) -> [Int]? {
-    var count = operations.count + 1
+    var count = operations.count + added
     var total = operations.reduce(others + bytes) { $0 + $1.bytes }
     var leaving: [Int] = []
     for (place, operation) in operations.enumerated() where count > mostOfAccount || total > mostBytes {
-      guard operation.machine.status == .done || operation.machine.status == .orphaned else { continue }
+      guard operation.mayLeave else { continue }
       leaving.append(place)
       count -= 1
       total -= operation.bytes

@@ -161,7 +161,7 @@ public enum WireOperationDelivery: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
-/// `unknown`: it may have been delivered, and no client gets it again until `operation.retry`.
+/// `unknown` is `invalidParams`: a client that does not know says nothing, and its claim ends.
 public enum WireOperationOutcome: String, CaseIterable, Hashable, Sendable {
   case done
   case rejected

@@ -91,5 +91,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "e9e42dc2e11b5145cb7777757e52e175ddd6cfa8f4bb451a99789fed5e4233f3"
+  public static let schemaDigest = "bd91a8b99c593bfa58b1bc4d0d2536c641078090ab297ef8ec3a075f04c121bd"
 }

@@ -77,15 +77,18 @@ import Testing
   @Test("a full queue loses none that was not delivered")
   func bounds() {
     var done = sent()
+    #expect(!done.mayLeave)
     _ = done.answered(.init(status: 200), at: now, jitter: 0)
-    let waiting = OperationMachine(.agent)
-    let full = Array(repeating: (machine: waiting, bytes: 1), count: OperationBounds.mostOfAccount)
+    #expect(done.mayLeave)
+    let full = Array(repeating: (mayLeave: false, bytes: 1), count: OperationBounds.mostOfAccount)
     #expect(OperationBounds.leaving(full, for: 1, others: 0) == nil)
     var roomy = full
-    roomy[7].machine = done
-    roomy[9].machine = done
+    roomy[7].mayLeave = true
+    roomy[9].mayLeave = true
     #expect(OperationBounds.leaving(roomy, for: 1, others: 0) == [7])
     #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes) == nil)
     #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes - 1) == [])
+    #expect(OperationBounds.leaving(full, adding: 0, for: 0, others: 0) == [])
+    #expect(OperationBounds.leaving(roomy, adding: 0, for: 0, others: OperationBounds.mostBytes - 998) == [7, 9])
   }
 }

@@ -56,7 +56,7 @@ struct OperationDocument {
       ("time over", { $0.lapsed(at: Timestamp(milliseconds: 20_000_000)) }),
       ("claimed", { $0.claimed("c") }), ("claim ended", { $0.released("c") }),
       ("settled: done", { $0.settled(.done, by: "c") }), ("settled: rejected", { $0.settled(.rejected, by: "c") }),
-      ("settled: retry", { $0.settled(.retry, by: "c") }), ("settled: unknown", { $0.settled(.unknown, by: "c") }),
+      ("settled: retry", { $0.settled(.retry, by: "c") }),
       ("retried", { $0.retried(at: now) }), ("cancelled", { $0.cancelled() }), ("orphaned", { $0.orphaned() }),
     ]
   }
