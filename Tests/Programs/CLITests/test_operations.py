@@ -1,6 +1,8 @@
 """operations, as people and programs see them."""
 
+import base64
 import json
+import os
 
 from person import Person
 
@@ -42,6 +44,29 @@ class OperationTests(Person):
     def test_a_payload_is_exported_as_it_was_given(self):
         self.assertEqual(json.loads(self.shown("export", "op_4d1c")), ENTRY["payload"])
         self.assertEqual(self.shown("export", "op_4d1c", payload=None), "pump replaced\n")
+
+    def test_a_body_that_is_no_text_is_exported_as_its_bytes(self):
+        bytes_ = b"\x00\xff\r\nbinary\x1b"
+        request = {"method": "POST", "url": "https://api.example/", "bodyBase64": base64.b64encode(bytes_).decode()}
+        path = os.path.join(self.place, "body")
+        self.assertEqual(self.shown("export", "op_4d1c", "-o", path, payload=None, request=request), "")
+        with open(path, "rb") as file:
+            self.assertEqual(file.read(), bytes_)
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        agent = self.agent({"operation.get": {**ENTRY, "request": request}})
+        again = self.lanyard("operations", "export", "op_4d1c", "-o", path, "-u", "work")
+        agent.close()
+        self.assertNotEqual(again.returncode, 0, "a file that is there is not overwritten")
+        self.assertIn("can't be created", again.stderr)
+
+    def test_a_payload_is_written_as_the_program_gave_it(self):
+        self.assertEqual(json.loads(self.shown("export", "op_4d1c", "-o", "-")), ENTRY["payload"])
+        self.assertEqual(self.shown("export", "op_4d1c", "-o", "-", payload=None), "pump replaced")
+
+    def test_one_that_waits_for_a_step_up_names_it(self):
+        entry = {"status": "needsInteraction", "rejection": None}
+        self.assertIn("lanyard login", self.shown(**entry))
+        self.assertIn("lanyard step-up", self.shown(decision={"reason": "stepUpRequired"}, **entry))
 
     def test_a_cancelled_operation_that_was_tried_is_not_called_unsent(self):
         self.assertIn("may have been carried out", self.shown("cancel", "op_4d1c"))

@@ -161,6 +161,7 @@ package struct VaultDiagnosis {
   package func work() -> Findings {
     var findings = Findings()
     clock(&findings)
+    OperationDiagnosis(vault: vault).findings(&findings)
     do throws(AgentFailure) {
       try revocations(&findings)
       if try vault.erasures.arePending() {

@@ -8,6 +8,7 @@ struct OperationInfo {
   private let method, url: String?
   private let attempts: Int64
   private let answerStatus: Int64?
+  private let wantsStepUp: Bool
   private let enqueuedAt, nextAttemptAt: Moment?
 
   init(_ node: JSONNode) {
@@ -22,6 +23,7 @@ struct OperationInfo {
     url = node["request"]?["url"]?.string
     attempts = node["attempts"]?.integer ?? 0
     answerStatus = node["response"]?["status"]?.integer
+    wantsStepUp = node["decision"]?["reason"]?.string == "stepUpRequired"
     enqueuedAt = node["enqueuedAt"]?.string.flatMap { Moment($0) }
     nextAttemptAt = node["nextAttemptAt"]?.string.flatMap { Moment($0) }
   }
@@ -47,7 +49,10 @@ struct OperationInfo {
     case "ready": return "waits for a program that delivers it"
     case "sending": return "is being delivered"
     case "done": return "delivered"
-    case "needsInteraction": return "waits until you sign in again (`lanyard login`)"
+    case "needsInteraction":
+      return wantsStepUp
+        ? "waits until you prove that it is you (`lanyard step-up`)"
+        : "waits until you sign in again (`lanyard login`)"
     case "unknown":
       return nextAttemptAt == nil
         ? "sent, and no answer came: it may have been carried out; `lanyard operations retry` sends it again"
