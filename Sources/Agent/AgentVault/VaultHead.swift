@@ -37,15 +37,43 @@ package struct VaultHead {
   /// Sorted, so that the same head has the same bytes.
   package var plain: Secret {
     var builder = SecretBuilder(capacity: generations.count * 40 + 64)
-    let sorted = generations.sorted {
-      $0.key.kind != $1.key.kind ? $0.key.kind < $1.key.kind : $0.key.id.lexicographicallyPrecedes($1.key.id)
+    // Every commit writes a head, which may name some thousand records: each line is built once, and only numbers move
+    // while they are sorted.
+    var lines: [UInt8] = []
+    lines.reserveCapacity(generations.count * 40)
+    var places: [Place] = []
+    places.reserveCapacity(generations.count)
+    for (entry, written) in generations {
+      let start = lines.count
+      withUnsafeBytes(of: entry.kind.rawValue.littleEndian) { lines.append(contentsOf: $0) }
+      withUnsafeBytes(of: UInt16(entry.id.count).littleEndian) { lines.append(contentsOf: $0) }
+      lines.append(contentsOf: entry.id)
+      withUnsafeBytes(of: written.littleEndian) { lines.append(contentsOf: $0) }
+      let first = entry.id.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+      let id = start + 4..<start + 4 + entry.id.count
+      places.append(Place(kind: entry.kind.rawValue, first: first, line: start..<lines.count, id: id))
     }
-    for (entry, written) in sorted {
-      withUnsafeBytes(of: entry.kind.rawValue.littleEndian) { builder.append($0) }
-      withUnsafeBytes(of: UInt16(entry.id.count).littleEndian) { builder.append($0) }
-      entry.id.withUnsafeBytes { builder.append($0) }
-      withUnsafeBytes(of: written.littleEndian) { builder.append($0) }
+    lines.withUnsafeBytes { lines in
+      places.sort { $0.precedes($1, in: lines) }
+      for place in places { builder.append(UnsafeRawBufferPointer(rebasing: lines[place.line])) }
     }
     return builder.finish()
+  }
+
+  /// Where an entry is written, and the first bytes of its id.
+  private struct Place {
+    var kind: UInt16
+    var first: UInt64
+    var line: Range<Int>
+    var id: Range<Int>
+
+    private func bytes(in lines: UnsafeRawBufferPointer) -> Slice<UnsafeRawBufferPointer> { lines[id] }
+
+    /// By kind, then by id.
+    func precedes(_ other: Place, in lines: UnsafeRawBufferPointer) -> Bool {
+      if kind != other.kind { return kind < other.kind }
+      if first != other.first, id.count >= 8, other.id.count >= 8 { return first < other.first }
+      return bytes(in: lines).lexicographicallyPrecedes(other.bytes(in: lines))
+    }
   }
 }
