@@ -53,6 +53,7 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
+    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -91,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "bd91a8b99c593bfa58b1bc4d0d2536c641078090ab297ef8ec3a075f04c121bd"
+  public static let schemaDigest = "2e87b8c409599c5208cbb25e8eb6f6ef1f00079bcc3781bc65d7caeeaeb8c04d"
 }
