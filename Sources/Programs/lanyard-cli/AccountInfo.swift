@@ -15,6 +15,8 @@ struct AccountInfo {
   let lastOnline: Moment?
   /// `vault` or `pin`: what protects its data while it is signed out.
   let dataProtection: String?
+  /// `bound` or `downgraded`; nil for bearer tokens.
+  let tokenBinding: String?
   /// The agent's JSON, for `--json`.
   let json: String
 
@@ -30,6 +32,7 @@ struct AccountInfo {
     isActive = node["active"]?.bool ?? false
     lastOnline = node["lastOnlineAuthAt"]?.string.flatMap { Moment($0) }
     dataProtection = node["dataProtection"]?.string
+    tokenBinding = node["tokenBinding"]?.string
     json = node.text
   }
 

@@ -138,6 +138,39 @@ import TokenSignatures
     #expect(Provider(provider(.auto, told: ["ES256"]).record)?.bindsTokens == true)
   }
 
+  /// The ports of a `ProviderClient` that sends nothing.
+  private struct Ports: AgentClock, Entropy, HTTPExchange, ProviderClock {
+    let bootID = "boot"
+    func wall() -> Timestamp { Timestamp(milliseconds: 1_900_000_000_000) }
+    func boot() -> BootInstant { BootInstant(milliseconds: 0) }
+    func sleep(until deadline: BootInstant) async {}
+    func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
+    func send(_ request: HTTPRequest) async -> HTTPOutcome { .notConnected(.other) }
+    func closeConnections(of user: String?) {}
+    func now(for provider: ProviderName) -> Timestamp { wall() }
+    func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {}
+  }
+
+  /// A request with a proof is not repeated on another connection as it is: `RequestSender` asks `hasProof`.
+  @Test func authorizationOfAResourceRequest_hasAProofForABoundTokenOnly() throws {
+    let ports = Ports()
+    let client = ProviderClient(
+      provider: provider(.auto),
+      dependencies: .init(
+        http: ports, clock: ports, entropy: ports, keys: signer, signatures: OpenSSLSignatureVerifier(), time: ports))
+    let url = try #require(HTTPURL("https://api.example/a"))
+    let token = Secret(text: "not-a-real-token")
+    let bearer = try #require(client.authorization(by: AccessCredential(token, boundTo: nil), for: "GET", url))
+    #expect(!bearer.hasProof)
+    #expect(bearer.fields.map(\.name) == ["Authorization"])
+    let key = try #require(DeviceKey(by: signer))
+    let bound = try #require(
+      client.authorization(by: AccessCredential(token, boundTo: key), for: "GET", url, nonce: "n-1"))
+    #expect(bound.hasProof)
+    #expect(bound.nonce == "n-1")
+    #expect(bound.fields.map(\.name) == ["Authorization", "DPoP"])
+  }
+
   @Test func ownEndpoints_areThoseOfTheAgentAlone() throws {
     let provider = provider(.auto)
     #expect(provider.isOwnEndpoint(try #require(HTTPURL("https://IDP.test:443/token?x"))))

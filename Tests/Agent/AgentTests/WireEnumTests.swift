@@ -16,6 +16,7 @@ import Testing
     #expect(Self.rawValues(AccountState.self).isSubset(of: Self.rawValues(WireAccountState.self)))
     #expect(Self.rawValues(RefreshPhase.self).isSubset(of: Self.rawValues(WireRefreshPhase.self)))
     #expect(Self.rawValues(DataProtection.self).isSubset(of: Self.rawValues(WireDataProtection.self)))
+    #expect(Self.rawValues(TokenBinding.self).isSubset(of: Self.rawValues(WireTokenBinding.self)))
     #expect(Self.rawValues(DataDisposition.self).isSubset(of: Self.rawValues(WireDataDisposition.self)))
     #expect(Self.rawValues(RevocationOutcome.self).isSubset(of: Self.rawValues(WireRevocationOutcome.self)))
     #expect(Self.rawValues(Connectivity.State.self).isSubset(of: Self.rawValues(WireConnectivityState.self)))

@@ -124,6 +124,19 @@ class StatusTests(Person):
         agent.answers["session.get"] = SESSION
         self.assertNotIn("Bound", self.answer("status"))
 
+    def test_status_says_that_tokens_are_not_bound_any_more(self):
+        session = {**SESSION, "deviceKeyId": "0ZcOCORZNYy", "tokenBinding": "downgraded"}
+        self.agent({**accounts(WORK), "session.get": session})
+        self.assertRegex(self.answer("status"), "Bound +no longer: .*`lanyard doctor`")
+
+    def test_list_says_whose_tokens_are_bound(self):
+        self.agent(accounts(WORK, {**HOME, "tokenBinding": "bound"}))
+        self.assertRegex(self.answer("list"), r"STATE +TOKENS +LAST ONLINE\n.*work .* - .*\n.*home .* bound ")
+
+    def test_list_says_whose_tokens_are_not_bound_any_more(self):
+        self.agent(accounts({**WORK, "tokenBinding": "downgraded"}))
+        self.assertIn("bearer, were bound", self.answer("list"))
+
     def test_status_names_the_rights_in_detail(self):
         details = [{"type": "payment_initiation", "amount": 1}, {"type": "account\x1b[31m"}]
         agent = self.agent({**accounts(WORK), "session.get": {**SESSION, "authorizationDetails": details}})

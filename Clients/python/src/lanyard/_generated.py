@@ -168,6 +168,7 @@ __all__ = [
     "TenantRule",
     "TimedOut",
     "Token",
+    "TokenBinding",
     "TokenExchangeResult",
     "TokenFreshness",
     "TokenProofResult",
@@ -836,6 +837,15 @@ class StepUpMethod(OpenEnum):
     PINENTRY = "pinentry"
 
 
+class TokenBinding(OpenEnum):
+    """Whether tokens are bound to a key of the account. `bound`: a request with a token needs a proof (DPoP, RFC
+    9449). `downgraded`: the tokens were bound, and the provider's last answer brought a bearer token.
+    """
+
+    BOUND = "bound"
+    DOWNGRADED = "downgraded"
+
+
 class TokenFreshness(OpenEnum):
     """The freshness of an access token."""
 
@@ -895,6 +905,7 @@ class Account(Record):
     email: Optional[str] = None
     last_online_auth_at: Optional[datetime] = None
     data_protection: Optional[Union[DataProtection, str]] = None
+    token_binding: Optional[Union[TokenBinding, str]] = None
 
 
 @dataclass(frozen=True)
@@ -1710,6 +1721,7 @@ class Session(Record):
     server_time_offset_ms: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
+    token_binding: Optional[Union[TokenBinding, str]] = None
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ extension Account {
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
       nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
       lastError: loaded.lastFailure, generation: loaded.grant.generation,
-      deviceKeyID: loaded.grant.deviceKey?.thumbprint)
+      deviceKeyID: loaded.grant.deviceKey?.thumbprint, tokenBinding: loaded.grant.tokenBinding)
   }
 
   /// Publishes the state of the session if it changed.

@@ -29,6 +29,8 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last known health of the grant, so that lists need not open the grant.
   var health: TokenMachine.Health
   var needsInteraction: Bool
+  /// As the grant has it, for lists; nil for bearer tokens and while signed out.
+  package var tokenBinding: TokenBinding?
   /// The client and the server that issued the account's tokens; nil until its provider changes either, for an account
   /// of before this was remembered.
   var issuedBy: IssuingClient?
@@ -62,6 +64,7 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("health", word)
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
+      writer.member("tokenBinding", tokenBinding?.rawValue)
       issuedBy?.write(to: &writer, as: "issuedBy")
       if isIssuedElsewhere { writer.member("issuedElsewhere", 1) }
       writer.member("stateSince", stateSince?.milliseconds)
@@ -108,6 +111,7 @@ package struct AccountProfile: Sendable, Hashable {
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
+      profile.tokenBinding = node["tokenBinding"]?.string.flatMap { TokenBinding(rawValue: $0) }
       profile.issuedBy = node["issuedBy"].flatMap { IssuingClient($0) }
       profile.isIssuedElsewhere = node["issuedElsewhere"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
@@ -146,6 +150,7 @@ extension AccountProfile {
   mutating func remember(_ memory: GrantMemory) {
     health = memory.health
     needsInteraction = !memory.interactions.isEmpty
+    if health == .signedOut { tokenBinding = nil }
   }
 
   /// Records the beginning of the account's state after a change.

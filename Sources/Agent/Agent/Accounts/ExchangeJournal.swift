@@ -150,6 +150,7 @@ struct ExchangeJournal {
       profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: intent.boot)
     }
     var entry = note(grant.memory, in: &profile)
+    profile.tokenBinding = grant.tokenBinding
     if bindingChanged {
       let binding = grant.isDowngraded ? "bearer" : "bound"
       entry.append(vault.audited(.sessionTokenBinding, account: profile.id, .state(binding)))

@@ -5,6 +5,13 @@ internal import JSONRPC
 internal import SecretJSON
 package import Secrets
 
+/// Whether an account's tokens are bound to its key. The raw values are those of the contract.
+package enum TokenBinding: String, Sendable, CaseIterable {
+  case bound
+  /// They were, and the last answer brought a bearer token.
+  case downgraded
+}
+
 /// The durable part of a grant: the refresh token and its facts.
 package struct GrantRecord: Sendable {
   /// Nil if the provider issued none.
@@ -31,6 +38,12 @@ package struct GrantRecord: Sendable {
   package var refreshTokenExpiresAt: Timestamp?
   /// The fingerprint of the stored ID token, if its signature was checked before it was stored.
   var verifiedIDToken: String?
+
+  /// Nil for bearer tokens.
+  var tokenBinding: TokenBinding? {
+    guard deviceKey != nil else { return nil }
+    return isDowngraded ? .downgraded : .bound
+  }
 
   var record: Secret {
     SecretJSON.write { writer in

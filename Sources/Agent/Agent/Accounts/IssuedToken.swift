@@ -67,6 +67,7 @@ package struct SessionFacts: Sendable {
   package var generation: UInt64
   /// The thumbprint of the key that the grant is bound to.
   package var deviceKeyID: String?
+  package var tokenBinding: TokenBinding?
 }
 
 /// Identifies a token without revealing it: a client sends it back to `token.reject`, and the journal keeps it.

@@ -154,6 +154,13 @@ package struct VaultDiagnosis {
         "Ask the administrator of the provider.")
     default: break
     }
+    if profile.tokenBinding == .downgraded {
+      findings.notice(
+        "tokenBinding", of: profile,
+        "Its tokens were bound to a key of this machine. The provider's last answer brought a bearer token, which works without that key.",
+        "Ask the administrator of the provider whether DPoP was turned off.",
+        "`lanyard provider update \(profile.provider.text) --dpop required` takes no bearer token there any more.")
+    }
     return findings
   }
 

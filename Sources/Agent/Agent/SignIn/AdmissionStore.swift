@@ -152,6 +152,7 @@ struct AdmissionStore {
     profile.lastOnlineAuthAt = vault.time.confirmed(by: profile.provider, sentAt: admission.sentAt)
     profile.signedInAt = vault.time.moment()
     profile.remember(GrantMemory(health: .ok))
+    profile.tokenBinding = admission.grant.tokenBinding
     profile.issuedBy = admission.issuedBy
     profile.isIssuedElsewhere = vault.directory.providers[profile.provider]?.mayReceive(profile.issuedBy) == false
     profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))

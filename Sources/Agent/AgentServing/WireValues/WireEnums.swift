@@ -19,6 +19,10 @@ extension WireDataProtection {
   init(_ protection: DataProtection) { self = Self(rawValue: protection.rawValue)! }
 }
 
+extension WireTokenBinding {
+  init(_ binding: TokenBinding) { self = Self(rawValue: binding.rawValue)! }
+}
+
 extension WireProtection {
   init(_ protection: KeyProtection) { self = Self(rawValue: protection.rawValue)! }
 }

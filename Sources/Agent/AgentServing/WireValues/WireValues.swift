@@ -20,7 +20,8 @@ extension WireAccount {
       displayName: profile.displayName, email: profile.email, state: WireAccountState(agent.state(of: profile)),
       active: profile.id == active, createdAt: profile.createdAt,
       lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
-      dataProtection: profile.dataProtection.map { WireDataProtection($0) })
+      dataProtection: profile.dataProtection.map { WireDataProtection($0) },
+      tokenBinding: profile.tokenBinding.map { WireTokenBinding($0) })
   }
 }
 
@@ -80,7 +81,8 @@ extension WireSession {
         phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
         lastError: facts.lastError.map { WireLastFailure($0) }),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
-      deviceKeyId: facts.deviceKeyID, remedies: facts.remedies.map { WireRemedy($0) },
+      deviceKeyId: facts.deviceKeyID, tokenBinding: facts.tokenBinding.map { WireTokenBinding($0) },
+      remedies: facts.remedies.map { WireRemedy($0) },
       generation: Int(facts.generation))
   }
 }

@@ -19,13 +19,23 @@ struct List: ParsableCommand {
     guard !accounts.isEmpty else {
       return Output.note("There is no account yet. `lanyard login` adds one.")
     }
-    var table = Table(["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE", "LAST ONLINE"])
+    // Most providers issue bearer tokens; then the column would say nothing.
+    let showsBinding = accounts.contains { $0.tokenBinding != nil }
+    let binding = showsBinding ? ["TOKENS"] : []
+    var table = Table(["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE"] + binding + ["LAST ONLINE"])
     for account in accounts {
-      table.add([
-        .init(account.isActive ? "*" : " "), .init(account.label, account.isActive ? .bold : nil),
-        .init(account.person), .init(account.provider), .init(account.tenant ?? "-"),
-        .init(account.state, .state(account.state)), .init(account.lastOnline?.relative ?? "-"),
-      ])
+      let tokens: Table.Cell =
+        switch account.tokenBinding {
+        case "bound"?: .init("bound")
+        case "downgraded"?: .init("bearer, were bound", .notice)
+        default: .init("-")
+        }
+      table.add(
+        [
+          .init(account.isActive ? "*" : " "), .init(account.label, account.isActive ? .bold : nil),
+          .init(account.person), .init(account.provider), .init(account.tenant ?? "-"),
+          .init(account.state, .state(account.state)),
+        ] + (showsBinding ? [tokens] : []) + [.init(account.lastOnline?.relative ?? "-")])
     }
     table.print()
   }

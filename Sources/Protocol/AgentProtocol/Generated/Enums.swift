@@ -334,6 +334,13 @@ public enum WireStepUpMethod: String, CaseIterable, Hashable, Sendable {
   case pinentry
 }
 
+/// Whether tokens are bound to a key of the account. `bound`: a request with a token needs a proof (DPoP, RFC 9449).
+/// `downgraded`: the tokens were bound, and the provider's last answer brought a bearer token.
+public enum WireTokenBinding: String, CaseIterable, Hashable, Sendable {
+  case bound
+  case downgraded
+}
+
 /// The freshness of an access token.
 public enum WireTokenFreshness: String, CaseIterable, Hashable, Sendable {
   case fresh

@@ -53,7 +53,6 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
-    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -92,5 +91,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "2e87b8c409599c5208cbb25e8eb6f6ef1f00079bcc3781bc65d7caeeaeb8c04d"
+  public static let schemaDigest = "ff3e73204bf03681d33039325e8c84d2cad0e295745a04c4a461016090287d2f"
 }

@@ -24,6 +24,8 @@ public struct WireAccount: WireWritable, Sendable {
   public var lastOnlineAuthAt: Timestamp?
   /// What protects the data of the account while it is signed out. Absent once the data was erased.
   public var dataProtection: WireDataProtection?
+  /// Absent for bearer tokens, and while the account is signed out.
+  public var tokenBinding: WireTokenBinding?
 
   public init(
     id: AccountID,
@@ -39,7 +41,8 @@ public struct WireAccount: WireWritable, Sendable {
     active: Bool,
     createdAt: Timestamp,
     lastOnlineAuthAt: Timestamp? = nil,
-    dataProtection: WireDataProtection? = nil
+    dataProtection: WireDataProtection? = nil,
+    tokenBinding: WireTokenBinding? = nil
   ) {
     self.id = id
     self.account = account
@@ -55,6 +58,7 @@ public struct WireAccount: WireWritable, Sendable {
     self.createdAt = createdAt
     self.lastOnlineAuthAt = lastOnlineAuthAt
     self.dataProtection = dataProtection
+    self.tokenBinding = tokenBinding
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -98,6 +102,10 @@ public struct WireAccount: WireWritable, Sendable {
     if let dataProtection {
       writer.key("dataProtection")
       writer.string(dataProtection.rawValue)
+    }
+    if let tokenBinding {
+      writer.key("tokenBinding")
+      writer.string(tokenBinding.rawValue)
     }
     writer.endObject()
   }
@@ -1815,8 +1823,11 @@ public struct WireSession: WireWritable, Sendable {
   public var serverTimeOffsetMs: Int?
   public var clock: WireClockTrust
   public var stepUpValidUntil: Timestamp?
-  /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449); absent for bearer tokens.
+  /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the provider's last
+  /// answer (`tokenBinding`); absent for bearer tokens.
   public var deviceKeyId: String?
+  /// Absent for bearer tokens.
+  public var tokenBinding: WireTokenBinding?
   /// Actions that restore the session, in the order in which to try them; empty for a healthy session.
   public var remedies: [WireRemedy]
   public var generation: Int
@@ -1839,6 +1850,7 @@ public struct WireSession: WireWritable, Sendable {
     clock: WireClockTrust,
     stepUpValidUntil: Timestamp? = nil,
     deviceKeyId: String? = nil,
+    tokenBinding: WireTokenBinding? = nil,
     remedies: [WireRemedy],
     generation: Int
   ) {
@@ -1859,6 +1871,7 @@ public struct WireSession: WireWritable, Sendable {
     self.clock = clock
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
+    self.tokenBinding = tokenBinding
     self.remedies = remedies
     self.generation = generation
   }
@@ -1918,6 +1931,10 @@ public struct WireSession: WireWritable, Sendable {
     if let deviceKeyId {
       writer.key("deviceKeyId")
       writer.string(deviceKeyId)
+    }
+    if let tokenBinding {
+      writer.key("tokenBinding")
+      writer.string(tokenBinding.rawValue)
     }
     writer.key("remedies")
     writer.list(remedies) { item, writer in writer.string(item.rawValue) }

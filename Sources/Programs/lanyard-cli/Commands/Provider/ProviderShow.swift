@@ -20,11 +20,23 @@ struct ProviderShow: ParsableCommand {
       for (key, value) in (result["provider"] ?? result).members {
         if key.string == "refreshBecause", let basis = value.string {
           facts.add("refresh rule", Self.explanation(basis))
+        } else if key.string == "dpop", let use = value.string {
+          facts.add("dpop", Self.explanation(dpop: use))
         } else {
           facts.add(key.string ?? "", value.displayText)
         }
       }
       facts.print()
+    }
+  }
+
+  /// Whether sign-ins there bring tokens that are bound to a key.
+  private static func explanation(dpop use: String) -> String {
+    switch use {
+    case "off": "off: bearer tokens"
+    case "auto": "auto: tokens bound to a key of this agent where the provider offers it, else bearer tokens"
+    case "required": "required: tokens bound to a key of this agent, and no bearer tokens"
+    default: use
     }
   }
 

@@ -20,6 +20,7 @@ struct SessionInfo {
   let nextAttempt: Moment?
   let lastError: String?
   let deviceKeyID: String?
+  let tokenBinding: String?
   /// The agent's JSON, for `--json`.
   let json: String
 
@@ -42,6 +43,7 @@ struct SessionInfo {
     nextAttempt = moment(node["refresh"]?["nextAttemptAt"])
     lastError = node["refresh"]?["lastError"]?["name"]?.string
     deviceKeyID = node["deviceKeyId"]?.string
+    tokenBinding = node["tokenBinding"]?.string
     json = node.text
   }
 
@@ -55,6 +57,14 @@ struct SessionInfo {
     case "none": "none yet"
     default: "\(freshness)\(expiry)"
     }
+  }
+
+  /// Whether the tokens are bound to a key, for a person; nil for bearer tokens.
+  var bindingWords: String? {
+    if tokenBinding == "downgraded" {
+      return "no longer: the provider's last answer brought a bearer token. `lanyard doctor` says what to do"
+    }
+    return deviceKeyID.map { "to a key of this agent, \($0)" }
   }
 
   /// The running or waiting refresh, for a person; nil when there is none.

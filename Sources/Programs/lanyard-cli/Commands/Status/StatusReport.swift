@@ -47,7 +47,7 @@ struct StatusReport {
     guard let session else { return addProblem(to: &facts) }
     facts.add("Token", session.tokenWords)
     facts.add("Refresh", session.refreshWords)
-    facts.add("Bound", session.deviceKeyID.map { "to a key of this agent, \($0)" })
+    facts.add("Bound", session.bindingWords)
     if !session.detailTypes.isEmpty { facts.add("Details", session.detailTypes.joined(separator: ", ")) }
     if !session.lostScopes.isEmpty {
       facts.add(
