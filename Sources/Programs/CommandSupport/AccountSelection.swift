@@ -1,5 +1,8 @@
+internal import JSONRPC
+internal import Synchronization
+
 /// Which account a command uses, and why (docs/protocol.md, Programs): the argument or option, else `LANYARD_ACCOUNT`,
-/// else the nearest `.lanyard` file in this directory or above, else the active account.
+/// else the nearest `.lanyard` file in this directory or above, if the person trusts it, else the active account.
 public struct AccountSelection: Sendable {
   /// Where the account was named.
   public enum Reason: Sendable {
@@ -8,19 +11,39 @@ public struct AccountSelection: Sendable {
     case active
   }
 
-  /// An id, an alias or `@active`.
+  /// An id, an alias or `@active`; on the command line also an e-mail address or a name.
   public let selector: String
   public let reason: Reason
+  /// False for a `.lanyard` file that the person does not trust.
+  public let isTrusted: Bool
 
-  public init(_ selector: String, because reason: Reason) {
+  public init(_ selector: String, because reason: Reason, isTrusted: Bool = true) {
     self.selector = selector
     self.reason = reason
+    self.isTrusted = isTrusted
   }
 
-  /// Chooses the account.
+  /// The account was named on the command line.
+  public var isNamed: Bool { if case .argument = reason { true } else { false } }
+
+  /// Chooses the account. Asks the person whether to trust a `.lanyard` file, unless `asksTrust` is false: for commands
+  /// that only show the choice.
   ///
-  /// - Throws: a usage failure if `argument` and `option` name different accounts.
-  public static func choose(argument: String?, option: String? = nil) throws(CommandFailure) -> AccountSelection {
+  /// - Throws: a usage failure if `argument` and `option` name different accounts, or if the file is not trusted.
+  public static func choose(
+    argument: String?, option: String? = nil, asksTrust: Bool = true
+  ) throws(CommandFailure) -> AccountSelection {
+    let selection = try chosen(argument, option, asksTrust: asksTrust)
+    last.withLock { $0 = selection }
+    return selection
+  }
+
+  /// The account that this command chose last: hints name it as the person did.
+  static let last = Mutex<AccountSelection?>(nil)
+
+  private static func chosen(
+    _ argument: String?, _ option: String?, asksTrust: Bool
+  ) throws(CommandFailure) -> AccountSelection {
     if let argument, let option, argument != option {
       throw .usage("Two accounts were named, `\(argument)` and `\(option)`. Name one.")
     }
@@ -29,12 +52,52 @@ public struct AccountSelection: Sendable {
       return AccountSelection(named, because: .argument)
     }
     if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }
-    if let file = try DirectoryFile.nearest() { return AccountSelection(file.account, because: .file(file.path)) }
+    if let file = try DirectoryFile.nearest() {
+      if asksTrust { try file.requireTrust() }
+      return AccountSelection(file.account, because: .file(file.path), isTrusted: asksTrust || file.isTrusted)
+    }
     return AccountSelection("@active", because: .active)
   }
 }
 
+extension AccountSelection {
+  /// What to send as `account`: the id for an e-mail address or a name that is unique among the accounts. Names count on
+  /// the command line only: the provider chooses them, so they must not stand for an alias in a file or a program.
+  public func located(via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    guard isNamed, !selector.hasPrefix("acc_"), !selector.hasPrefix("@") else { return selector }
+    do throws(CommandFailure) {
+      return try agent.call("account.resolve") { writer in
+        writer.member("selector", selector)
+      } result: {
+        $0["account"]?.string ?? selector
+      }
+    } catch {
+      // An unknown account is the failure of the command itself, which names it.
+      guard error.name == "accountAmbiguous" else { return selector }
+      throw error
+    }
+  }
+}
+
+extension CommandFailure {
+  /// Names the account in the hints as the person did, instead of by its id.
+  func namingAccount() -> CommandFailure {
+    guard let selection = AccountSelection.last.withLock({ $0 }), selection.reason.isName, let wire else { return self }
+    var told = self
+    if name == "accountNotFound", account == nil {
+      told.message = "There is no account \(selection.selector) here. Nothing was changed."
+    }
+    guard let account, wire.contains(account) else { return told }
+    let name = ErrorMessages.shellWord(selection.selector)
+    told.hints = hints.map { $0.split(separator: account, omittingEmptySubsequences: false).joined(separator: name) }
+    return told
+  }
+}
+
 extension AccountSelection.Reason {
+  /// False for the active account, which has no name here.
+  fileprivate var isName: Bool { if case .active = self { false } else { true } }
+
   /// For `--json`.
   public var name: String {
     switch self {

@@ -1,23 +1,39 @@
 internal import JSONRPC
 
 extension CommandFailure {
-  /// The failure in the form of an error of the contract, without `code`: the agent did not send it.
-  var json: String {
+  /// `{"error": {…}}`, as every command with `--json` prints it on stderr (docs/protocol.md, Programs).
+  public var json: String {
     var writer = JSONWriter()
     writer.beginObject()
-    writer.key("message")
-    writer.string(message)
-    writer.key("data")
-    writer.beginObject()
-    writer.key("name")
-    writer.string(name)
-    writer.key("retryable")
-    writer.bool(false)
-    writer.key("exitCode")
-    writer.integer(Int(status.rawValue))
-    writer.endObject()
+    writer.key("error")
+    write(to: &writer)
     writer.endObject()
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
+  }
+
+  /// `name`, `message` and `exit`; behind them `code` and `data` of an error that the agent sent.
+  private func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.member("name", name)
+    writer.member("message", message)
+    writer.key("exit")
+    writer.integer(Int(status.rawValue))
+    if let wire {
+      var wire = wire
+      wire.withUTF8 { bytes in
+        var tape = JSONTape()
+        let bytes = UnsafeRawBufferPointer(bytes)
+        guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
+        tape.withRoot(of: bytes) { error in
+          for (key, member) in [("code", error["code"]), ("data", error["data"])] {
+            guard let member else { continue }
+            writer.key(key)
+            writer.raw(member.raw)
+          }
+        }
+      }
+    }
+    writer.endObject()
   }
 
   /// The entry of a failed account in the list that `lanyard logout --all --json` prints.
@@ -27,8 +43,7 @@ extension CommandFailure {
     writer.key("account")
     writer.string(account)
     writer.key("error")
-    var error = wire ?? json
-    error.withUTF8 { writer.raw(UnsafeRawBufferPointer($0)) }
+    write(to: &writer)
     writer.endObject()
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
   }

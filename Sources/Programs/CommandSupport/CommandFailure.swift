@@ -13,6 +13,8 @@ public struct CommandFailure: Error, Sendable {
   public var wire: String?
   /// `data.attemptsLeft`: how many more PINs or pasted addresses the agent accepts; nil if the error has no such limit.
   public var attemptsLeft: Int64?
+  /// `data.account`: the id of the account that the failure is about.
+  public var account: String?
   /// The parameter that the agent did not accept.
   public var problem: ParameterProblem?
   /// `Output.tell` prints `wire` also without `--json`: `lanyard rpc` sets it.
@@ -40,6 +42,7 @@ public struct CommandFailure: Error, Sendable {
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
       problem = ParameterProblem(path: path, expected: expected)
     }
+    account = data?["account"]?.string
     attemptsLeft = data?["attemptsLeft"]?.integer
     // The agent's message may already name the command.
     hints = ErrorMessages.hints(code: code, name: name, data: data, problem: problem).filter { !message.contains($0) }

@@ -9,18 +9,27 @@ internal import Glibc
 public struct DirectoryFile: Sendable {
   public let path: String
   public let account: String
+  /// All of the file, to notice a change.
+  let text: String
 
   private static let largestBytes = 4_096
 
   /// The nearest file, from the working directory upward. Warns about a file that others may write and skips it: they
   /// must not choose this person's account.
-  static func nearest() throws(CommandFailure) -> DirectoryFile? {
+  public static func nearest() throws(CommandFailure) -> DirectoryFile? {
     guard let working = getcwd(nil, 0) else { return nil }
     defer { free(working) }
-    var directory = String(cString: working)
+    return try nearest(to: String(cString: working))
+  }
+
+  /// The nearest file, from an absolute path of a directory upward.
+  public static func nearest(to start: String) throws(CommandFailure) -> DirectoryFile? {
+    var directory = start
     while true {
       let path = directory == "/" ? "/.lanyard" : "\(directory)/.lanyard"
-      if let text = read(path) { return DirectoryFile(path: path, account: try account(in: text, of: path)) }
+      if let text = read(path) {
+        return DirectoryFile(path: path, account: try account(in: text, of: path), text: text)
+      }
       if directory == "/" { return nil }
       directory = AgentPaths.directory(of: directory)
     }

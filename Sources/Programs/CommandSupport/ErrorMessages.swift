@@ -20,11 +20,14 @@ enum ErrorMessages {
   /// Next steps for the person.
   static func hints(code: Int64, name: String, data: JSONNode?, problem: ParameterProblem?) -> [String] {
     guard code != methodNotFound else {
-      return ["It may be older than this program. `lanyard rpc agent.shutdown` ends it; the next command starts yours."]
+      return ["It may be older than this program. `lanyard stop` ends it; the next command starts yours."]
     }
     let account = data?["account"]?.string
     var hints = facts(data, problem)
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
+    // The caller's own wish: neither the provider's settings nor its administrator are at fault.
+    let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
+    if wish { return hints }
     let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
     let command = data.map { signInCommand(account, demanded: $0) }
     if name == "interactionRequired", let command, command != signInCommand(account) {
@@ -67,7 +70,7 @@ enum ErrorMessages {
   }
 
   /// A word that a shell takes as it is. The server chose it.
-  private static func shellWord(_ text: String) -> String {
+  static func shellWord(_ text: String) -> String {
     let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/=+@%".utf8
     if !text.isEmpty, !text.hasPrefix("-"), text.utf8.allSatisfy(plain.contains) { return text }
     return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"
@@ -95,7 +98,7 @@ enum ErrorMessages {
   private static func byRemedy(_ remedy: String, account: String?) -> String? {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
-    case "connect": "Connect to the network and try again."
+    case "connect": "The provider can't be reached from here: check the network, or try again later."
     case "stepUp": "Confirm that it is you: `lanyard step-up`."
     case "interact", "reauthenticate": signIn(account)
     case "administrator": "Ask the administrator of this provider or machine."

@@ -11,6 +11,11 @@ public enum ExecReplacement {
       Output.warning("The program \(program) is missing beside this program. Install it again.")
       exit(ExitStatus.other.rawValue)
     }
+    run(path, arguments)
+  }
+
+  /// Becomes the program at `path`.
+  public static func run(_ path: String, _ arguments: [String]) -> Never {
     var pointers = arguments.map { strdup($0) } + [nil]
     signal(SIGPIPE, SIG_DFL)  // an ignored signal stays ignored through `execv`
     execv(path, &pointers)

@@ -1,8 +1,14 @@
 internal import Glibc
 public import JSONRPC
+internal import Synchronization
 
 /// Prints the answer to stdout and everything else to stderr.
 public enum Output {
+  /// `--quiet`: notes and warnings are left out. Failures, questions and the instructions of a sign-in are not.
+  public static func beQuiet() { isQuiet.store(true, ordering: .relaxed) }
+
+  private static let isQuiet = Atomic(false)
+
   /// Writes all bytes, also to a descriptor that accepts a part at a time. False if writing fails.
   public static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
     var rest = bytes
@@ -78,19 +84,27 @@ public enum Output {
   /// A line of JSON on stderr.
   public static func note(json: String) { line(json: json, to: STDERR_FILENO) }
 
-  /// A line on stderr.
-  public static func note(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+  /// A line on stderr, unless the command is quiet.
+  public static func note(_ line: String) {
+    if !isQuiet.load(ordering: .relaxed) { instruction(line) }
+  }
 
-  /// A warning on stderr.
+  /// A line on stderr that the person needs to go on.
+  public static func instruction(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+
+  /// A warning on stderr, unless the command is quiet.
   public static func warning(_ line: String) { note("lanyard: \(line)") }
 
   /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
-    if json || failure.isRaw {
-      note(json: failure.wire ?? failure.json)
+    let failure = failure.namingAccount()
+    if json {
+      note(json: failure.json)
+    } else if failure.isRaw, let wire = failure.wire {
+      note(json: wire)
     } else {
-      note("lanyard: \(Text.shown(failure.message))")
-      for hint in failure.hints { note("  \(Text.shown(hint))") }
+      instruction("lanyard: \(Text.shown(failure.message))")
+      for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }
   }
 }

@@ -26,9 +26,14 @@ public enum Terminal {
   /// Lines on the screen; 24 if unknown.
   public static var lines: Int { size.lines }
 
-  private static var size: (columns: Int, lines: Int) {
+  /// Characters in a line of the screen that shows stdout; 80 if unknown.
+  public static var answerColumns: Int { size(of: STDOUT_FILENO).columns }
+
+  private static var size: (columns: Int, lines: Int) { size(of: STDERR_FILENO) }
+
+  private static func size(of descriptor: Int32) -> (columns: Int, lines: Int) {
     var size = winsize()
-    guard ioctl(STDERR_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0 else { return (80, 24) }
     return (Int(size.ws_col), Int(size.ws_row))
   }
 

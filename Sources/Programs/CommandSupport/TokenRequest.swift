@@ -17,17 +17,41 @@ public struct TokenRequest: Sendable {
   public init() {}
 
   public func run() throws(CommandFailure) {
+    do throws(CommandFailure) {
+      try runOnce()
+    } catch {
+      guard forced, error.status == .providerUnreachable else { throw error }
+      var told = error
+      told.hints.append("Without --force, `lanyard token` prints the present token while it is valid.")
+      throw told
+    }
+  }
+
+  private func runOnce() throws(CommandFailure) {
     let selection = try AccountSelection.choose(argument: account, option: option)
+    do throws(CommandFailure) {
+      try askUntilAnswered(selection.selector)
+    } catch {
+      guard error.name == "accountNotFound" else { throw error }
+      // Look for an e-mail address or a name only now: most programs use an alias, and this is a second request.
+      var agent = try Agent.connect(mayStart: mayStart)
+      let found = try selection.located(via: &agent)
+      guard found != selection.selector else { throw error }
+      try askUntilAnswered(found)
+    }
+  }
+
+  private func askUntilAnswered(_ account: String) throws(CommandFailure) {
     for _ in 1..<Self.attempts {
       do throws(CommandFailure) {
-        return try ask(selection)
+        return try ask(account)
       } catch {
         // The agent is ending. The request may be repeated: it changes nothing, and nothing was printed.
         guard error.name == "wentAway" || error.name == "shuttingDown" else { throw error }
         usleep(Self.pauseMicroseconds)
       }
     }
-    try ask(selection)
+    try ask(account)
   }
 
   /// The socket of an ending agent accepts connections for a moment, so a second request may reach the same agent.
@@ -36,11 +60,11 @@ public struct TokenRequest: Sendable {
 
   private var method: String { identity ? "identity.get" : forced ? "token.refresh" : "token.get" }
 
-  private func ask(_ selection: AccountSelection) throws(CommandFailure) {
+  private func ask(_ account: String) throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: mayStart)
     try agent.call(method) { writer in
       writer.key("account")
-      writer.string(selection.selector)
+      writer.string(account)
       if !scopes.isEmpty {
         writer.key("scopes")
         writer.beginArray()
@@ -62,8 +86,15 @@ public struct TokenRequest: Sendable {
         let token = identity ? result["idToken"] : result["accessToken"]
         guard let token, token.kind == .string else { throw .notUnderstood }
         try Output.secretLine(token)
+        warnIfShort(result["expiresInSeconds"]?.integer)
       }
     }
+  }
+
+  /// The provider decides how long its tokens are valid, so that a wish for more can't be met.
+  private func warnIfShort(_ seconds: Int64?) {
+    guard let seconds, let wanted = minimumLifetimeSeconds, seconds < wanted else { return }
+    Output.warning("This token is valid for \(seconds) s, not for \(wanted) s: the provider gave no longer one.")
   }
 
   private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {

@@ -5,7 +5,7 @@ import CommandSupport
 struct CommonOptions: ParsableArguments {
   @Option(
     name: [.customShort("u"), .long],
-    help: ArgumentHelp("The account to use: an alias or an id.", valueName: "account"),
+    help: ArgumentHelp("The account to use: its alias, e-mail address, name or id.", valueName: "account"),
     completion: .accounts)
   var account: String?
 
@@ -15,8 +15,18 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: .long, help: "Do not start an agent.")
   var noStart = false
 
+  /// `LanyardCLI.main` acts on it before anything is printed.
+  @Flag(name: .shortAndLong, help: "No notes and no warnings: only the answer, and failures.")
+  var quiet = false
+
   /// Connects to the agent. Starts one if needed.
   func connect() throws(CommandFailure) -> AgentConnection { try Agent.connect(mayStart: !noStart) }
+
+  /// What to send for `--account`; nil without the option.
+  func namedAccount(via agent: inout AgentConnection) throws(CommandFailure) -> String? {
+    guard account != nil else { return nil }
+    return try AccountSelection.choose(argument: account).located(via: &agent)
+  }
 }
 
 /// The option `--pw-file`.
@@ -25,20 +35,4 @@ struct PassphraseOptions: ParsableArguments {
     name: [.customLong("pw-file"), .customLong("passphrase-file")],
     help: ArgumentHelp("A file with the passphrase; - reads stdin.", valueName: "file"), completion: .file())
   var passphraseFile: String?
-}
-
-extension CompletionKind {
-  /// Aliases and ids of the accounts, if an agent runs.
-  static var accounts: CompletionKind {
-    .custom { _, _, _ in
-      (try? AccountInfo.all(Agent.connect(mayStart: false)).map(\.label)) ?? []
-    }
-  }
-
-  /// Names of the providers, if an agent runs.
-  static var providers: CompletionKind {
-    .custom { _, _, _ in
-      (try? ProviderInfo.all(Agent.connect(mayStart: false)).map(\.name)) ?? []
-    }
-  }
 }

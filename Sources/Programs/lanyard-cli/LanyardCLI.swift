@@ -33,24 +33,30 @@ import Glibc
     version: Version.text,
     groupedSubcommands: [
       CommandGroup(
-        name: "Accounts", subcommands: [Login.self, Logout.self, Forget.self, List.self, Switch.self, Status.self]),
+        name: "Accounts",
+        subcommands: [
+          Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Trust.self,
+        ]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",
         subcommands: [
-          ProviderCommand.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self, Unlock.self,
+          ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self,
+          Unlock.self,
           KeyCommand.self,
           RPC.self,
           Events.self,
           Backup.self, Restore.self, Doctor.self,
         ]),
-      CommandGroup(name: "This program", subcommands: [Completion.self, Demo.self]),
+      CommandGroup(name: "This program", subcommands: [Completion.self, Man.self, Demo.self]),
     ])
 
   static func main() {
     let words = Array(CommandLine.arguments.dropFirst())
     Interruption.prepare()
+    let options = words.prefix { $0 != "--" }
+    if options.contains("--quiet") || options.contains("-q") { Output.beQuiet() }
     Process.exit(run(ArgumentOrder.commandFirst(words)))
   }
 
@@ -62,7 +68,7 @@ import Glibc
     } catch let answer as OtherAnswer {
       return answer.status
     } catch let failure as CommandFailure {
-      Output.tell(failure, json: words.prefix { $0 != "--" }.contains("--json"))
+      Output.tell(failure, json: asksForJSON(words))
       return failure.status
     } catch {
       // ArgumentParser throws help and version texts, too: these are answers. The rest are mistakes.
@@ -70,8 +76,19 @@ import Glibc
         Output.answer(fullMessage(for: error))
         return .success
       }
-      Output.note(fullMessage(for: error))
+      tell(mistake: error, in: words)
       return .usage
     }
+  }
+
+  private static func asksForJSON(_ words: [String]) -> Bool { words.prefix { $0 != "--" }.contains("--json") }
+
+  /// Reports a mistake in the command line: as JSON, or with the usage of the command.
+  private static func tell(mistake error: any Error, in words: [String]) {
+    if let unknown = UnknownCommand.find(in: words, of: Lanyard.self) {
+      return Output.tell(unknown.failure, json: asksForJSON(words))
+    }
+    if asksForJSON(words) { return Output.tell(.usage(message(for: error)), json: true) }
+    Output.instruction(fullMessage(for: error))
   }
 }

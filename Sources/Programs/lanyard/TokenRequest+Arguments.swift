@@ -29,6 +29,7 @@ extension TokenRequest {
       case "--id": identity = true
       case "--json": json = true
       case "--no-start": mayStart = false
+      case "-q", "--quiet": Output.beQuiet()
       default:
         guard !word.hasPrefix("-"), account == nil else { return nil }
         account = word

@@ -59,7 +59,7 @@ class CanTests(Person):
 Denied: work may not do order.view now.
   Why     The provider last confirmed this account 49 hours ago; offline this is allowed for 48 hours.
           This needs your PIN, given less than 12 hours ago, to confirm that it is you.
-  Help    Connect to the network; the agent then asks the provider.
+  Help    Try again when the provider can be reached; the agent then asks it.
           Confirm that it is you: `lanyard step-up work`.
   Policy  field, version 2
 """)
@@ -209,7 +209,7 @@ class PolicyTests(Person):
         self.assertIn(f"{path}:5:7: capabilities > a/b > kind: expected read or write\n", told)
         self.assertIn(f"{path}:6:38: capabilities > a/b > requires > rolesAny > 1: expected a string\n", told)
         self.assertIn(f"{path}:1:1: version: is missing\n", told)
-        self.assertEqual(json.loads(self.refused(1, "policy", "check", path, "--json"))["data"]["name"], "policyInvalid")
+        self.assertEqual(json.loads(self.refused(1, "policy", "check", path, "--json"))["error"]["name"], "policyInvalid")
 
     def test_check(self):
         self.fake.answers["policy.validate"] = {"name": "field", "version": 2}

@@ -22,7 +22,21 @@ def agent(test, **answers):
         "grant.list": {"grants": [GRANT]}, "grant.revoke": {"grant": "grt_5"}, **answers})
 
 
+def created(calls):
+    return [call for call in calls if call[0] == "grant.create"]
+
+
 class GrantTests(Person):
+    def test_what_a_program_can_do_is_said_in_words(self):
+        calls = agent(self).calls
+        done = self.lanyard("grant", "create", "ci", "--can", "requests", "--can", "status", "-m", "session.get", "-u", "work")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        methods = created(calls)[0][1]["methods"]
+        self.assertEqual(methods[:2], ["session.get", "request.send"])
+        self.assertEqual(len(methods), len(set(methods)))
+        self.refused(2, "grant", "create", "ci", "-u", "work")
+        self.refused(2, "grant", "create", "ci", "--can", "fly")
+
     def test_the_secret_is_alone_on_stdout(self):
         calls = agent(self).calls
         done = self.lanyard("grant", "create", "ci", "-m", "token.get", "-m", "session.*", "-u", "work", "-u", "home",
@@ -30,7 +44,7 @@ class GrantTests(Person):
         self.assertEqual((done.returncode, done.stdout), (0, SECRET + "\n"), done.stderr)
         self.assertIn("grt_5 for ci ends in", done.stderr)
         self.assertNotIn(SECRET, done.stderr)
-        self.assertEqual(calls, [("grant.create", {
+        self.assertEqual(created(calls), [("grant.create", {
             "client": "ci", "accounts": ["work", "home"], "methods": ["token.get", "session.*"],
             "expiresInSeconds": 604800})])
 
@@ -40,7 +54,7 @@ class GrantTests(Person):
         done = self.lanyard("grant", "create", "ai", "-m", "request.send", "-u", "work", "--origin", "https://api.example",
                             "--origin", "https://b.example", "--agent")
         self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(calls, [("grant.create", {
+        self.assertEqual(created(calls), [("grant.create", {
             "client": "ai", "accounts": ["work"], "methods": ["request.send"],
             "origins": ["https://api.example", "https://b.example"], "agent": True})])
         self.assertIn("(https://api.example; AI agent: GET and HEAD only)", self.answer("grant"))
@@ -50,6 +64,7 @@ class GrantTests(Person):
         self.lanyard("grant", "create", "ci", "-m", "*")
         with open(os.path.join(self.work, ".lanyard"), "w") as file:
             file.write("home\n")
+        self.answer("trust")
         self.lanyard("grant", "create", "ci", "-m", "*")
         self.assertEqual([params["accounts"] for _, params in calls], [["@active"], ["home"]])
         self.assertNotIn("expiresInSeconds", calls[0][1])

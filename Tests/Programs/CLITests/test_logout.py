@@ -42,7 +42,7 @@ class LogoutTests(Logouts):
 
     def test_the_output_names_data_and_revocation(self):
         self.people(WORK)
-        shown = self.answer("logout", "--offline")
+        shown = self.answer("logout", "work", "--offline")
         self.assertIn("Signed out: work", shown)
         self.assertIn("sealed until Alice Example", shown)
         self.assertIn("queued", shown)
@@ -98,6 +98,49 @@ class LogoutTests(Logouts):
         self.assertIn("does not know this command", self.refused(1, "logout", "work"))
 
 
+class UnnamedTests(Logouts):
+    """No account was named: the directory, the environment or the active account must not decide unseen."""
+
+    def test_a_program_is_refused_and_told_the_account(self):
+        agent = self.people(WORK, HOME)
+        for words in ([], ["--hard"], ["--json"]):
+            for environment in ({}, {"LANYARD_ACCOUNT": "work"}):
+                told = self.refused(2, "logout", *words, environment=environment)
+                self.assertIn("work (Alice Example <alice@acme.example>)", told)
+                if not words:
+                    self.assertIn("`lanyard logout work`", told)
+                    self.assertIn("--yes", told)
+        self.assertEqual(self.signed_out(agent), [])
+
+    def test_yes_takes_it(self):
+        agent = self.people(WORK)
+        self.answer("logout", "--yes", "--hard")
+        self.assertEqual(agent.params("account.signOut"), {"account": WORK["id"], "mode": "hard"})
+
+    def test_a_person_is_asked(self):
+        agent = self.people(WORK, HOME)
+        question = ("Sign out and erase the data of work (Alice Example <alice@acme.example>)? "
+                    "No account was named, and it is the active account. [y/N] ")
+        asked = question.replace("\n", "")
+        screen = self.on_terminal("logout", "--hard", answers=[(asked, "\n")], size=(24, 200))
+        self.assertEqual((screen.code, self.signed_out(agent)), (1, []))
+        self.assertIn("Nothing was changed.", screen.text)
+        screen = self.on_terminal("logout", "--hard", answers=[(asked, "y\n")], size=(24, 200))
+        self.assertEqual((screen.code, self.signed_out(agent)), (0, [WORK["id"]]))
+
+    def test_a_second_sign_out_is_no_failure(self):
+        agent = self.people(WORK)
+        agent.answers["account.signOut"] = Error(2003, "signedOut", account=WORK["id"])
+        self.assertIn("work (Alice Example <alice@acme.example>) is signed out already.", self.answer("logout", "work"))
+        self.assertEqual(json.loads(self.answer("logout", "work", "--json"))["account"], WORK["id"])
+
+    def test_without_an_active_account_no_one_is_signed_out(self):
+        agent = self.people(HOME)
+        self.assertEqual(self.answer("logout"), "No account is active, so none was signed out.\n")
+        self.assertEqual(self.signed_out(agent), [])
+        self.refused(1, "logout", "nobody")
+
+
 class AllTests(Logouts):
     def test_all_signs_out_of_every_account(self):
         agent = self.people(WORK, HOME, CLIENT)
@@ -106,7 +149,6 @@ class AllTests(Logouts):
         self.assertIn("Signed out: work", shown)
         self.assertIn("Signed out: home", shown)
         self.refused(2, "logout", "--all", "work")
-        self.refused(2, "logout", "work", "--yes")
 
     def test_all_without_accounts(self):
         self.people(CLIENT)
@@ -167,7 +209,7 @@ class AllTests(Logouts):
         self.assertEqual(first, {
             "account": WORK["id"], "mode": "soft", "data": "sealed", "revocation": "confirmed"})
         self.assertEqual((second["account"], second["error"]["code"]), (HOME["id"], 5001))
-        self.assertEqual(json.loads(done.stderr)["data"]["name"], "storeUnavailable")
+        self.assertEqual(json.loads(done.stderr)["error"]["name"], "storeUnavailable")
 
 
 class EndSessionTests(Logouts):
@@ -234,8 +276,20 @@ class ForgetTests(Logouts):
         self.assertIn("`lanyard logout work`", self.refused(2, "forget", "work"))
         self.assertNotIn("account.forget", agent.methods())
 
-    def test_forget_needs_a_name(self):
-        agent = self.people(WORK)
-        self.refused(2, "forget", environment={"LANYARD_ACCOUNT": "work"})
-        self.assertEqual(agent.calls, [])
+    def test_without_a_name_a_program_is_refused_and_a_person_asked(self):
+        agent = self.people(WORK, CLIENT)
+        there = {"LANYARD_ACCOUNT": CLIENT["id"]}
+        told = self.refused(2, "forget", environment=there)
+        self.assertIn(CLIENT["id"], told)
+        self.assertIn("--yes", told)
+        self.assertIn("work", self.refused(2, "forget"))
+        question = f"Forget {CLIENT['id']} (a-17)? No account was named, and LANYARD_ACCOUNT is set. [y/N] "
+        self.assertEqual(self.on_terminal("forget", environment=there, answers=[(question, "n\n")]).code, 1)
+        self.assertIn("is signed in", self.on_terminal("forget").text)
+        self.assertNotIn("account.forget", agent.methods())
+        self.assertEqual(self.on_terminal("forget", environment=there, answers=[(question, "y\n")]).code, 0)
         self.assertIn("lanyard list", self.refused(1, "forget", "nobody"))
+
+    def test_yes_forgets_without_a_question(self):
+        self.people(CLIENT)
+        self.answer("forget", "--yes", environment={"LANYARD_ACCOUNT": CLIENT["id"]})

@@ -74,7 +74,7 @@ class MessageTests(Person):
             "Unlock it, or let agent.unlock ask you.": "Unlock it, or let `lanyard unlock` ask you.",
             "`lanyard rpc agent.addKeySlot` adds one.": "`lanyard key add` adds one.",
             "Mend it by `provider.update`; nothing was deleted.":
-                "Mend it by `lanyard rpc provider.update`; nothing was deleted.",
+                "Mend it by `lanyard provider update`; nothing was deleted.",
             "It is not like policy.schema.json wants the token.": "It is not like policy.schema.json wants the token.",
         }.items():
             with self.subTest(message):
@@ -102,10 +102,35 @@ class MessageTests(Person):
             6003, "notFound", "This account has no PIN. `stepUp.enroll` sets one.", kind="pin"))
         self.assertEqual(told, "lanyard: This account has no PIN. `lanyard step-up --enroll` sets one.\n")
 
-    def test_json_still_tells_the_agents_own_error(self):
-        error = Error(2001, "accountNotFound", "`account.list` names those that are there.")
-        self.fake.answers["token.get"] = error
-        self.assertEqual(json.loads(self.lanyard("token", "--json").stderr), error.body)
+    def test_json_tells_the_error_in_one_shape(self):
+        self.fake.answers["token.get"] = Error(2004, "reauthenticationRequired", "`token.get` needs you.", reason="revoked")
+        self.assertEqual(json.loads(self.refused(4, "token", "--json")), {"error": {
+            "name": "reauthenticationRequired", "message": "`lanyard token` needs you.", "exit": 4, "code": 2004,
+            "data": {"name": "reauthenticationRequired", "retryable": False, "reason": "revoked"}}})
+        told = json.loads(self.refused(3, "token", "--json", environment={"LANYARD_SOCKET": "/nowhere/at/all"}))
+        self.assertEqual((told["error"]["name"], told["error"]["exit"]), ("noAgent", 3))
+
+    def test_json_tells_mistakes_in_the_command_too(self):
+        for words in (["token", "--nonsense"], ["nosuch"], ["provider", "lst"], ["login", "a", "b"], ["token", "-t", "x"]):
+            with self.subTest(words):
+                told = json.loads(self.refused(2, *words, "--json"))["error"]
+                self.assertEqual((told["name"], told["exit"]), ("usage", 2))
+                self.assertTrue(told["message"])
+
+    def test_an_unknown_command_suggests_the_nearest(self):
+        for words, said in [(["nosuch"], "Unknown command `nosuch`."),
+                            (["tokne"], "Unknown command `tokne`. Did you mean `lanyard token`?"),
+                            (["provider", "lst"], "Unknown command `lst`. Did you mean `lanyard provider list`?")]:
+            self.assertEqual(self.refused(2, *words).splitlines()[0], f"lanyard: {said}")
+
+    def test_an_unknown_account_is_named_as_typed(self):
+        self.assertIn("There is no account nobody here.", self.refused(1, "token", "nobody"))
+
+    def test_hints_use_the_name_that_the_person_typed(self):
+        self.fake.answers["token.get"] = Error(
+            2004, "reauthenticationRequired", "Sign in again.", account=WORK["id"], remedies=["reauthenticate"])
+        for words, shown in ((["work"], "work"), (["Alice Example"], "'Alice Example'"), ([], WORK["id"])):
+            self.assertIn(f"`lanyard login --account {shown}`", self.refused(4, "token", *words))
 
     def test_doctor_shows_commands_and_json_the_agents_words(self):
         finding = {"check": "vault", "severity": "notice", "message": "Locked; `agent.unlock` opens it.",

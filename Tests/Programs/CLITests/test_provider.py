@@ -173,3 +173,16 @@ class ProviderTests(Person):
     def test_remove(self):
         self.assertEqual(self.answer("provider", "remove", "idp"), "Removed idp.\n")
         self.assertEqual(self.fake.params("provider.remove"), {"provider": "idp"})
+
+    def test_remove_without_a_name_shows_the_provider_and_asks(self):
+        self.fake.answers.update(accounts(providers=[IDP]))
+        told = self.refused(2, "provider", "remove")
+        self.assertIn("idp (https://idp.example)", told)
+        self.assertIn("--yes", told)
+        question = "Remove idp (https://idp.example)? [y/N] "
+        self.assertEqual(self.on_terminal("provider", "remove", answers=[(question, "\n")]).code, 1)
+        self.assertNotIn("provider.remove", self.fake.methods())
+        self.assertEqual(self.on_terminal("provider", "remove", answers=[(question, "y\n")]).code, 0)
+        self.answer("provider", "remove", "--yes")
+        self.fake.answers.update(accounts(providers=[IDP, OTHER]))
+        self.assertIn("other", self.refused(2, "provider", "remove", "--yes"))

@@ -90,7 +90,7 @@ class EventTests(Person):
         agent = self.agent()
 
         def subscribe(params, connection):
-            connection.send({"jsonrpc": "2.0", "id": 2 if "account.list" in agent.methods() else 1, "result": {
+            connection.send({"jsonrpc": "2.0", "id": len(agent.calls), "result": {
                 "subscription": "sub_1", "epoch": "e1", "sequence": 0, "gap": False}})
             for number, (type, account, data) in enumerate(events):
                 connection.event(number + 1, type, account, **data)

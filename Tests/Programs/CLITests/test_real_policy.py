@@ -79,7 +79,7 @@ class FieldServiceTests(RealProvider):
             time.sleep(0.1)
         told = self.can(6, COMPLETE)
         self.assertIn("This needs the provider, and it can't be reached now", told)
-        self.assertIn("Connect to the network", told)
+        self.assertIn("when the provider can be reached", told)
         self.assertTrue(self.can(0, VIEW).startswith("Allowed"))
         self.assertTrue(self.can(0, NOTE).startswith("Allowed"))
         decision = json.loads(self.can(6, COMPLETE, "--json"))
@@ -93,7 +93,7 @@ class FieldServiceTests(RealProvider):
         self.assertRegex(status, r"Session +offlineStale, since today at \d\d:\d\d")
         self.assertRegex(status, r"Offline until +on .* \(in 7 days\), by the policy")
         self.assertRegex(status, r"Step-up +good until \d\d:\d\d:\d\d")
-        self.assertRegex(status, r"Next +Connect to the network")
+        self.assertRegex(status, r"Next +Try again when the provider can be reached")
 
         self.answer("lock")
         self.assertIn("`lanyard unlock`", self.refused(8, "can", VIEW))

@@ -20,6 +20,11 @@ class SelectionTests(Person):
         os.chmod(path, mode)
         return path
 
+    def trust(self, *arguments, **options):
+        path = self.write(*arguments, **options)
+        self.answer("trust", os.path.dirname(path))
+        return path
+
     def asked(self, *words, **options):
         """Whom `token` asked for."""
         self.answer("token", *words, **options)
@@ -29,7 +34,7 @@ class SelectionTests(Person):
         environment = {"LANYARD_ACCOUNT": "from-environment"}
         self.fake.answers["token.get"] = {"accessToken": "t"}
         self.assertEqual(self.asked(), "@active")
-        self.write("from-file")
+        self.trust("from-file")
         self.assertEqual(self.asked(), "from-file")
         self.assertEqual(self.asked(environment=environment), "from-environment")
         self.assertEqual(self.asked("from-argument", environment=environment), "from-argument")
@@ -39,16 +44,16 @@ class SelectionTests(Person):
         self.assertEqual(self.asked(environment={"LANYARD_ACCOUNT": ""}), "@active")
 
     def test_the_nearest_file_upward(self):
-        self.write("home", self.home)
+        self.trust("home", self.home)
         self.assertEqual(self.asked(), "home")
-        self.write("work", os.path.dirname(self.work))
+        self.trust("work", os.path.dirname(self.work))
         self.assertEqual(self.asked(), "work")
         self.assertEqual(self.asked(cwd=self.home), "home")
 
     def test_spellings(self):
         for text in ("work", "work\n", "account = work\n", "account=work", "# ours\n\n  account = work  # the tenant\r\n"):
             with self.subTest(text):
-                self.write(text)
+                self.trust(text)
                 self.assertEqual(self.asked(), "work")
 
     def test_an_invalid_file_is_usage(self):
@@ -66,7 +71,7 @@ class SelectionTests(Person):
         self.assertEqual(self.fake.params("token.get")["account"], "@active")
 
     def test_a_symbolic_link_is_ignored_with_a_warning(self):
-        os.symlink(self.write("home", self.home), os.path.join(self.work, ".lanyard"))
+        os.symlink(self.trust("home", self.home), os.path.join(self.work, ".lanyard"))
         done = self.lanyard("token", cwd=self.work)
         self.assertIn("is a symbolic link", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "home")
@@ -74,7 +79,7 @@ class SelectionTests(Person):
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
     def test_a_file_of_another_user_is_ignored_with_a_warning(self):
         path = self.write("home")
-        self.write("work", self.home)
+        self.trust("work", self.home)
         os.chown(path, 65534, 65534)
         done = self.lanyard("token")
         self.assertIn("belongs to another user", done.stderr)
@@ -83,11 +88,11 @@ class SelectionTests(Person):
     def test_a_directory_named_lanyard_is_skipped(self):
         os.mkdir(os.path.join(self.work, ".lanyard"))
         os.mkfifo(os.path.join(os.path.dirname(self.work), ".lanyard"))
-        self.write("home", self.home)
+        self.trust("home", self.home)
         self.assertEqual(self.asked(), "home")
 
     def test_status_says_why_an_account_is_used(self):
-        path = self.write("account = home")
+        path = self.trust("account = home")
         cases = [
             ([], {}, "home", f"{path} says so", {"because": "file", "path": path}),
             ([], {"LANYARD_ACCOUNT": "work"}, "work", "LANYARD_ACCOUNT is set", {"because": "environment"}),

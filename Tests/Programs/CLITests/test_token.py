@@ -20,9 +20,9 @@ class TokenTests(Person):
 
     def test_options_become_parameters(self):
         agent = self.agent(accounts(WORK))
-        self.answer("token", "work", "-t", "600", "-s", "mail.read", "-s", "mail.send files.read", "--aud", "https://m.example")
+        self.answer("token", "work", "-t", "60", "-s", "mail.read", "-s", "mail.send files.read", "--aud", "https://m.example")
         self.assertEqual(agent.calls, [("token.get", {
-            "account": "work", "minimumLifetimeSeconds": 600, "scopes": ["mail.read", "mail.send", "files.read"],
+            "account": "work", "minimumLifetimeSeconds": 60, "scopes": ["mail.read", "mail.send", "files.read"],
             "resource": "https://m.example"})])
 
     def test_one_token_needs_one_request(self):
@@ -38,10 +38,10 @@ class TokenTests(Person):
     def test_id_prints_the_id_token_alone(self):
         agent = self.agent(accounts(WORK))
         self.assertEqual(self.answer("token", "--id"), "not-a-real-id-token\n")
-        self.assertEqual(self.answer("token", "work", "--id", "-t", "600"), "not-a-real-id-token\n")
+        self.assertEqual(self.answer("token", "work", "--id", "-t", "60"), "not-a-real-id-token\n")
         self.assertEqual(agent.calls, [
             ("identity.get", {"account": "@active"}),
-            ("identity.get", {"account": "work", "minimumLifetimeSeconds": 600})])
+            ("identity.get", {"account": "work", "minimumLifetimeSeconds": 60})])
         self.assertEqual(json.loads(self.answer("token", "--id", "--json"))["audience"], ["lanyard-demo"])
 
     def test_id_goes_with_no_scope_resource_and_force(self):
@@ -134,10 +134,14 @@ class FailureTests(Person):
                     if code != -32601:
                         self.assertIn("lanyard: Something happened; nothing was lost.", words)
 
-    def test_json_tells_the_error_as_it_came(self):
-        agent = self.agent()
-        agent.answers["token.get"] = error = Error(2004, "reauthenticationRequired", reason="revoked")
-        self.assertEqual(json.loads(self.refused(4, "token", "--json")), error.body)
+    def test_a_shorter_life_than_asked_for_is_told(self):
+        agent = self.agent(accounts(WORK))
+        done = self.lanyard("token", "-t", "600")
+        self.assertEqual((done.returncode, done.stdout), (0, "not-a-real-access-token\n"))
+        self.assertIn("valid for 300 s, not for 600 s", done.stderr)
+        self.answer("token", "-t", "300")
+        agent.answers["token.get"] = {"accessToken": "t"}
+        self.answer("token", "-t", "600")
 
     def test_an_error_has_hints(self):
         agent = self.agent()
@@ -220,8 +224,8 @@ class NoAgentTests(Person):
             self.assertIn("may not start one", self.refused(3, *words, "--no-start", environment=environment))
 
     def test_as_json(self):
-        told = json.loads(self.refused(3, "token", "--json"))
-        self.assertEqual((told["data"]["name"], told["data"]["exitCode"]), ("noAgent", 3))
+        told = json.loads(self.refused(3, "token", "--json"))["error"]
+        self.assertEqual((told["name"], told["exit"]), ("noAgent", 3))
 
     def test_without_xdg_runtime_dir(self):
         if os.path.isdir(f"/run/user/{os.geteuid()}"):

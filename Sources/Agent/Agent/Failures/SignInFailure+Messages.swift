@@ -28,10 +28,13 @@ extension SignInFailure {
       "This provider has nothing that shows for which sign-in a code is. Bring the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
-    case .answer(.issuerMismatch): "The answer is from another provider than the one asked. Nothing was kept."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
     case .answer(.refused("unmet_authentication_requirements")):
       "The provider can't authenticate you in the way that the sign-in asked for. Nothing was kept."
+    case .answer(.issuerMismatch):
+      "The answer does not show that it is from the provider that was asked. Nothing was kept."
+    case .answer(.refused("invalid_scope")):
+      "The provider does not give this client all of the scopes that were asked for. Nothing was kept; ask for others."
     case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
     case .identity(.idTokenMissing): "The provider sent no ID token. Nothing was kept."
     case .identity(.idTokenInvalid(.authTimeMissing)):
@@ -74,6 +77,10 @@ extension ExchangeFailure {
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
+    case .misconfigured("invalid_scope"):
+      "The provider does not give this client all of the scopes that were asked for. Nothing was kept; ask for others."
+    case .misconfigured("invalid_client"):
+      "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was kept."
     case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
     case .unexplained(let status, _):
       "The provider refused, with status \(status), and did not say why. Nothing was kept."

@@ -17,9 +17,15 @@ extension TokenMachine.Refusal {
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
       "The provider does not take the authorization details that were asked for. Ask for others; nothing was deleted."
+    case .misconfigured("invalid_scope"):
+      "The provider does not give this client all of the scopes that were asked for. Ask for others, or have them allowed at the provider; nothing was deleted."
+    case .misconfigured("invalid_target"):
+      "The provider gives no token for the resource that was asked for. Nothing was deleted."
+    case .misconfigured("invalid_client"):
+      "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
     case .misconfigured:
       "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
-    case .offline: "There is no way to the provider, and no token that is still good. The session is kept."
+    case .offline: "There is no way to the provider, so it gave no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable: "The provider could not answer now. The session is kept; try again later."
     case .store: StoreFailure.inputOutput.message

@@ -118,11 +118,14 @@ extension VaultDirectory {
     return profile
   }
 
-  /// The accounts whose id, alias or mail address is `word`.
-  package func matches(_ word: String) -> [AccountProfile] {
+  /// The accounts whose id or alias is `word`, else whose mail address it is. The provider chooses the name of a person,
+  /// so it counts last, and only if `byName` is true: for words that a person typed.
+  package func matches(_ word: String, byName: Bool = false) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
-    return exact.isEmpty ? all.filter { $0.email == word } : exact
+    guard exact.isEmpty else { return exact }
+    let mailed = all.filter { $0.email == word }
+    return mailed.isEmpty && byName ? all.filter { $0.displayName == word } : mailed
   }
 
   /// The accounts that belong to a provider.

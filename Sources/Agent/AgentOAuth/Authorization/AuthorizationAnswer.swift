@@ -40,9 +40,10 @@ package enum AuthorizationAnswer {
       self = .foreign(.withoutCode)
       return
     }
-    // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another.
+    // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another. A refusal
+    // carries nothing that could go to the wrong server, and some providers leave `iss` out of it.
     let issuer = answer.text("iss")
-    let mustTell = provider.metadata?.authorizationResponseIssuer == true
+    let mustTell = provider.metadata?.authorizationResponseIssuer == true && answer.text("error") == nil
     if issuer != nil || mustTell {
       guard let issuer, provider.isItself(issuer) else {
         self = .refused(.issuerMismatch)

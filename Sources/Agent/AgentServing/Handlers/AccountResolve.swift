@@ -14,7 +14,7 @@ enum AccountResolveHandler: MethodHandler {
     if let selector = params.selector {
       let account: AccountID
       if case .alias(let word) = selector {
-        account = try only(await matches(word, call))
+        account = try only(await matches(word, byName: true, call))
       } else {
         account = try await vault.profile(call.pinned(selector)).id
       }
@@ -22,7 +22,7 @@ enum AccountResolveHandler: MethodHandler {
     }
     if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
       return AccountResolve.Result(
-        account: try only(await matches(word, call)), because: .directory)
+        account: try only(await matches(word, byName: false, call)), because: .directory)
     }
     if let issuer = params.issuer {
       let (profiles, active) = try await vault.read { vault throws(AgentFailure) in
@@ -47,8 +47,12 @@ enum AccountResolveHandler: MethodHandler {
     }
   }
 
-  private static func matches(_ word: String, _ call: Call) async throws(AgentFailure) -> [AccountProfile] {
-    try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.matches(word).filter(call.sees) }
+  private static func matches(
+    _ word: String, byName: Bool, _ call: Call
+  ) async throws(AgentFailure) -> [AccountProfile] {
+    try await call.agent.vault.read { vault throws(AgentFailure) in
+      vault.directory.matches(word, byName: byName).filter(call.sees)
+    }
   }
 
   private static func only(_ profiles: [AccountProfile]) throws(AgentFailure) -> AccountID {

@@ -12,7 +12,7 @@ struct Events: ParsableCommand {
         lanyard events -u work --json
       """)
 
-  @Option(name: .long, help: "Only events of this type; may be repeated.")
+  @Option(name: .long, help: "Only events of this type; may be repeated.", completion: .list(EventTypes.all))
   var type: [String] = []
 
   @OptionGroup var common: CommonOptions
@@ -20,10 +20,11 @@ struct Events: ParsableCommand {
   func run() throws {
     let interruption = try Interruption()
     var agent = try common.connect()
+    let account = try common.namedAccount(via: &agent)
     let names = common.json ? [:] : Self.names(via: &agent)
     let id = try agent.send("event.subscribe") { writer in
       writer.member("types", ifAny: type)
-      writer.member("accounts", ifAny: common.account.map { [$0] } ?? [])
+      writer.member("accounts", ifAny: account.map { [$0] } ?? [])
     }
     while try agent.answer(to: id, { _ in true }) == nil {
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }

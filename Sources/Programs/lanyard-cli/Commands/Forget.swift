@@ -11,30 +11,50 @@ struct Forget: ParsableCommand {
       in again, as a new account with a new id. A revocation that waits is still sent.
       """)
 
-  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
-  @OptionGroup var common: CommonOptions
+  @Flag(name: [.customShort("y"), .long], help: "Do not ask, also if no account is named.")
+  var yes = false
 
-  func validate() throws {
-    // No default account: this can't be undone.
-    if account == nil, common.account == nil { throw ValidationError("Name the account to forget.") }
-  }
+  @OptionGroup var common: CommonOptions
 
   func run() throws {
     var agent = try common.connect()
     let selection = try AccountSelection.choose(argument: account, option: common.account)
+    let selector = try selection.isNamed ? selection.located(via: &agent) : confirmed(selection, via: &agent)
     if common.json {
-      let params = { (writer: inout JSONWriter) in writer.member("account", selection.selector) }
+      let params = { (writer: inout JSONWriter) in writer.member("account", selector) }
       return try agent.call("account.forget", params: params, result: { Output.answer(json: $0.raw) })
     }
-    let account = try AccountInfo.named(selection.selector, via: &agent)
+    let account = try AccountInfo.named(selector, via: &agent)
+    try requireSignedOut(account)
+    try agent.perform("account.forget", params: { $0.member("account", account.id) })
+    Output.answer(Text.shown("Forgotten: \(account.label) (\(account.person))."))
+  }
+
+  /// Shows the account that was not named, and asks: this can't be undone.
+  private func confirmed(
+    _ selection: AccountSelection, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String {
+    let account: AccountInfo
+    do throws(CommandFailure) {
+      account = try AccountInfo.named(selection.selector, via: &agent)
+    } catch {
+      guard error.name == "accountNotFound", case .active = selection.reason else { throw error }
+      throw .usage("Name the account to forget.", hints: ["`lanyard list` shows those that are signed out."])
+    }
+    if Terminal.canAsk, !common.json { try requireSignedOut(account) }
+    let question = UnnamedAccount(act: "Forget", command: "lanyard forget", yes: yes, json: common.json)
+    try question.confirm(account, because: selection.reason)
+    return account.id
+  }
+
+  private func requireSignedOut(_ account: AccountInfo) throws(CommandFailure) {
     guard account.state == "signedOut" else {
       throw CommandFailure(
         .usage, name: "signedIn", "\(account.label) (\(account.person)) is signed in. Nothing was changed.",
         hints: ["Sign out first: `lanyard logout \(account.label)`."])
     }
-    try agent.perform("account.forget", params: { $0.member("account", account.id) })
-    Output.answer(Text.shown("Forgotten: \(account.label) (\(account.person))."))
   }
 }

@@ -7,6 +7,8 @@ struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "List the accounts.", discussion: "The mark * shows the active account.")
 
+  @OptionGroup var tables: TableOptions
+
   @OptionGroup var common: CommonOptions
 
   func run() throws {
@@ -37,6 +39,6 @@ struct List: ParsableCommand {
           .init(account.state, .state(account.state)),
         ] + (showsBinding ? [tokens] : []) + [.init(account.lastOnline?.relative ?? "-")])
     }
-    table.print()
+    table.print(tables)
   }
 }

@@ -100,22 +100,36 @@ struct Login: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let provider = try chosenProvider(via: &agent)
+    let before = alias == nil ? [] : try AccountInfo.all(via: &agent)
     let id: String
-    if isImport {
-      id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
-    } else {
-      id = try signIn(at: provider, via: &agent)
+    do throws(CommandFailure) {
+      if isImport {
+        id = try ImportedToken(provider: provider, alias: alias, file: file).handOver(to: &agent)
+      } else {
+        id = try signIn(at: provider, via: &agent)
+      }
+    } catch {
+      throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
     let account = try AccountInfo.named(id, via: &agent)
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.answer(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))
+    if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
+      Output.answer(Text.shown("Renamed: \(old) is \(account.label) now."))
+    }
+    if account.alias == nil, Terminal.showsNotes,
+      let proposed = ProposedAlias.of(account, among: try AccountInfo.all(via: &agent))
+    {
+      Output.note(Text.shown("Give it a short name: `lanyard rename \(account.id) \(proposed)`."))
+    }
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {
     var scopes = scope.flatMap { $0.split(separator: " ").map(String.init) }
-    if !scopes.isEmpty, let account = common.account {
+    let account = try common.namedAccount(via: &agent)
+    if !scopes.isEmpty, let account {
       let known = try agent.call("session.get", params: { $0.member("account", account) }) { result in
         result["scopes"].map { $0.elements.compactMap(\.string) } ?? []
       }
@@ -124,7 +138,7 @@ struct Login: ParsableCommand {
     let job = SignIn.SignInRequest(
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
-      scopes: scopes, account: common.account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
+      scopes: scopes, account: account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
       claims: claims,
       details: try details.map { (argument) throws(CommandFailure) in try DetailsArgument.read(argument) })
     return try SignIn(request: job).run(via: &agent)
@@ -132,7 +146,9 @@ struct Login: ParsableCommand {
 
   private func chosenProvider(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     if let provider { return provider }
-    if let account = common.account { return try AccountInfo.named(account, via: &agent).provider }
+    if let account = try common.namedAccount(via: &agent) {
+      return try AccountInfo.named(account, via: &agent).provider
+    }
     let providers = try ProviderInfo.all(via: &agent)
     switch providers.count {
     case 1: return providers[0].name

@@ -16,7 +16,7 @@ struct RPC: ParsableCommand {
         lanyard rpc agent.unlock - < request.json
       """)
 
-  @Argument(help: "The method.")
+  @Argument(help: "The method.", completion: .methods)
   var method: String
 
   @Argument(help: "Its parameters as a JSON object; - reads stdin.")

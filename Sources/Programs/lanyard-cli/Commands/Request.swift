@@ -82,8 +82,9 @@ struct Request: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     let body = try body()
     var agent = try common.connect()
+    let account = try selection.located(via: &agent)
     let status = try agent.call("request.send") { writer in
-      writer.member("account", selection.selector)
+      writer.member("account", account)
       writer.member("method", method.uppercased())
       writer.member("url", url)
       if !headers.isEmpty {

@@ -37,7 +37,7 @@ struct StepUp: ParsableCommand {
     }
   }
 
-  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
   @Flag(exclusivity: .exclusive) var action: Action?
@@ -68,8 +68,9 @@ struct StepUp: ParsableCommand {
   }
 
   func run() throws {
-    let selector = try AccountSelection.choose(argument: account, option: common.account).selector
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
+    let selector = try selection.located(via: &agent)
     switch action {
     case nil: try verify(selector, via: &agent)
     case .status: try show("stepUp.status", of: selector, via: &agent)

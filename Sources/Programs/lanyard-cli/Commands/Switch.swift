@@ -11,7 +11,7 @@ struct Switch: ParsableCommand {
       account if none is named, LANYARD_ACCOUNT is not set, and no .lanyard file is found.
       """)
 
-  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
   @OptionGroup var common: CommonOptions
@@ -20,7 +20,7 @@ struct Switch: ParsableCommand {
     var agent = try common.connect()
     let target: String
     if account != nil || common.account != nil {
-      target = try AccountSelection.choose(argument: account, option: common.account).selector
+      target = try AccountSelection.choose(argument: account, option: common.account).located(via: &agent)
     } else {
       target = try choose(among: AccountInfo.all(via: &agent))
     }
@@ -53,7 +53,7 @@ struct Switch: ParsableCommand {
     }
     for (number, account) in accounts.enumerated() {
       let mark = account.isActive ? "*" : " "
-      Output.note(Text.shown("\(mark) \(number + 1)  \(account.label)  \(account.person)"))
+      Output.instruction(Text.shown("\(mark) \(number + 1)  \(account.label)  \(account.person)"))
     }
     guard let answer = Terminal.ask("Switch to (number or name): "), !answer.isEmpty else { throw Interruption.failure }
     if let number = Int(answer), accounts.indices.contains(number - 1) { return accounts[number - 1].id }
@@ -62,8 +62,9 @@ struct Switch: ParsableCommand {
 
   /// Warns if `LANYARD_ACCOUNT` or a `.lanyard` file selects another account here.
   private func warnIfOverruled(_ active: AccountInfo, via agent: inout AgentConnection) throws {
-    let here = try AccountSelection.choose(argument: nil)
+    let here = try AccountSelection.choose(argument: nil, asksTrust: false)
     if case .active = here.reason { return }
+    guard here.isTrusted else { return }
     let selected = try? AccountInfo.named(here.selector, via: &agent)
     guard selected?.id != active.id else { return }
     Output.warning(

@@ -18,7 +18,7 @@ struct Token: ParsableCommand {
         lanyard token --id              # who the person is, for kubectl and others
       """)
 
-  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
   @Option(

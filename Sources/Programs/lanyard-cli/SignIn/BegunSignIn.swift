@@ -33,17 +33,18 @@ struct BegunSignIn {
       device.show()
     } else if let authorizationURL {
       if wasOpened {
-        Output.note("Your browser was asked to open this page. If it did not, open it yourself:")
+        Output.instruction("Your browser was asked to open this page. If it did not, open it yourself:")
       } else {
-        Output.note("Open this page in a browser\(request.flow == .browser ? " on this machine" : ", on any machine"):")
+        Output.instruction(
+          "Open this page in a browser\(request.flow == .browser ? " on this machine" : ", on any machine"):")
       }
-      Output.note("\n  \(Text.shown(authorizationURL))\n")
+      Output.instruction("\n  \(Text.shown(authorizationURL))\n")
       if request.flow == .paste {
-        Output.note(
+        Output.instruction(
           "After you have signed in, the browser shows an error: it can't reach the next page. That is expected.\n"
             + "Copy the address of that page, or only the code in it.\n")
       } else if Environment.value("SSH_CONNECTION") != nil {
-        Output.note(
+        Output.instruction(
           "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
       }
     }

@@ -18,7 +18,7 @@ struct PastedAddress {
       } catch {
         // The sign-in is still open: the person can paste again.
         guard error.attemptsLeft != nil || error.status == .providerUnreachable else { throw error }
-        Output.note("\(Text.shown(error.message))\(attemptsNote(error.attemptsLeft))\n")
+        Output.instruction("\(Text.shown(error.message))\(attemptsNote(error.attemptsLeft))\n")
       }
     }
   }

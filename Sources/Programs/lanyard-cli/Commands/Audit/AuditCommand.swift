@@ -36,6 +36,8 @@ struct AuditCommand: ParsableCommand {
   @Flag(name: .long, help: "Check the whole log instead of showing it.")
   var verify = false
 
+  @OptionGroup var tables: TableOptions
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -47,7 +49,8 @@ struct AuditCommand: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     if verify { return try check(via: &agent) }
-    let entries = try AuditPages(account: common.account, after: after, limit: limit).read(via: &agent)
+    let account = try common.namedAccount(via: &agent)
+    let entries = try AuditPages(account: account, after: after, limit: limit).read(via: &agent)
     if common.json { return Output.answer(json: AuditPages.json(entries)) }
     if entries.isEmpty { return Output.note("No entry.") }
     let labels = try labels(via: &agent)
@@ -58,7 +61,7 @@ struct AuditCommand: ParsableCommand {
         .init(entry.sentence, entry.style), .init(entry.client ?? "-"),
       ])
     }
-    table.print()
+    table.print(tables)
   }
 
   /// Labels by account id. A forgotten account has none.

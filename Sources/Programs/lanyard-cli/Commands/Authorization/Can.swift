@@ -23,7 +23,7 @@ struct Can: ParsableCommand {
         lanyard can workOrder.view && show-the-order
       """)
 
-  @Argument(help: "The capability, as the policy names it.")
+  @Argument(help: "The capability, as the policy names it.", completion: .capabilities)
   var capability: String
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
@@ -47,10 +47,11 @@ struct Can: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
+    let account = try selection.located(via: &agent)
     let decision = try agent.call(
       "authorization.check",
       params: { writer in
-        writer.member("account", selection.selector)
+        writer.member("account", account)
         writer.member("capability", capability)
         writer.member("waitSeconds", wait)
         guard let sensitivity else { return }

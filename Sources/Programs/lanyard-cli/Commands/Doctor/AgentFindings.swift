@@ -12,7 +12,7 @@ enum AgentFindings {
       findings.append(
         Finding(
           .notice, "agent", "The agent has version \(version), this program \(Version.text).",
-          remedies: ["`lanyard rpc agent.shutdown` ends it; the next command starts yours."]))
+          remedies: ["`lanyard stop` ends it; the next command starts yours."]))
     }
     return findings + (try diagnosed(by: &agent, online: online))
   }

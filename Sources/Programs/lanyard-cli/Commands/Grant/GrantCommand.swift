@@ -11,7 +11,7 @@ struct GrantCommand: ParsableCommand {
       LANYARD_GRANT_FILE names. An agent with --strict-grants refuses every program without a grant.
 
       EXAMPLES:
-        lanyard grant create ci -m token.get -u work --to ~/.config/ci/grant
+        lanyard grant create ci --can tokens -u work --to ~/.config/ci/grant
         LANYARD_GRANT_FILE=~/.config/ci/grant lanyard token work
       """,
     subcommands: [GrantCreate.self, GrantList.self, GrantRevoke.self], defaultSubcommand: GrantList.self)

@@ -14,8 +14,15 @@ struct GrantCreate: ParsableCommand {
     name: [.customShort("m"), .customLong("method")],
     help: ArgumentHelp(
       "A method that the program may call: token.get, all token.* methods, or *; may be repeated.",
-      valueName: "method"))
-  var methods: [String]
+      valueName: "method"), completion: .methods)
+  var methods: [String] = []
+
+  @Option(
+    name: .customLong("can"),
+    help: ArgumentHelp(
+      "What the program may do: tokens, requests, operations, decisions, status, secrets; may be repeated.",
+      valueName: "what"))
+  var abilities: [GrantAbility] = []
 
   @Option(
     name: [.customShort("u"), .customLong("account")],
@@ -63,22 +70,30 @@ struct GrantCreate: ParsableCommand {
   @Flag(name: .long, help: "Do not start an agent.")
   var noStart = false
 
+  @Flag(name: .shortAndLong, help: "No notes and no warnings: only the answer, and failures.")
+  var quiet = false
+
   func validate() throws {
-    if methods.isEmpty { throw ValidationError("Name at least one method with -m.") }
+    if methods.isEmpty, abilities.isEmpty {
+      throw ValidationError("Say what the program may do: --can tokens, or a method with -m.")
+    }
     if json, file != nil { throw ValidationError("--json prints the secret, --to writes it to a file. Choose one.") }
   }
 
   func run() throws {
     let selection = try AccountSelection.choose(argument: accounts.first)
-    let accounts = accounts.isEmpty ? [selection.selector] : accounts
     // Open the file before the grant exists: the agent returns the secret only once.
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }
     var agent = try Agent.connect(mayStart: !noStart)
     do throws(CommandFailure) {
+      var accounts = [try selection.located(via: &agent)]
+      for account in self.accounts.dropFirst() {
+        accounts.append(try AccountSelection(account, because: .argument).located(via: &agent))
+      }
       try agent.call("grant.create") { writer in
         writer.member("client", client)
         writer.member("accounts", ifAny: accounts)
-        writer.member("methods", ifAny: methods)
+        writer.member("methods", ifAny: methods + abilities.flatMap(\.methods).filter { !methods.contains($0) })
         writer.member("scopes", ifAny: scopes)
         writer.member("resources", ifAny: resources)
         writer.member("origins", ifAny: origins)

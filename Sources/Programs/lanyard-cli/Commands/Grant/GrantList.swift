@@ -6,6 +6,8 @@ import JSONRPC
 struct GrantList: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List the grants.")
 
+  @OptionGroup var tables: TableOptions
+
   @OptionGroup var common: CommonOptions
 
   func run() throws {
@@ -24,7 +26,7 @@ struct GrantList: ParsableCommand {
           .init(end?.relative ?? "never"),
         ])
       }
-      table.print()
+      table.print(tables)
     }
   }
 

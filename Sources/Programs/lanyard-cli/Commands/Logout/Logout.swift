@@ -18,6 +18,8 @@ struct Logout: ParsableCommand {
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
       the page. With --open, or after your consent, it opens the page.
 
+      Without a name, the command shows the account and asks; a program names it or passes --yes.
+
       --all continues if one account can't be signed out, and reports each. With --json it prints a list.
 
       EXAMPLES:
@@ -31,7 +33,7 @@ struct Logout: ParsableCommand {
     case soft, hard, offline
   }
 
-  @Argument(help: "The account: an alias or an id.", completion: .accounts)
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
   @Flag(exclusivity: .exclusive, help: "How to sign out.")
@@ -40,7 +42,7 @@ struct Logout: ParsableCommand {
   @Flag(name: .long, help: "Sign out of every account.")
   var all = false
 
-  @Flag(name: [.customShort("y"), .long], help: "With --all: do not ask for confirmation.")
+  @Flag(name: [.customShort("y"), .long], help: "Do not ask, also if no account is named.")
   var yes = false
 
   @Flag(name: .long, help: "Open the page that ends the session in the browser.")
@@ -52,20 +54,53 @@ struct Logout: ParsableCommand {
     if all, account != nil || common.account != nil {
       throw ValidationError("Name an account or use --all, not both.")
     }
-    if yes, !all { throw ValidationError("--yes goes with --all.") }
   }
 
   func run() throws {
     var agent = try common.connect()
     guard !all else { return try signOutOfAll(via: &agent) }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
-    let outcome = try signOut(selection.selector, via: &agent)
-    if common.json {
-      Output.answer(json: outcome.json)
-    } else {
-      outcome.show()
+    do throws(CommandFailure) {
+      let selector = try selection.isNamed ? selection.located(via: &agent) : confirmed(selection, via: &agent)
+      let outcome = try signOut(selector, via: &agent)
+      if common.json {
+        Output.answer(json: outcome.json)
+      } else {
+        outcome.show()
+      }
+      endSession(outcome, mayAsk: true)
+    } catch {
+      try tellAlreadyDone(error, selection, via: &agent)
     }
-    endSession(outcome, mayAsk: true)
+  }
+
+  /// Shows the account that was not named, and asks.
+  private func confirmed(
+    _ selection: AccountSelection, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String {
+    let account = try AccountInfo.named(selection.selector, via: &agent)
+    if account.state != "signedOut" || mode == .hard {
+      let act = mode == .hard ? "Sign out and erase the data of" : "Sign out of"
+      let question = UnnamedAccount(act: act, command: "lanyard logout", yes: yes, json: common.json)
+      try question.confirm(account, because: selection.reason)
+    }
+    return account.id
+  }
+
+  /// An account that is signed out stays so: this is no failure.
+  private func tellAlreadyDone(
+    _ failure: CommandFailure, _ selection: AccountSelection, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    let isActive = if case .active = selection.reason { true } else { false }
+    if failure.name == "signedOut", let id = failure.account {
+      guard !common.json else { return Output.answer(json: #"{"account":"\#(id)","state":"signedOut"}"#) }
+      let account = try AccountInfo.named(id, via: &agent)
+      Output.answer(Text.shown("\(account.label) (\(account.person)) is signed out already."))
+    } else if failure.name == "accountNotFound", isActive {
+      Output.answer(common.json ? "{}" : "No account is active, so none was signed out.")
+    } else {
+      throw failure
+    }
   }
 
   func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {

@@ -16,7 +16,8 @@ struct OperationsCancel: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
-    try agent.call("operation.cancel", params: OperationsShow.params(selection, operation)) { result in
+    let account = try selection.located(via: &agent)
+    try agent.call("operation.cancel", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
       let attempts = result["attempts"]?.integer ?? 0
       Output.answer(

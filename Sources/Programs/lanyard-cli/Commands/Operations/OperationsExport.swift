@@ -30,7 +30,8 @@ struct OperationsExport: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
-    let isThere = try agent.call("operation.get", params: OperationsShow.params(selection, operation)) {
+    let account = try selection.located(via: &agent)
+    let isThere = try agent.call("operation.get", params: OperationsShow.params(account, operation)) {
       (result) throws(CommandFailure) in
       let (payload, request) = (result["payload"], result["request"])
       if common.json {

@@ -15,6 +15,7 @@ struct OperationsList: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
+    let account = try selection.located(via: &agent)
     var pages: [String] = []
     var last: String?
     var isEmpty = true
@@ -23,7 +24,7 @@ struct OperationsList: ParsableCommand {
       last = try agent.call(
         "operation.list",
         params: { writer in
-          writer.member("account", selection.selector)
+          writer.member("account", account)
           writer.member("status", status?.rawValue)
           writer.member("after", after)
         },

@@ -19,7 +19,8 @@ struct OperationsRetry: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
-    try agent.call("operation.retry", params: OperationsShow.params(selection, operation)) { result in
+    let account = try selection.located(via: &agent)
+    try agent.call("operation.retry", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
       OperationInfo(result).show()
     }

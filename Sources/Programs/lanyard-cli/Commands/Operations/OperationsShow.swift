@@ -15,16 +15,17 @@ struct OperationsShow: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
-    try agent.call("operation.get", params: OperationsShow.params(selection, operation)) { result in
+    let account = try selection.located(via: &agent)
+    try agent.call("operation.get", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
       OperationInfo(result).show()
       Output.answer(LaidOutJSON.text(result))
     }
   }
 
-  static func params(_ selection: AccountSelection, _ operation: String) -> (inout JSONWriter) -> Void {
+  static func params(_ account: String, _ operation: String) -> (inout JSONWriter) -> Void {
     { writer in
-      writer.member("account", selection.selector)
+      writer.member("account", account)
       writer.member("operation", operation)
     }
   }

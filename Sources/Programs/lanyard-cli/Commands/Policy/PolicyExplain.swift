@@ -15,7 +15,7 @@ struct PolicyExplain: ParsableCommand {
         lanyard policy explain workOrder.view --state reauthenticationRequired
       """)
 
-  @Argument(help: "The capability, as the policy names it.")
+  @Argument(help: "The capability, as the policy names it.", completion: .capabilities)
   var capability: String
 
   @Argument(help: "The account: an alias or an id.", completion: .accounts)
@@ -38,10 +38,11 @@ struct PolicyExplain: ParsableCommand {
   func run() throws {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
+    let account = try selection.located(via: &agent)
     let decision = try agent.call(
       "policy.explain",
       params: { writer in
-        writer.member("account", selection.selector)
+        writer.member("account", account)
         writer.member("capability", capability)
         writer.member("at", at?.moment.rfc3339)
         guard offline != nil || state != nil || stepUp else { return }

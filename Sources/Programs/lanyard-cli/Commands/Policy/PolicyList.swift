@@ -6,6 +6,8 @@ import JSONRPC
 struct PolicyList: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List the policies.")
 
+  @OptionGroup var tables: TableOptions
+
   @OptionGroup var common: CommonOptions
 
   func run() throws {
@@ -21,7 +23,7 @@ struct PolicyList: ParsableCommand {
       if count == 0 {
         Output.note("There is no policy, so nothing is allowed. `lanyard policy set FILE` sets one.")
       } else {
-        table.print()
+        table.print(tables)
       }
     }
   }

@@ -4,8 +4,9 @@ import ArgumentParser
 struct ProviderCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "provider",
-    abstract: "Manage providers: add, list, show, test, pin, remove.",
+    abstract: "Manage providers: add, update, list, show, test, pin, remove.",
     subcommands: [
-      ProviderAdd.self, ProviderList.self, ProviderShow.self, ProviderTest.self, ProviderPin.self, ProviderRemove.self,
+      ProviderAdd.self, ProviderUpdate.self, ProviderList.self, ProviderShow.self, ProviderPresets.self,
+      ProviderTest.self, ProviderPin.self, ProviderRemove.self,
     ])
 }

@@ -6,6 +6,8 @@ import JSONRPC
 struct ProviderList: ParsableCommand {
   static let configuration = CommandConfiguration(commandName: "list", abstract: "List the providers.")
 
+  @OptionGroup var tables: TableOptions
+
   @OptionGroup var common: CommonOptions
 
   func run() throws {
@@ -25,6 +27,6 @@ struct ProviderList: ParsableCommand {
         .init(provider.scopes.isEmpty ? "-" : provider.scopes.joined(separator: " ")),
       ])
     }
-    table.print()
+    table.print(tables)
   }
 }

@@ -8,6 +8,9 @@ struct Status: ParsableCommand {
     abstract: "Show the agent, and the account that is used here.",
     discussion: "Also says why this account is used. With --watch the report follows every change, until Ctrl-C.")
 
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
+  var account: String?
+
   @Flag(name: .long, help: "Show the report again after every change, until Ctrl-C.")
   var watch = false
 
@@ -22,10 +25,10 @@ struct Status: ParsableCommand {
   /// The state now. An account that does not exist becomes `problem` of the report.
   func report(via agent: inout AgentConnection) throws(CommandFailure) -> StatusReport {
     var report = StatusReport(agent: try agent.call("agent.status") { AgentInfo($0) })
-    let selection = try AccountSelection.choose(argument: nil, option: common.account)
+    let selection = try AccountSelection.choose(argument: account, option: common.account, asksTrust: false)
     report.selection = selection
     do throws(CommandFailure) {
-      let account = try AccountInfo.named(selection.selector, via: &agent)
+      let account = try AccountInfo.named(selection.located(via: &agent), via: &agent)
       report.account = account
       report.session = try agent.call(
         "session.get", params: { $0.member("account", account.id) }, result: { SessionInfo($0) })

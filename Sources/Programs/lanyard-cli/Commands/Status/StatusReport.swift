@@ -32,6 +32,7 @@ struct StatusReport {
   }
 
   private var accounts: String {
+    guard !agent.isLocked || agent.accounts > 0 else { return "not known while the vault is locked" }
     let states = agent.byState.map { "\($0.count) \($0.state)" }.joined(separator: ", ")
     return states.isEmpty ? "\(agent.accounts)" : "\(agent.accounts): \(states)"
   }
@@ -40,6 +41,7 @@ struct StatusReport {
     guard let account else { return addProblem(to: &facts) }
     facts.add("Here", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
     facts.add("Because", selection?.reason.sentence)
+    addTrust(to: &facts)
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
     let since = session?.since.flatMap { state == "active" ? nil : ", since \($0.local) (\($0.relative))" } ?? ""
@@ -76,6 +78,11 @@ struct StatusReport {
     until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "over since \(until.local)"
   }
 
+  private func addTrust(to facts: inout Facts) {
+    guard selection?.isTrusted == false else { return }
+    facts.add("Trust", styled: Style.notice("this file is not trusted yet: `lanyard trust` lets commands follow it"))
+  }
+
   private func addProblem(to facts: inout Facts) {
     guard let problem else { return }
     if account == nil, let selection {
@@ -87,6 +94,7 @@ struct StatusReport {
       }
       facts.add("Here", isOpen ? "the active account" : selection.selector)
       facts.add("Because", selection.reason.sentence)
+      addTrust(to: &facts)
     }
     facts.add("Problem", problem.message)
     for hint in problem.hints { facts.add("Next", hint) }
@@ -114,6 +122,7 @@ struct StatusReport {
       writer.member("selector", selection.selector)
       writer.member("because", selection.reason.name)
       if case .file(let path) = selection.reason { writer.member("path", path) }
+      if !selection.isTrusted { writer.member("trusted", false) }
       writer.endObject()
     }
     writer.member("account", json: account?.json)
@@ -126,7 +135,7 @@ struct StatusReport {
 
 extension AccountSelection.Reason {
   /// Where the account was named, as a sentence.
-  fileprivate var sentence: String {
+  var sentence: String {
     switch self {
     case .argument: "you named it"
     case .environment: "LANYARD_ACCOUNT is set"

@@ -1,24 +1,24 @@
 import CommandSupport
 
 /// Puts a refused parameter into the words of the command line.
-extension ProviderAdd {
-  func explained(_ failure: CommandFailure) -> CommandFailure {
+extension ProviderSettings {
+  func explained(_ failure: CommandFailure, name: String?) -> CommandFailure {
     guard let problem = failure.problem else { return failure }
     var told = failure
     if problem.path == "/issuer", issuer == nil, let preset {
       told.message = "Each customer of \(preset) has an own issuer. Add --issuer URL."
       told.hints = ["Expected: \(problem.expectation)."]
     } else if problem.path == "/preset", let preset {
-      told.message = "There is no preset \(preset). Nothing was added."
+      told.message = "There is no preset \(preset). Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]
       if let meant = NearMiss.of(preset, among: Presets.all) { told.hints.insert("Did you mean \(meant)?", at: 0) }
-    } else if problem.path == "/name", let name = name ?? preset {
-      told.message = "The name \(name) can't be used. Nothing was added."
+    } else if problem.path == "/name", let name {
+      told.message = "The name \(name) can't be used. Nothing was changed."
       told.hints = [
         "Expected: \(problem.expectation).", "`lanyard provider list` shows the names in use.",
       ]
     } else if let option = Self.options.first(where: { problem.path.hasPrefix($0.path) })?.option {
-      told.message = "The agent did not accept \(option). Nothing was added."
+      told.message = "The agent did not accept \(option). Nothing was changed."
       told.hints = ["Expected: \(problem.expectation)."]
     }
     return told

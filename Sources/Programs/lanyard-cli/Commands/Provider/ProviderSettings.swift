@@ -1,0 +1,188 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// The options of `lanyard provider add` and `lanyard provider update`.
+struct ProviderSettings: ParsableArguments {
+  @Option(name: .long, help: "The issuer's URL: https, or http on this machine.")
+  var issuer: String?
+
+  @Option(
+    name: .customLong("client-id"),
+    help: "The client id. Without it the agent registers itself, if the server allows that.")
+  var clientID: String?
+
+  @Option(
+    name: .long, help: "A file with the client secret; - reads stdin.", completion: .file())
+  var clientSecretFile: String?
+
+  @Option(
+    name: .customLong("client-key"),
+    help: "A file with the client's private key for private_key_jwt: PEM or JWK; - reads stdin.",
+    completion: .file())
+  var clientKeyFile: String?
+
+  @Option(name: .long, help: "How the client authenticates. Default: what the server announces.")
+  var authMethod: AuthMethod?
+
+  /// The names of OpenID Connect Core §9.
+  enum AuthMethod: String, CaseIterable, ExpressibleByArgument {
+    case none
+    case clientSecretBasic = "client_secret_basic"
+    case clientSecretPost = "client_secret_post"
+    case privateKeyJWT = "private_key_jwt"
+  }
+
+  @Option(name: [.customShort("s"), .long], help: "A scope to request at sign-in; may be repeated.")
+  var scope: [String] = []
+
+  @Option(name: .long, help: "A resource to request at sign-in (RFC 8707); may be repeated.")
+  var resource: [String] = []
+
+  @Option(
+    name: .long,
+    help: "Settings of a known server: auth0, entra, github, gitlab, google, keycloak, okta.",
+    completion: .list(Presets.all))
+  var preset: String?
+
+  @Option(name: .long, help: "The registered redirect address on this machine: [HOST:]PORT[/PATH].")
+  var redirect: String?
+
+  /// The server's reaction to a used refresh token.
+  enum Reuse: String, CaseIterable, ExpressibleByArgument { case none, grace, strict }
+
+  @Option(name: .long, help: "What happens to a used refresh token at this server; none: it stays valid.")
+  var reuse: Reuse?
+
+  @Option(name: .long, help: "With --reuse grace: how long a used refresh token stays valid.")
+  var graceSeconds: Int?
+
+  /// What a refresh with fewer scopes does at this server.
+  enum Narrowing: String, CaseIterable, ExpressibleByArgument { case keeps, sticks, unknown }
+
+  @Option(name: .long, help: "What a token with fewer scopes does to the others: the server keeps them, or it sticks.")
+  var narrowing: Narrowing?
+
+  /// Whether tokens are bound to a key of the account.
+  enum DPoPUse: String, CaseIterable, ExpressibleByArgument { case off, auto, required }
+
+  @Option(name: .long, help: "Bind tokens to a key of the agent (RFC 9449); auto: if the server offers it.")
+  var dpop: DPoPUse?
+
+  @Option(name: .long, help: "The claim of the ID token that names the tenant: tid, org_id, hd, …")
+  var tenantClaim: String?
+
+  @Option(name: .long, help: "The tenant of all accounts, if no claim names it.")
+  var tenant: String?
+
+  /// The effect of a revocation.
+  enum RevocationScope: String, CaseIterable, ExpressibleByArgument { case token, family, grant }
+
+  @Option(name: .long, help: "What a revocation at this server ends.")
+  var revocationScope: RevocationScope?
+
+  @Option(
+    name: .customLong("post-logout-redirect-uri"),
+    help: "The registered address for the browser after signing out there.")
+  var postLogoutRedirectURI: String?
+
+  @Option(name: .long, help: "An origin that may get this provider's tokens; may be repeated.")
+  var allowedOrigin: [String] = []
+
+  @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
+  var persistAccessTokens = false
+
+  @Option(
+    name: .customLong("ca-file"), help: "A PEM file with the certificate authorities that count for this server.",
+    completion: .file())
+  var caFile: String?
+
+  @Option(name: .long, help: "The proxy to this server, http://HOST:PORT; none for none.")
+  var proxy: String?
+
+  @Option(name: .long, help: "The policy of its accounts.")
+  var policy: String?
+
+  @Option(name: .long, help: "A JSON file with further settings; - reads stdin.", completion: .file())
+  var from: String?
+
+  func validate() throws {
+    if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
+    if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
+    guard [from, clientSecretFile, clientKeyFile].count(where: { $0 == "-" }) <= 1 else {
+      throw ValidationError("Only one of --client-secret-file, --client-key and --from can read stdin.")
+    }
+  }
+
+  /// The contents of the files and of stdin, read before connecting, so that a mistake starts no agent.
+  struct Inputs: ~Copyable {
+    let secret, key: SecretInput
+    let further: ParameterFile
+    let redirect: RedirectAddress?
+    let authorities: String?
+  }
+
+  func readInputs() throws(CommandFailure) -> Inputs {
+    let redirect = try redirect.map { text throws(CommandFailure) in try RedirectAddress(text) }
+    let secret =
+      if let clientSecretFile {
+        try SecretInput.line(of: clientSecretFile, question: "Client secret (not shown): ")
+      } else {
+        SecretInput(copying: "")
+      }
+    let key = if let clientKeyFile { try SecretInput.contents(of: clientKeyFile) } else { SecretInput(copying: "") }
+    if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty. Nothing was changed.") }
+    let authorities = try caFile.map { path throws(CommandFailure) in try BackupPath.absolute(path) }
+    return Inputs(
+      secret: secret, key: key, further: try ParameterFile(from), redirect: redirect, authorities: authorities)
+  }
+
+  /// Writes the members of the options that were given.
+  func write(_ inputs: borrowing Inputs, to writer: inout JSONWriter) {
+    inputs.further.write(to: &writer)
+    writer.member("issuer", issuer)
+    writer.member("clientId", clientID)
+    if !inputs.secret.isEmpty {
+      writer.key("clientSecret")
+      inputs.secret.withBytes { writer.string(utf8: $0) }
+    }
+    if !inputs.key.isEmpty {
+      writer.key("clientKey")
+      inputs.key.withBytes { writer.string(utf8: $0) }
+    }
+    writer.member("tokenEndpointAuthMethod", authMethod?.rawValue)
+    writer.member("scopes", ifAny: scope.flatMap { $0.split(separator: " ").map(String.init) })
+    writer.member("resources", ifAny: resource)
+    writer.member("preset", preset)
+    writer.member("allowedOrigins", ifAny: allowedOrigin)
+    writer.member("revocationScope", revocationScope?.rawValue)
+    writer.member("narrowing", narrowing?.rawValue)
+    writer.member("dpop", dpop?.rawValue)
+    writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
+    if persistAccessTokens { writer.member("persistAccessTokens", true) }
+    writer.member("caFile", inputs.authorities)
+    writer.member("proxy", proxy)
+    writer.member("policy", policy)
+    writeTenant(to: &writer)
+    inputs.redirect?.write(to: &writer)
+    writeRefreshRules(to: &writer)
+  }
+
+  private func writeTenant(to writer: inout JSONWriter) {
+    guard tenantClaim != nil || tenant != nil else { return }
+    writer.key("tenant")
+    writer.beginObject()
+    writer.member("claim", tenantClaim)
+    writer.member("value", tenant)
+    writer.endObject()
+  }
+
+  private func writeRefreshRules(to writer: inout JSONWriter) {
+    guard let reuse else { return }
+    writer.key("refresh")
+    writer.beginObject()
+    writer.member("reuse", reuse.rawValue)
+    writer.member("graceSeconds", graceSeconds)
+    writer.endObject()
+  }
+}

@@ -1,0 +1,57 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard provider update`
+struct ProviderUpdate: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "update", abstract: "Change settings of a provider.",
+    discussion: """
+      Settings that are not given stay. A given list (scopes, resources, origins) replaces the old one. After a change \
+      of the issuer or the client, the accounts have to sign in again.
+
+      EXAMPLES:
+        lanyard provider update idp --client-secret-file secret.txt
+        lanyard provider update idp -s openid -s offline_access -s mail.read
+        lanyard provider update idp --allowed-origin https://api.example
+      """)
+
+  @Argument(help: "The provider.", completion: .providers)
+  var provider: String
+
+  @OptionGroup var settings: ProviderSettings
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let inputs = try settings.readInputs()
+    var agent = try common.connect()
+    do throws(CommandFailure) {
+      try update(inputs, via: &agent)
+    } catch {
+      throw settings.explained(error, name: provider)
+    }
+  }
+
+  private func update(
+    _ inputs: borrowing ProviderSettings.Inputs, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    let before = common.json ? [] : try AccountInfo.all(via: &agent)
+    try agent.call("provider.update") { writer in
+      writer.member("provider", provider)
+      settings.write(inputs, to: &writer)
+    } result: { result in
+      if common.json { return Output.answer(json: result.raw) }
+      Output.answer(Text.shown("Changed \(provider)."))
+      ProviderInfo(result["provider"] ?? result).tellIgnoredEndpoints()
+    }
+    guard !common.json else { return }
+    let waiting = Set(before.filter { $0.state == "interactionRequired" }.map(\.id))
+    let fresh = try AccountInfo.all(via: &agent).filter {
+      $0.provider == provider && $0.state == "interactionRequired" && !waiting.contains($0.id)
+    }
+    for account in fresh {
+      Output.note(Text.shown("\(account.label) has to sign in again: `lanyard login --account \(account.label)`."))
+    }
+  }
+}

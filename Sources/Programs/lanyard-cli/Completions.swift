@@ -1,0 +1,59 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// Words that a shell completes. Those of a running agent are left out if none runs.
+extension CompletionKind {
+  /// Aliases, else ids, of the accounts.
+  static var accounts: CompletionKind {
+    .custom { _, _, _ in (try? AccountInfo.all(Agent.connect(mayStart: false)).map(\.label)) ?? [] }
+  }
+
+  /// Names of the providers.
+  static var providers: CompletionKind {
+    .custom { _, _, _ in (try? ProviderInfo.all(Agent.connect(mayStart: false)).map(\.name)) ?? [] }
+  }
+
+  /// Methods of the agent that runs.
+  static var methods: CompletionKind {
+    .custom { _, _, _ in
+      words { agent throws(CommandFailure) in
+        try agent.call("rpc.discover") { result in
+          result["methods"]?.elements.compactMap { $0["name"]?.string } ?? []
+        }
+      }
+    }
+  }
+
+  /// Capabilities of all policies.
+  static var capabilities: CompletionKind {
+    .custom { _, _, _ in
+      words { agent throws(CommandFailure) in
+        var found: [String] = []
+        for name in try PolicyName.all(via: &agent) {
+          found += try agent.call("policy.get", params: { $0.member("name", name) }) { result in
+            (result["policy"] ?? result)["capabilities"]?.members.compactMap { $0.key.string } ?? []
+          }
+        }
+        return found
+      }
+    }
+  }
+
+  private static func words(
+    _ ask: (inout AgentConnection) throws(CommandFailure) -> [String]
+  ) -> [String] {
+    guard var agent = try? Agent.connect(mayStart: false) else { return [] }
+    return (try? ask(&agent)) ?? []
+  }
+}
+
+/// The types of events (docs/protocol.md, Events), for the completion of `--type`.
+enum EventTypes {
+  static let all = [
+    "account.added", "account.switched", "account.renamed", "account.signedOut", "account.erased",
+    "session.stateChanged", "session.expired", "token.refreshed", "token.scopesNarrowed", "snapshot.changed",
+    "stepUp.granted", "stepUp.expired", "connectivity.changed", "revocation.confirmed", "revocation.abandoned",
+    "operation.statusChanged", "agent.locked", "agent.unlocked", "policy.changed", "clock.suspect", "event.gap",
+  ]
+}

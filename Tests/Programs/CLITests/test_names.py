@@ -1,0 +1,110 @@
+"""Aliases, e-mail addresses and names: `rename`, proposals, and whom a word means."""
+
+import json
+import unittest
+
+from fake_agent import Error
+from people import HOME, WORK, accounts
+from person import Person
+from test_login import SignIns
+
+MAIL, NAME = WORK["email"], WORK["displayName"]
+
+
+def resolving(*people):
+    """An agent that also finds accounts by e-mail address and name."""
+    answers = accounts(*people)
+
+    def resolve(params, _):
+        word = params["selector"]
+        found = [person for person in answers["account.list"]()["accounts"]
+                 if word in (person["id"], person.get("alias"), person.get("email"), person.get("displayName"))]
+        if len(found) > 1:
+            raise Error(2002, "accountAmbiguous", candidates=[person["id"] for person in found])
+        if not found:
+            raise Error(2001, "accountNotFound")
+        return {"account": found[0]["id"], "because": "selector"}
+
+    def rename(params, _):
+        people = answers["account.list"]()["accounts"]
+        if any(person.get("alias") == params["alias"] and person["id"] != params["account"] for person in people):
+            raise Error(2002, "accountAmbiguous", "The alias is taken; name one of the candidates by its id.")
+        next(person for person in people if person["id"] == params["account"])["alias"] = params["alias"]
+        return dict(params)
+
+    return {**answers, "account.resolve": resolve, "account.rename": rename}
+
+
+class SelectorTests(Person):
+    def test_an_email_address_or_a_name_means_its_account(self):
+        agent = self.agent(resolving(WORK, HOME))
+        for word in (MAIL, NAME):
+            self.answer("token", word)
+            self.assertEqual(agent.params("token.get")["account"], WORK["id"])
+            self.assertEqual(json.loads(self.answer("status", "-u", word, "--json"))["account"]["id"], WORK["id"])
+            self.answer("switch", word)
+            self.assertEqual(agent.params("account.switch"), {"account": WORK["id"]})
+        self.answer("logout", MAIL)
+        self.assertEqual(agent.params("account.signOut")["account"], WORK["id"])
+
+    def test_one_of_several_accounts_is_not_chosen(self):
+        agent = self.agent(resolving(WORK, {**HOME, "email": MAIL}))
+        for words in (["token", MAIL], ["logout", MAIL, "--yes"], ["forget", MAIL, "--yes"]):
+            told = self.refused(1, *words)
+            self.assertIn(WORK["id"], told)
+            self.assertIn(HOME["id"], told)
+        self.assertNotIn("account.signOut", agent.methods())
+
+    def test_a_name_counts_on_the_command_line_only(self):
+        self.agent(resolving(WORK))
+        self.refused(1, "token", environment={"LANYARD_ACCOUNT": MAIL})
+
+
+class RenameTests(Person):
+    def test_rename(self):
+        agent = self.agent(resolving(WORK, HOME))
+        self.assertEqual(self.answer("rename", "work", "acme"), "Renamed: work is acme now.\n")
+        self.assertEqual(agent.params("account.rename"), {"account": WORK["id"], "alias": "acme"})
+        self.assertEqual(json.loads(self.answer("rename", MAIL, "mail", "--json"))["alias"], "mail")
+        self.refused(2, "rename", "work")
+        self.refused(1, "rename", "nobody", "new")
+
+    def test_a_taken_alias_names_its_account(self):
+        self.agent(resolving(WORK, HOME))
+        told = self.refused(1, "rename", "home", "work")
+        self.assertIn(f"The alias work belongs to another account: {NAME} <{MAIL}> at idp.", told)
+        self.assertIn("`lanyard rename work NEW`", told)
+        self.assertNotIn("candidates", told)
+
+
+class LoginAliasTests(SignIns):
+    def test_a_taken_alias_names_its_account(self):
+        self.sign_ins(WORK, begun=Error(2002, "accountAmbiguous", "Name one of the candidates by its id."))
+        told = self.refused(1, "login", "idp", "--alias", "work")
+        self.assertIn("The alias work belongs to another account", told)
+
+    def test_a_rename_by_login_is_told(self):
+        agent = self.sign_ins(WORK)
+        known = agent.answers["account.get"]
+        agent.answers["account.get"] = lambda params, _: {**known(params), "alias": "new"}
+        self.assertIn("Renamed: work is new now.", self.lanyard("login", "idp", "--alias", "new").stdout)
+
+    def test_an_alias_is_proposed(self):
+        def proposed(*people):
+            agent = self.sign_ins(*people)
+            screen = self.on_terminal("login", "idp", "--no-browser", size=(24, 200))
+            self.assertEqual(screen.code, 0, screen.text)
+            agent.close()
+            return screen.text.rpartition("lanyard rename ")[2].rpartition("`")[0]
+
+        nameless = {name: value for name, value in WORK.items() if name != "alias"}
+        self.assertEqual(proposed(nameless), f"{WORK['id']} acme")
+        self.assertEqual(proposed({**nameless, "tenant": "f8cdef31-a31e-4b4a-93e4-5f571e91255a"}), f"{WORK['id']} alice")
+        self.assertEqual(proposed(nameless, {**HOME, "alias": "acme"}), f"{WORK['id']} alice")
+        self.assertEqual(proposed(nameless, {**HOME, "alias": "acme"}, {**HOME, "id": "acc_x", "alias": "alice"}),
+                         f"{WORK['id']} acme-alice")
+        self.assertEqual(proposed(WORK), "")
+
+
+if __name__ == "__main__":
+    unittest.main()
