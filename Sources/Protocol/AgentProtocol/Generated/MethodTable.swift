@@ -53,6 +53,7 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
+    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -91,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ff3e73204bf03681d33039325e8c84d2cad0e295745a04c4a461016090287d2f"
+  public static let schemaDigest = "5a5271b77ce69726c6d49281848e9ee7eb74c959bdd624a208d18f7d62fbcc1c"
 }
