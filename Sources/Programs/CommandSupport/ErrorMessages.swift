@@ -11,9 +11,14 @@ enum ErrorMessages {
   static func message(code: Int64, _ message: String?) -> String {
     guard code != methodNotFound else { return "The agent that runs here does not know this command." }
     guard let message else { return "The agent refused this command." }
-    // Two messages refer to `data`, which only programs see; the hints show its contents.
+    // Some messages refer to `data`, which only programs see; the hints show its contents.
     if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }
     if message.contains("data.problems") { return "The policy document is not valid. Nothing was changed." }
+    if message.contains("data.decision") { return "The policy does not allow this now. Nothing was stored or changed." }
+    if message.contains("data.supported") {
+      return "The agent speaks another version of the protocol than this program."
+    }
+    if message.hasSuffix("as data tells.") { return "The server demands that you sign in again." }
     return CommandWords.translated(message)
   }
 

@@ -146,6 +146,7 @@ import TokenSignatures
     func sleep(until deadline: BootInstant) async {}
     func bytes(_ count: Int) -> [UInt8] { [UInt8](repeating: 7, count: count) }
     func send(_ request: HTTPRequest) async -> HTTPOutcome { .notConnected(.other) }
+    func serverKey(for request: HTTPRequest) async -> ServerKey { .failed(.notConnected(.other)) }
     func closeConnections(of user: String?) {}
     func now(for provider: ProviderName) -> Timestamp { wall() }
     func answered(by provider: ProviderName, date: String?, sentAt: BootInstant, receivedAt: BootInstant) {}
@@ -160,12 +161,12 @@ import TokenSignatures
         http: ports, clock: ports, entropy: ports, keys: signer, signatures: OpenSSLSignatureVerifier(), time: ports))
     let url = try #require(HTTPURL("https://api.example/a"))
     let token = Secret(text: "not-a-real-token")
-    let bearer = try #require(client.authorization(by: AccessCredential(token, boundTo: nil), for: "GET", url))
+    let bearer = try #require(client.proofs.authorization(by: AccessCredential(token, boundTo: nil), for: "GET", url))
     #expect(!bearer.hasProof)
     #expect(bearer.fields.map(\.name) == ["Authorization"])
     let key = try #require(DeviceKey(by: signer))
     let bound = try #require(
-      client.authorization(by: AccessCredential(token, boundTo: key), for: "GET", url, nonce: "n-1"))
+      client.proofs.authorization(by: AccessCredential(token, boundTo: key), for: "GET", url, nonce: "n-1"))
     #expect(bound.hasProof)
     #expect(bound.nonce == "n-1")
     #expect(bound.fields.map(\.name) == ["Authorization", "DPoP"])

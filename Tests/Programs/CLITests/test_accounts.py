@@ -100,6 +100,12 @@ class StatusTests(Person):
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
+    def test_status_of_a_named_account(self):
+        self.agent(accounts(WORK, HOME))
+        self.assertRegex(self.answer("status", "home"), "Here +home")
+        self.assertEqual(json.loads(self.answer("status", "home", "--json"))["account"]["id"], HOME["id"])
+        self.refused(2, "status", "home", "-u", "work")
+
     def test_status_says_how_the_data_is_protected(self):
         agent = self.agent(accounts(WORK))
         for protection, state, words in (

@@ -3,6 +3,7 @@
 import json
 import os
 import threading
+import time
 
 from browser import Browser
 from fake_agent import Error
@@ -64,6 +65,51 @@ class LoginTests(SignIns):
             self.refused(2, "login", "idp", "--details", argument)
         self.refused(2, "login", "idp", "--import", "--details", "[]")
         self.assertNotIn("signIn.begin", agent.methods())
+
+    def test_the_likely_mistake_is_named_while_no_answer_comes(self):
+        address = URL + "&redirect_uri=http%3A%2F%2F127.0.0.1%3A8765%2Fcallback"
+        said = threading.Event()
+
+        def wait(params, _):
+            said.wait(10)
+            return {"status": "completed", "account": WORK["id"]}
+
+        self.sign_ins(begun={**BEGUN, "authorizationUrl": address}, **{"signIn.wait": wait})
+        process = self.start("login", "idp", "--hint-after", "0")
+        told = ""
+        while "--paste" not in told:
+            told += process.stderr.readline()
+        said.set()
+        self.assertEqual(process.communicate(timeout=20)[0].split(":")[0], "Signed in")
+        self.assertIn("register this one there: http://127.0.0.1:8765/callback", told)
+        self.assertIn("`lanyard provider update idp --redirect", told)
+
+    def test_the_browser_of_the_environment_or_the_command_opens_the_page(self):
+        def program(name):
+            path = os.path.join(self.place, name)
+            with open(path, "w") as file:
+                file.write(f'#!/bin/sh\nprintf "%s\\n" "$@" > {path}.new; mv {path}.new {path}.opened\n')
+            os.chmod(path, 0o755)
+            return path
+
+        def opened(path):
+            deadline = time.monotonic() + 20
+            while not os.path.exists(path + ".opened") and time.monotonic() < deadline:
+                time.sleep(0.01)
+            with open(path + ".opened") as file:
+                return file.read().splitlines()
+
+        self.sign_ins()
+        mine, other = program("mine"), program("other")
+        environment = {"BROWSER": f"/nowhere/at/all:{mine} --new %s"}
+        done = self.lanyard("login", "idp", environment=environment)
+        self.assertIn("Your browser was asked to open this page", done.stderr)
+        self.assertEqual(opened(mine)[0], "--new")
+        self.assertRegex(opened(mine)[1], r"^http://127\.0\.0\.1:\d+/")
+        self.lanyard("login", "idp", "--browser", other, environment=environment)
+        self.assertEqual(len(opened(other)), 1)
+        self.refused(2, "login", "idp", "--browser", "/nowhere/at/all")
+        self.refused(2, "login", "idp", "--browser", other, "--paste")
 
     def test_a_code_can_not_carry_what_a_server_demands(self):
         agent = self.sign_ins()

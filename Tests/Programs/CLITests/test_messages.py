@@ -97,6 +97,18 @@ class MessageTests(Person):
                 self.assertEqual(told.splitlines(), [
                     "lanyard: The agent did not accept a value of this command. Nothing was changed.", "  " + shown])
 
+    def test_a_message_that_sends_a_program_to_the_data_is_put_in_words(self):
+        for message, shown in [
+            ("The policy does not allow this now; data.decision says why. Nothing was stored or changed.",
+             "The policy does not allow this now. Nothing was stored or changed."),
+            ("This agent speaks another version of the protocol. See data.supported.",
+             "The agent speaks another version of the protocol than this program."),
+            ("The resource server demands that the person signs in again as data tells.",
+             "The server demands that you sign in again."),
+        ]:
+            told = self.told("token", error=Error(4001, "denied", message))
+            self.assertEqual(told.splitlines()[0], f"lanyard: {shown}")
+
     def test_a_hint_that_repeats_the_message_is_left_out(self):
         told = self.told("token", error=Error(
             6003, "notFound", "This account has no PIN. `stepUp.enroll` sets one.", kind="pin"))

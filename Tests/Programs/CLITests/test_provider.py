@@ -174,6 +174,34 @@ class ProviderTests(Person):
         self.assertEqual(self.answer("provider", "remove", "idp"), "Removed idp.\n")
         self.assertEqual(self.fake.params("provider.remove"), {"provider": "idp"})
 
+    def test_update_sends_only_what_was_given(self):
+        self.fake.answers["provider.update"] = lambda params, _: {"provider": {**IDP, **params}}
+        secret = os.path.join(self.place, "secret")
+        with open(secret, "w") as file:
+            file.write("s3cret\n")
+        self.assertEqual(self.answer("provider", "update", "idp", "--client-secret-file", secret), "Changed idp.\n")
+        self.assertEqual(self.fake.params("provider.update"), {"provider": "idp", "clientSecret": "s3cret"})
+        self.answer("provider", "update", "idp", "-s", "openid mail.read", "--redirect", "8765/callback", "--reuse", "none")
+        self.assertEqual(self.fake.params("provider.update"), {
+            "provider": "idp", "scopes": ["openid", "mail.read"], "redirect": {"port": 8765, "path": "/callback"},
+            "refresh": {"reuse": "none"}})
+        self.refused(2, "provider", "update")
+
+    def test_update_names_the_accounts_that_have_to_sign_in_again(self):
+        def update(params, _):
+            people = self.fake.answers["account.list"]()["accounts"]
+            people[0]["state"] = "interactionRequired"
+            return {"provider": {**IDP, **params}}
+
+        self.fake.answers["provider.update"] = update
+        done = self.lanyard("provider", "update", "idp", "--client-id", "other")
+        self.assertIn("work has to sign in again: `lanyard login --account work`.", done.stderr)
+
+    def test_presets_are_listed_with_their_commands(self):
+        shown = self.answer("provider", "presets")
+        for name in json.loads(self.answer("provider", "presets", "--json"))["presets"]:
+            self.assertIn(f"--preset {name}", shown)
+
     def test_remove_without_a_name_shows_the_provider_and_asks(self):
         self.fake.answers.update(accounts(providers=[IDP]))
         told = self.refused(2, "provider", "remove")

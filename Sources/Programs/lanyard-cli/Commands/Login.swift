@@ -16,7 +16,7 @@ struct Login: ParsableCommand {
         lanyard login idp --device      # on any device: scan or enter a code
         lanyard login idp --paste       # a browser elsewhere: paste its address
         lanyard login --account work    # sign this account in again
-        lanyard login --account work --acr mfa --max-age 300   # as a server demands it
+        lanyard login -u work --acr mfa --max-age 300   # as a server demands it
         lanyard login bank --details @payment.json   # rights in detail (RFC 9396)
         lanyard login idp --import      # a refresh token, typed or piped
         lanyard login idp --import FILE # a refresh token from a file
@@ -40,6 +40,14 @@ struct Login: ParsableCommand {
 
   @Flag(name: .long, help: "Show the page's address and do not open it.")
   var noBrowser = false
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp("Open the page with this program instead of $BROWSER or xdg-open.", valueName: "command"))
+  var browser: String?
+
+  @Option(name: .long, help: .hidden)
+  var hintAfter = 20
 
   @Flag(name: .customLong("import"), help: "Take over the refresh token of another program.")
   var isImport = false
@@ -77,6 +85,12 @@ struct Login: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    if browser != nil, device || paste || noBrowser || isImport {
+      throw ValidationError("--browser opens a page. Leave out --device, --paste, --no-browser and --import.")
+    }
+    if let browser, !Browser.canOpen(browser) {
+      throw ValidationError("The program \(Text.shown(browser)) of --browser can't be found.")
+    }
     if device && paste { throw ValidationError("Choose --device or --paste, not both.") }
     if let maxAge, maxAge < 0 { throw ValidationError("The age can't be negative.") }
     if device, !acrValues.isEmpty || maxAge != nil || claims != nil {
@@ -140,7 +154,8 @@ struct Login: ParsableCommand {
       opensBrowser: !noBrowser, isForPrograms: common.json,
       scopes: scopes, account: account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
       claims: claims,
-      details: try details.map { (argument) throws(CommandFailure) in try DetailsArgument.read(argument) })
+      details: try details.map { (argument) throws(CommandFailure) in try DetailsArgument.read(argument) },
+      browser: browser, hintAfterSeconds: hintAfter)
     return try SignIn(request: job).run(via: &agent)
   }
 

@@ -18,8 +18,10 @@ struct Request: ParsableCommand {
 
       EXAMPLES:
         lanyard request GET https://api.example/orders/17
-        lanyard request POST https://api.example/orders -H 'Content-Type: application/json' -d '{"part":4}'
-        lanyard request PUT https://api.example/photo --data-file photo.jpg --idempotency-key photo-17
+        lanyard request POST https://api.example/orders -d '{"part":4}' \\
+          -H 'Content-Type: application/json'
+        lanyard request PUT https://api.example/photo --data-file photo.jpg \\
+          --idempotency-key photo-17
       """)
 
   @Argument(help: "The HTTP method.")

@@ -22,7 +22,7 @@ struct BegunSignIn {
   /// The page that a browser was asked to open; nil if there is none, or with `--no-browser`.
   func openBrowser(_ request: SignIn.SignInRequest) -> ForwardingPage? {
     guard request.flow == .browser, request.opensBrowser, let authorizationURL else { return nil }
-    return PrivateBrowser.open(authorizationURL)
+    return PrivateBrowser.open(authorizationURL, with: request.browser)
   }
 
   /// Prints instructions to stderr.
@@ -48,6 +48,17 @@ struct BegunSignIn {
           "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
       }
     }
+  }
+
+  /// What may be wrong if no answer comes: most often the provider does not know the redirect address. Nil for flows
+  /// without one.
+  func likelyMistake(_ request: SignIn.SignInRequest) -> String? {
+    guard request.flow == .browser, !request.isForPrograms else { return nil }
+    let address = authorizationURL.flatMap(RedirectURI.of)
+    let known = address.map { "register this one there: \($0)\n" } ?? "register this program's address there.\n"
+    return "Still no answer. If the browser shows an error about the redirect address (redirect_uri), \(known)"
+      + "If another is registered, `lanyard provider update \(request.provider) --redirect [HOST:]PORT[/PATH]` uses that. "
+      + "If the browser can't reach this machine, use --device or --paste."
   }
 
   /// The status line. It counts down on a terminal; elsewhere it is printed once.

@@ -8,9 +8,10 @@ enum PrivateBrowser {
   private static let patienceMilliseconds: Int64 = 15_000
 
   /// The page that a browser was asked to open; it listens as long as this is held. Nil if none can be opened here.
-  static func open(_ address: String) -> ForwardingPage? {
-    guard Browser.canOpen, Browser.isWebAddress(address), let page = try? ForwardingPage(to: address),
-      Browser.open(page.url)
+  /// `browser` is the command that was named.
+  static func open(_ address: String, with browser: String? = nil) -> ForwardingPage? {
+    guard Browser.canOpen(browser), Browser.isWebAddress(address), let page = try? ForwardingPage(to: address),
+      Browser.open(page.url, with: browser)
     else { return nil }
     return page
   }

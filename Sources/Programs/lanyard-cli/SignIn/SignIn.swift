@@ -25,10 +25,17 @@ struct SignIn {
     var claims: String?
     /// A JSON array.
     var details: RawJSON?
+    /// The command of `--browser`.
+    var browser: String?
+    /// When the likely mistake is named, if no answer came.
+    var hintAfterSeconds: Int
   }
 
   /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
   private static let waitSeconds = 60
+
+  /// How often the time of the hint is looked at.
+  private static let hintPauseMilliseconds: Int32 = 1_000
 
   let request: SignInRequest
 
@@ -79,16 +86,22 @@ struct SignIn {
     var line = StatusLine()
     defer { line.clear() }
     var call = try sendWait(begun, via: &agent)
+    var hint = begun.likelyMistake(request)
+    let hintAt = Moment.now.seconds + request.hintAfterSeconds
     while true {
       switch try progress(of: call, via: &agent) {
       case .completed(let account)?: return account
       case .pending?: call = try sendWait(begun, via: &agent)
       case nil: break
       }
-      if !request.isForPrograms { line.show(begun.waitingWords) }
-      if try agent.wait(interruption: interruption, milliseconds: line.rhythm) == .interrupted {
-        throw Interruption.failure
+      if let text = hint, Moment.now.seconds >= hintAt {
+        line.clear()
+        Output.instruction("\n\(Text.shownLines(text))\n")
+        hint = nil
       }
+      if !request.isForPrograms { line.show(begun.waitingWords) }
+      let pause = hint == nil ? line.rhythm : Self.hintPauseMilliseconds
+      if try agent.wait(interruption: interruption, milliseconds: pause) == .interrupted { throw Interruption.failure }
     }
   }
 

@@ -14,8 +14,9 @@ struct ProviderPin: ParsableCommand {
 
       EXAMPLES:
         lanyard provider pin corp idp.corp.example
-        lanyard provider pin corp idp.corp.example sha256/… sha256/… --until 2031-01-01
-        lanyard provider pin corp idp.corp.example --until 2032-01-01    # a later end
+        lanyard provider pin corp idp.corp.example sha256/… sha256/… \\
+          --until 2031-01-01
+        lanyard provider pin corp idp.corp.example --until 2032-01-01  # a later end
         lanyard provider pin corp idp.corp.example --remove
       """)
 

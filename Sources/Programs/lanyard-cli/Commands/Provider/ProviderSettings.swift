@@ -45,7 +45,11 @@ struct ProviderSettings: ParsableArguments {
     completion: .list(Presets.all))
   var preset: String?
 
-  @Option(name: .long, help: "The registered redirect address on this machine: [HOST:]PORT[/PATH].")
+  @Option(
+    name: .long,
+    help:
+      "The redirect address that is registered for this client: [HOST:]PORT[/PATH]. Default: any free port of 127.0.0.1."
+  )
   var redirect: String?
 
   /// The server's reaction to a used refresh token.
