@@ -72,6 +72,8 @@ public struct AgentConnection: ~Copyable {
     line.string(method)
     writingParams(&line)
     line.endObject()
+    // The agent closes the connection on a longer line.
+    guard line.withBytes(\.count) <= SecretInput.largestBytes else { throw .tooLarge }
     line.byte(UInt8(ascii: "\n"))
     guard line.withBytes({ Output.write($0, to: socket) }) else { throw .wentAway }
     return lastID
@@ -162,6 +164,10 @@ extension CommandFailure {
   static let wentAway = CommandFailure(
     .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
     hints: ["The command may have taken effect: `lanyard status` shows the state now."])
+
+  static let tooLarge = CommandFailure.usage(
+    "The request is too large: with all that belongs to it, it has at most 1 MiB. Nothing was sent.",
+    hints: ["A body that is no text in UTF-8 has at most about 768 KiB, since it is sent in Base64."])
 
   public static let notUnderstood = CommandFailure(
     .noAgent, name: "noAgent", "The program at the agent's socket does not speak its protocol.")

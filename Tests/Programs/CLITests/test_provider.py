@@ -108,6 +108,9 @@ class ProviderTests(Person):
     def test_show(self):
         self.assertRegex(self.answer("provider", "show", "idp"), "refresh +reuse: strict")
         self.assertEqual(json.loads(self.answer("provider", "show", "idp", "--json")), {"provider": IDP})
+        for use, words in (("off", "bearer tokens"), ("auto", "where the provider offers it"), ("required", "no bearer")):
+            self.fake.answers.update(accounts(WORK, providers=({**IDP, "dpop": use},)))
+            self.assertRegex(self.answer("provider", "show", "idp"), f"dpop +{use}: .*{words}")
         self.assertIn("lanyard provider list", self.refused(1, "provider", "show", "none"))
 
     def test_show_says_why_the_refresh_rule_applies(self):

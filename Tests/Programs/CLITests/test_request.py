@@ -45,6 +45,15 @@ class RequestTests(Person):
         self.assertEqual(self.lanyard("request", "PUT", URL, "--data-file", "-", input="two\nlines\n").returncode, 0)
         self.assertEqual(agent.calls[-1][1]["body"], "two\nlines\n")
 
+    def test_a_request_over_the_limit_of_a_line_is_not_sent(self):
+        agent = self.served()
+        file = os.path.join(self.home, "body")
+        for body in (b"x" * (1 << 20), b"\xff" * 786_432, b'"' * (1 << 19)):
+            with open(file, "wb") as out:
+                out.write(body)
+            self.assertIn("1 MiB", self.refused(2, "request", "PUT", URL, "--data-file", file))
+        self.assertNotIn("request.send", agent.methods())
+
     def test_bytes_of_the_response_are_not_changed(self):
         self.served(body=None, bodyBase64=base64.b64encode(b"\x89PNG\x00\xff").decode())
         done = subprocess.run(self.command(["request", "GET", URL]), env=self.settings(None), cwd=self.work,

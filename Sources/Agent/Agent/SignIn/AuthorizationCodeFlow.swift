@@ -56,7 +56,9 @@ final class AuthorizationCodeFlow {
       let pushed = try await Self.push(parameters, boundTo: deviceKey, by: dependencies.client(of: provider))
       let url = endpoint.adding(pushed ?? parameters)
       guard url.utf8.count <= Self.longestURL else {
-        throw .invalidParameter("", expected: "less to ask for: the page's address would be too long")
+        let longest =
+          wishes.authentication.claims != nil ? "/claims" : wishes.details != nil ? "/authorizationDetails" : "/scopes"
+        throw .invalidParameter(longest, expected: "less, so that the page's address has at most 16 KiB")
       }
       return (way, url)
     } catch {

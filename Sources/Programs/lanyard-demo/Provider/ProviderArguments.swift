@@ -37,6 +37,9 @@ struct ProviderArguments {
       --pushed-authorization M    off, offered or required (RFC 9126; default: off)
       --dpop POLICY               off, offered, required or nonce: tokens that are
                                   bound to a key (RFC 9449; default: off)
+      --authorization-details P   off, granted, lessened, enriched or refused: what
+                                  becomes of rights in detail (RFC 9396; default:
+                                  off)
       --registration MODE         off, open or closed: dynamic client registration
                                   (default: off)
       --auto-approve USER         sign this person in without a page, for programs
@@ -107,6 +110,8 @@ struct ProviderArguments {
     case "--pushed-authorization":
       options.pushedAuthorization = try Self.value(name, &rest) { PushedAuthorization(rawValue: $0) }
     case "--dpop": options.dpop = try Self.value(name, &rest) { DPoPPolicy(rawValue: $0) }
+    case "--authorization-details":
+      options.authorizationDetails = try Self.value(name, &rest) { AuthorizationDetailsPolicy(rawValue: $0) }
     case "--registration":
       options.registration = try Self.value(name, &rest) { ClientRegistrationPolicy(rawValue: $0) }
     case "--auto-approve": options.autoApprove = try Self.value(name, &rest) { $0 }

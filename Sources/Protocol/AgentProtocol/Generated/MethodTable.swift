@@ -53,7 +53,6 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
-    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -92,5 +91,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "5a5271b77ce69726c6d49281848e9ee7eb74c959bdd624a208d18f7d62fbcc1c"
+  public static let schemaDigest = "fa923d0651f786d268b2db67e8ae5d8c893825f24efbf14776c8fef304a8b2ba"
 }

@@ -1217,9 +1217,9 @@ public struct WireOperationRequest: WireReadable, WireWritable, Sendable {
   public var method: String
   public var url: String
   public var headers: WireMap<String>?
-  /// Text.
+  /// Text. The request as a whole has at most 1 MiB.
   public var body: String?
-  /// Bytes (RFC 4648 §4).
+  /// Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
   public var bodyBase64: String?
 
   public init(

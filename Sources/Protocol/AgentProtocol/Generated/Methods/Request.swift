@@ -18,9 +18,9 @@ public enum RequestSend: RPCMethod {
     public var method: String
     public var url: String
     public var headers: WireMap<String>?
-    /// Text.
+    /// Text. The request as a whole has at most 1 MiB.
     public var body: String?
-    /// Bytes (RFC 4648 §4).
+    /// Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
     public var bodyBase64: String?
     public var idempotencyKey: String?
     /// After a response with status 401, refresh the token and send the request once more.
