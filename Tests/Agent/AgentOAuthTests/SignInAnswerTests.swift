@@ -13,6 +13,19 @@ import Testing
     #expect(AuthorizationAnswer.known(name + "x") == "other")
   }
 
+  @Test func listedTypesOfAuthorizationDetails_areStoredWithTheProvider() throws {
+    var metadata = ServerMetadata(issuer: "https://idp.test")
+    metadata.authorizationDetailsTypes = ["payment_initiation"]
+    let configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.test", clientID: "me")
+    let stored = try #require(Provider(Provider(configuration: configuration, metadata: metadata).record))
+    #expect(stored.metadata?.authorizationDetailsTypes == ["payment_initiation"])
+    #expect(ServerMetadata(issuer: "https://idp.test").joined(with: metadata) == metadata)
+    metadata.authorizationDetailsTypes = []
+    let without = try #require(Provider(Provider(configuration: configuration, metadata: metadata).record))
+    #expect(without.metadata?.authorizationDetailsTypes == [])
+  }
+
   @Test(
     arguments: [
       (nil, [], .unasked), (nil, ["mfa"], .voluntary(["mfa"])), ("{}", ["mfa"], .voluntary(["mfa"])),

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import Foundation
 import Secrets
@@ -34,6 +35,28 @@ import TokenSignatures
       #expect(answer.accessToken?.text == "at")
       #expect(answer.refreshToken?.text == "rt")
     }
+  }
+
+  @Test(
+    arguments: [
+      (#"[{"type":"a", "n":1}]"#, #"[{"type":"a","n":1}]"#), ("[]", "[]"),
+      // What can't be read is as if it was not there.
+      ("null", nil), (#"{"type":"a"}"#, nil), (#""[]""#, nil), (#"[{"n":1}]"#, nil), (#"[{"type":"a"},1]"#, nil),
+      (#"[{"type":"a","n":1,"n":2}]"#, nil),
+    ] as [(String, String?)])
+  func authorizationDetails_areRead(text: String, expected: String?) throws {
+    let answer = try answer(#","authorization_details":\#(text)"#)
+    #expect(answer.authorizationDetails?.text == expected)
+    #expect(answer.accessToken?.text == "at")
+    #expect(answer.refreshToken?.text == "rt")
+  }
+
+  @Test func authorizationDetailsOverTheBound_areNotRead() throws {
+    let details = { (count: Int) in #"[{"type":"a","n":"\#(String(repeating: "x", count: count))"}]"# }
+    let frame = details(0).utf8.count
+    let bound = AuthorizationDetails.mostGrantedBytes - frame
+    #expect(try answer(#","authorization_details":\#(details(bound))"#).authorizationDetails?.types == ["a"])
+    #expect(try answer(#","authorization_details":\#(details(bound + 1))"#).authorizationDetails == nil)
   }
 
   /// A negative `expires_in` is that of a token which has expired, like 0; other negative members say nothing.

@@ -26,13 +26,15 @@ struct DerivedTokensTests {
     #expect(tokens.live(billing, at: at(300)) == nil)
   }
 
-  @Test func keysShareNoToken() {
+  @Test func keysShareNoToken() throws {
     var tokens = DerivedTokens()
     tokens.brought(billing, facts(1), at: start)
     let others = [
       DerivedTokenKey(), DerivedTokenKey(resource: "billing"),
       DerivedTokenKey(audience: "billing", scopes: ScopeSet(["a"])),
       DerivedTokenKey(audience: "billing", type: "urn:ietf:params:oauth:token-type:jwt"),
+      DerivedTokenKey(
+        audience: "billing", details: try AuthorizationDetails(parsing: #"[{"type":"a"}]"#, atMost: 4096)),
     ]
     for other in others {
       let step = tokens.wanted(other, at: start)

@@ -11,9 +11,9 @@ extension OpenVault {
 
 extension VaultActor {
   /// What the account's last sign-in asked for in detail (RFC 9396). Nil also for a grant that does not open: a sign-in
-  /// replaces it.
+  /// replaces it. Nil where the provider is another server or client now, which was not asked for them before.
   package func requestedDetails(of profile: AccountProfile) -> AuthorizationDetails? {
-    guard let vault, let loaded = try? vault.journal.load(profile) else { return nil }
+    guard let vault, !profile.isIssuedElsewhere, let loaded = try? vault.journal.load(profile) else { return nil }
     return loaded.grant.requestedDetails
   }
 }

@@ -99,6 +99,18 @@ struct PermissionTests {
     #expect(Permission(methods: [], accounts: []).token(.standard) == .standard)
   }
 
+  @Test func exchangeForAuthorizationDetails_isCoveredOnlyWithoutLimits() throws {
+    let details = try AuthorizationDetails(parsing: #"[{"type":"payment_initiation"}]"#, atMost: 4096)
+    let wanted = DerivedTokenKey(resource: "https://a.test", scopes: ScopeSet(["mail"]), details: details)
+    func covered(_ scopes: Set<String>?, _ resources: Set<String>?) -> DerivedTokenKey? {
+      Permission(methods: [], accounts: [], scopes: scopes, resources: resources)
+        .derived(wanted, granted: ScopeSet(["mail"]))
+    }
+    #expect(covered(nil, nil) == wanted)
+    #expect(covered(["mail"], nil) == nil)
+    #expect(covered(nil, ["https://a.test"]) == nil)
+  }
+
   @Test func idToken_takesOpenidAndNoResource() {
     func covers(_ scopes: Set<String>?, _ resources: Set<String>? = nil) -> Bool {
       Permission(methods: [], accounts: [], scopes: scopes, resources: resources).coversIDToken
