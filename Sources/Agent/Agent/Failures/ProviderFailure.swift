@@ -35,8 +35,8 @@ package enum RegistrationGap: Sendable {
 }
 
 extension Provider {
-  /// Fails before a person is bothered if the provider lists the types that it knows, and not one of these. A provider
-  /// that lists none decides by itself.
+  /// Throws `.unsupportedDetails` if the provider lists types, and one of `details` is not among them. A provider that
+  /// lists none decides by itself.
   func requireSupport(of details: AuthorizationDetails?) throws(AgentFailure) {
     let types = metadata?.authorizationDetailsTypes ?? []
     guard let details, !types.isEmpty, details.firstUnsupported(by: types) != nil else { return }
