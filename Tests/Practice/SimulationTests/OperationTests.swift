@@ -117,6 +117,39 @@ import Testing
     }
   }
 
+  @Test func fullQueue_refusesANewOperationAndLosesNone() throws {
+    try scenario(seed: 1) { world in
+      let scene = try await Self.prepared(world)
+      let client = try world.client()
+      func enqueue(_ number: Int) async -> SimulatedAnswer {
+        await client.call("operation.enqueue", #"{"account":"work","capability":"note","payload":\#(number)}"#)
+      }
+      for number in 1...1_000 {
+        let told = await enqueue(number)
+        try #require(told.result != nil, "\(told)")
+      }
+      let refused = await enqueue(1_001)
+      #expect(refused.error?["code"]?.integerValue == 1003)
+      #expect(refused.error?["data"]?["reason"]?.stringValue == "queueFull")
+      let pending = await client.call("agent.status").result?["pendingOperations"]?.integerValue
+      #expect(pending == 1_000)
+      let findings = await client.call("agent.diagnose").result?["findings"]?.arrayValue ?? []
+      #expect(
+        findings.contains { $0["check"]?.stringValue == "operations" && $0["severity"]?.stringValue == "problem" })
+      // The oldest that was delivered makes room.
+      let claimed = await client.call("operation.claim", #"{"account":"work"}"#).result
+      let (name, claim) = (claimed?["operation"]?.stringValue ?? "", claimed?["claim"]?.stringValue ?? "")
+      _ = await client.call(
+        "operation.settle", #"{"account":"work","operation":"\#(name)","claim":"\#(claim)","outcome":"done"}"#)
+      let fitting = await enqueue(1_001)
+      #expect(fitting.result != nil, "\(fitting)")
+      let gone = await client.call("operation.get", #"{"account":"work","operation":"\#(name)"}"#)
+      #expect(gone.error?["code"]?.integerValue == 6002)
+      client.disconnect()
+      _ = scene
+    }
+  }
+
   @Test func writeWithoutPermission_isNeverSentTwiceWhenAnswersAreLost() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in

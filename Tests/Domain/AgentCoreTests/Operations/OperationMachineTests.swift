@@ -194,6 +194,20 @@ import Testing
     #expect(machine.firstSentAt == start + .seconds(100))
   }
 
+  @Test("an operation that a client may claim waits for the person, one that it has claimed does not")
+  func personWantedByTheClaim() {
+    var machine = OperationMachine(.client)
+    _ = machine.offered()
+    let effects = machine.personWanted()
+    #expect(effects == [.store, .tell(previous: .ready)])
+    _ = machine.signedInAgain()
+    _ = machine.offered()
+    _ = machine.claimed("one")
+    let none = machine.personWanted()
+    #expect(none == [])
+    #expect(machine.state == .claimed("one"))
+  }
+
   @Test("after a sign-in an operation that waited for the person waits for its turn")
   func person() {
     var machine = sent()
