@@ -1,4 +1,4 @@
-"""`request.send` to a local nginx beside bare libcurl with a kept connection."""
+"""`request.send` to a local nginx beside bare libcurl with a kept connection, and queued operations beside curl."""
 
 from __future__ import annotations
 
@@ -71,6 +71,39 @@ def resources(bench: Any, agent_program: str, demo: str) -> None:
                 row.goal = goal if ours else None
                 bench.rows.append(row)
         bench.errors += sum(run["errors"] for of_one in runs.values() for run in of_one)
+        drain(bench, agent, url, token)
+
+
+def drain(bench: Any, agent: Agent, url: str, token: str) -> None:
+    """Operations that waited for the network, and the same requests by one curl process after the other."""
+    count = 100 if bench.options.quick else 500
+    curl = shutil.which("curl")
+    if curl is None:
+        return
+    policy = {"name": "default", "version": 1, "capabilities": {"note": {"kind": "write", "offlineWindowSeconds": 86400}}}
+    times: Dict[str, List[float]] = {"curl": [], "lanyard operations": []}
+    with agent.client() as client:
+        client.call("policy.set", {"name": "default", "policy": policy})
+        for _ in range(3):
+            client.call("connectivity.report", {"online": False})
+            request = {"method": "POST", "url": f"{url}/notes", "body": BODY}
+            for _ in range(count):
+                client.call("operation.enqueue", {"account": "work", "capability": "note", "request": request})
+            begun = time.monotonic()
+            client.call("connectivity.report", {"online": True})
+            while client.call("agent.status")["pendingOperations"]:
+                time.sleep(0.01)
+            times["lanyard operations"].append((time.monotonic() - begun) * 1000 / count)
+            arguments = [curl, "-s", "-o", os.devnull, "-H", f"Authorization: Bearer {token}", "-d", BODY, f"{url}/notes"]
+            begun = time.monotonic()
+            for _ in range(count):
+                subprocess.run(arguments, check=True)
+            times["curl"].append((time.monotonic() - begun) * 1000 / count)
+    for name, values in times.items():
+        row = Row(f"{count} queued writes to nginx", name, "ms each", values)
+        if name != "curl":
+            row.reference, row.goal = times["curl"], Goal(most=1.0)
+        bench.rows.append(row)
 
 
 @contextlib.contextmanager
