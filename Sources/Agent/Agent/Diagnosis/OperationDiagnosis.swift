@@ -30,11 +30,11 @@ struct OperationDiagnosis {
   }
 
   /// Delivered operations leave a full queue by themselves.
-  private func makesRoom(_ operations: [Operation]) -> Bool {
+  private func makesRoom(_ operations: QueuedOperations) -> Bool {
     operations.count { !$0.machine.mayLeave } < OperationBounds.mostOfAccount / 10 * 9
   }
 
-  private func unfinished(_ operations: [Operation], of profile: AccountProfile, _ findings: inout Findings) {
+  private func unfinished(_ operations: QueuedOperations, of profile: AccountProfile, _ findings: inout Findings) {
     func count(_ matches: (OperationMachine.State) -> Bool) -> Int { operations.count { matches($0.machine.state) } }
     let rejected = count { if case .rejected = $0 { true } else { false } }
     let unknown = count { $0 == .unknown(retryAt: nil) }

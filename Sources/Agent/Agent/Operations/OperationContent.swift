@@ -49,17 +49,18 @@ package struct OperationContent: Sendable {
     package var method: String
     package var url: String
     package var headers: [(name: String, value: String)]
-    package var body: String?
-    package var bodyBase64: String?
+    package var body: Secret?
+    /// The client gave the body as text, and not in Base64.
+    package var isText: Bool
 
     package init(
-      method: String, url: String, headers: [(name: String, value: String)], body: String?, bodyBase64: String?
+      method: String, url: String, headers: [(name: String, value: String)], body: Secret?, isText: Bool
     ) {
       self.method = method
       self.url = url
       self.headers = headers
       self.body = body
-      self.bodyBase64 = bodyBase64
+      self.isText = isText
     }
 
     var isRead: Bool { RequestMachine.isRead(method) }
@@ -67,9 +68,9 @@ package struct OperationContent: Sendable {
 
   package var request: Request?
   /// JSON.
-  package var payload: [UInt8]?
+  package var payload: Secret?
 
-  package init(request: Request?, payload: [UInt8]?) {
+  package init(request: Request?, payload: Secret?) {
     self.request = request
     self.payload = payload
   }
@@ -87,25 +88,24 @@ package struct OperationContent: Sendable {
         writer.string(value)
       }
       writer.endArray()
-      writer.member("body", request.body)
-      writer.member("bodyBase64", request.bodyBase64)
+      writer.member(request.isText ? "body" : "bytes", request.isText ? request.body : request.body?.base64URL)
     }
     if let payload {
       writer.key("payload")
-      payload.withUnsafeBytes { writer.raw($0) }
+      payload.withBytes { writer.raw($0) }
     }
   }
 
   init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> OperationContent? in
-      var content = OperationContent(request: nil, payload: node["payload"].map { [UInt8]($0.raw) })
+      var content = OperationContent(request: nil, payload: node["payload"].map { Secret(copying: $0.raw) })
       if let method = node["method"]?.string, let url = node["url"]?.string {
         let texts = node["headers"]?.strings ?? []
         guard texts.count % 2 == 0 else { return nil }
         let headers = stride(from: 0, to: texts.count, by: 2).map { (name: texts[$0], value: texts[$0 + 1]) }
+        let bytes = node["bytes"]?.secret?.base64URLDecoded
         content.request = Request(
-          method: method, url: url, headers: headers, body: node["body"]?.string,
-          bodyBase64: node["bodyBase64"]?.string)
+          method: method, url: url, headers: headers, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
       }
       return content
     }
@@ -120,33 +120,33 @@ package struct OperationAnswer: Sendable {
   static let mostBytes = 64 << 10
 
   package var status: Int
-  package var body: [UInt8]
-  package var isTruncated: Bool
+  package var body: Secret
+  package var isTruncated = false
 
   init(_ response: ResourceResponse) {
-    status = response.status
-    body = response.body.withBytes { [UInt8]($0.prefix(Self.mostBytes)) }
-    isTruncated = response.body.count > Self.mostBytes
-    if isTruncated { endAtCharacter() }
+    (status, body) = (response.status, response.body)
+    cut(to: Self.mostBytes)
   }
 
   /// A text that is cut stays a text.
-  private mutating func endAtCharacter() {
-    guard String(validating: body, as: UTF8.self) == nil else { return }
-    let whole = (1...3).first { String(validating: body.dropLast($0), as: UTF8.self) != nil }
-    if let whole { body.removeLast(whole) }
+  private mutating func cut(to count: Int) {
+    guard body.count > count else { return }
+    isTruncated = true
+    body = body.withBytes { bytes in
+      // The first byte that is left out must not be a later byte of a character (RFC 3629 §3); no character has five.
+      var end = count
+      while end > max(0, count - 3), bytes[end] & 0xC0 == 0x80 { end -= 1 }
+      return Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[..<end]))
+    }
   }
 
   /// The answer in a record of up to this many bytes: its body is cut if it must be, its status never.
   func fitting(_ bytes: Int) -> OperationAnswer {
     // Base64URL writes three bytes as four characters.
     let room = max(0, (bytes - Self.mostHeaderBytes) / 4 * 3)
-    guard body.count > room else { return self }
-    var cut = self
-    cut.isTruncated = true
-    cut.body.removeLast(body.count - room)
-    cut.endAtCharacter()
-    return cut
+    var fitting = self
+    fitting.cut(to: room)
+    return fitting
   }
 
   /// The names of the record's members, the status and the sign that the body is cut.
@@ -155,18 +155,35 @@ package struct OperationAnswer: Sendable {
   var record: Secret {
     SecretJSON.write { writer in
       writer.member("status", Int64(status))
-      writer.member("body", Base64URL.encode(body))
+      writer.member("body", body.base64URL)
       if isTruncated { writer.member("truncated", 1) }
     }
   }
 
   init?(_ plain: Secret) {
-    let read = SecretJSON.read(plain) { node -> (Int, [UInt8], Bool)? in
-      guard let status = node["status"]?.integer, let body = node["body"]?.string.flatMap({ Base64URL.decode($0) })
-      else { return nil }
+    let read = SecretJSON.read(plain) { node -> (Int, Secret, Bool)? in
+      guard let status = node["status"]?.integer, let body = node["body"]?.secret?.base64URLDecoded else { return nil }
       return (Int(status), body, node["truncated"] != nil)
     }
     guard let read else { return nil }
     (status, body, isTruncated) = read
+  }
+}
+
+extension Secret {
+  /// The bytes as text, without a copy outside of guarded memory.
+  fileprivate var base64URL: Secret {
+    Secret(SecretBytes(capacity: (count + 2) / 3 * 4) { target in withBytes { Base64URL.encode($0, into: target) } })
+  }
+
+  /// Nil if this is no Base64URL.
+  fileprivate var base64URLDecoded: Secret? {
+    var isSound = true
+    let decoded = SecretBytes(capacity: count) { target in
+      let length = withBytes { Base64URL.decode($0, into: target) }
+      isSound = length != nil
+      return length ?? 0
+    }
+    return isSound ? Secret(decoded) : nil
   }
 }

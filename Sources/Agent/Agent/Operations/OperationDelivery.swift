@@ -64,8 +64,10 @@ struct OperationDelivery: Sendable {
       throw .vault(.integrity, id)
     }
     let departure = Departure()
+    // The contract has no body of no bytes.
+    let body = request.body.flatMap { $0.count > 0 ? $0 : nil }
     var outgoing = ResourceRequest(
-      method: request.method, url: request.url, fields: fields, body: request.bytes, hasIdempotencyKey: true,
+      method: request.method, url: request.url, fields: fields, body: body, hasIdempotencyKey: true,
       allowsAuthRetry: true, key: operation.key, scopeLimit: operation.scopeLimit, timeout: nil)
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: decision, departure) }
     let sender = RequestSender(outgoing, of: worker.accounts.account(id)) { () throws(AgentFailure) in }
@@ -220,12 +222,6 @@ extension Decision {
 
 extension OperationContent.Request {
   func fields(key: String?) -> RequestFields? { try? RequestFields(headers, idempotencyKey: key) }
-
-  var bytes: Secret? {
-    let bytes: [UInt8]? = bodyBase64.map { Base64.decode($0) ?? [] } ?? body.map { [UInt8]($0.utf8) }
-    guard let bytes, !bytes.isEmpty else { return nil }
-    return bytes.withUnsafeBytes { Secret(copying: $0) }
-  }
 }
 
 extension ResourceResponse {

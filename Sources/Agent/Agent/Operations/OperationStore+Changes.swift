@@ -102,7 +102,7 @@ extension OperationStore {
   /// forgets.
   private func keepAnswer(
     _ answer: OperationAnswer?, of operation: inout Operation, insteadOf known: Operation, in profile: AccountProfile,
-    among operations: [Operation]
+    among operations: QueuedOperations
   ) throws(AgentFailure) -> [VaultChange] {
     guard answer != nil || (known.hasAnswer && !operation.hasAnswer) else { return [] }
     let replaced = try answerBytes(of: known, in: profile)
@@ -130,7 +130,7 @@ extension OperationStore {
 
   /// The delivered operations that make room for what a change added. Throws if there is no room for a client's report.
   private func leaving(
-    _ after: [Operation], before: [Operation], adding added: Int, of id: AccountID
+    _ after: QueuedOperations, before: QueuedOperations, adding added: Int, of id: AccountID
   ) throws(AgentFailure) -> [Int] {
     guard allBytes + added > OperationBounds.mostBytes else { return [] }
     let others = allBytes - (vault.operationTallies[id]?.bytes ?? 0)
@@ -157,7 +157,7 @@ extension OperationStore {
       + (operation.hasAnswer ? [.delete(profile.partition, .operationAnswer, id: operation.id)] : [])
   }
 
-  func tally(_ operations: [Operation], of id: AccountID) -> OperationTally {
+  func tally(_ operations: QueuedOperations, of id: AccountID) -> OperationTally {
     let known = vault.operationTallies[id]
     return OperationTally(
       pending: operations.indices.count { operations[$0].machine.isPending },
@@ -166,12 +166,7 @@ extension OperationStore {
       isDoubtful: known?.isDoubtful ?? false)
   }
 
-  func memory(_ operations: [Operation], of profile: AccountProfile) -> [MemoryChange] {
+  func memory(_ operations: QueuedOperations, of profile: AccountProfile) -> [MemoryChange] {
     [.operations(profile.partition, operations), .operationTally(profile.id, tally(operations, of: profile.id))]
   }
-}
-
-extension [Operation] {
-  /// By places: a copy of an operation counts a reference for each of its members, and a list may hold a thousand.
-  func place(of number: [UInt8]) -> Int? { indices.first { self[$0].id == number } }
 }

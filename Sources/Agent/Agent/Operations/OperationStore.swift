@@ -24,7 +24,7 @@ package struct OperationStore {
   }
 
   /// The operations of the account in their order. Empty for one that was never in the queue.
-  func all(of profile: AccountProfile) throws(AgentFailure) -> [Operation] {
+  func all(of profile: AccountProfile) throws(AgentFailure) -> QueuedOperations {
     if let known = vault.operationLists[profile.partition] { return known }
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> [Operation] in
       var found: [Operation] = []
@@ -34,7 +34,7 @@ package struct OperationStore {
       }
       return found
     }
-    let sorted = found.sorted { $0.sequence < $1.sequence }
+    let sorted = QueuedOperations(found.sorted { $0.sequence < $1.sequence })
     vault.remember([.operations(profile.partition, sorted)])
     return sorted
   }
@@ -158,7 +158,7 @@ package struct OperationStore {
   /// that was not delivered, and what stays of them in `partition`; none stays of an account that is forgotten.
   func orphaning(_ profile: AccountProfile, into partition: PartitionID?) -> OrphanedOperations {
     // Under a PIN only their traces can be read.
-    let before = (try? all(of: profile)) ?? vault.operationTraces.operations(of: profile.id)
+    let before = (try? all(of: profile)) ?? QueuedOperations(vault.operationTraces.operations(of: profile.id))
     let now = vault.time.now(for: profile.provider)
     let orphans = before.compactMap { known in known.erased(at: now).map { (known, $0) } }
     let staying = partition == nil ? [] : orphans.map(\.1) + before.filter { $0.machine.status == .orphaned }

@@ -153,7 +153,7 @@ package actor OperationWorker {
   }
 
   struct Look: Sendable {
-    var operations: [Operation]
+    var operations: QueuedOperations
     var now: Timestamp
     var mayBeTried: Bool
   }

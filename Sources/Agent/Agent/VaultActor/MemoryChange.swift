@@ -19,6 +19,6 @@ package enum MemoryChange {
   case keySlotRemoved(Int)
   case inboxNumber(UInt64)
   /// All operations of a partition in their order; nil once it is gone.
-  case operations(PartitionID, [Operation]?)
+  case operations(PartitionID, QueuedOperations?)
   case operationTally(AccountID, OperationTally?)
 }

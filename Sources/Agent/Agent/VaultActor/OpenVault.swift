@@ -25,7 +25,7 @@ package final class OpenVault {
   private(set) var openedSlot: Int?
   private(set) var inboxNumber: UInt64
   /// The operations of partitions whose accounts were asked for.
-  private(set) var operationLists: [PartitionID: [Operation]] = [:]
+  private(set) var operationLists: [PartitionID: QueuedOperations] = [:]
   private(set) var operationTallies: [AccountID: OperationTally]
 
   package init(

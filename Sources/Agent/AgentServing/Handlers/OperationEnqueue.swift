@@ -20,7 +20,7 @@ enum OperationEnqueueHandler: MethodHandler {
     }
     let enqueued = EnqueuedOperation(
       capability: params.capability,
-      content: OperationContent(request: request, payload: params.payload?.withBytes { [UInt8]($0) }),
+      content: OperationContent(request: request, payload: params.payload?.withBytes { Secret(copying: $0) }),
       label: params.label, idempotencyKey: params.idempotencyKey,
       retryWithin: params.retryWithinSeconds.map { .seconds(Int64($0)) }, expiresAt: params.expiresAt,
       key: try call.covered(.standard), scopeLimit: call.scopeLimit)
@@ -37,8 +37,9 @@ enum OperationEnqueueHandler: MethodHandler {
       method: wire.method, headers: wire.headers, body: wire.body, bodyBase64: wire.bodyBase64, idempotencyKey: key,
       path: "/request")
     _ = try parameters.fields()
-    _ = try parameters.content()
+    let content = try parameters.content() ?? wire.body.map { Secret(text: $0) }
     return OperationContent.Request(
-      method: wire.method, url: wire.url, headers: parameters.headerList, body: wire.body, bodyBase64: wire.bodyBase64)
+      method: wire.method, url: wire.url, headers: parameters.headerList, body: content,
+      isText: wire.bodyBase64 == nil)
   }
 }

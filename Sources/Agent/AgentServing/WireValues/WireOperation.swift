@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
 internal import JSONRPC
+internal import Secrets
 
 // The machine's raw values are those of the contract; a test compares them.
 
@@ -33,9 +34,10 @@ extension WireOperation {
         WireOperationRequest(
           method: $0.method, url: $0.url,
           headers: $0.headers.isEmpty ? nil : WireMap($0.headers.map { .init(name: $0.name, value: $0.value) }),
-          body: $0.body, bodyBase64: $0.bodyBase64)
+          body: $0.isText ? $0.body?.withBytes { String(decoding: $0, as: UTF8.self) } : nil,
+          bodyBase64: $0.isText ? nil : $0.body?.withBytes { Base64.encode($0) })
       },
-      payload: told.content?.payload.map { RawJSON(stored: $0) })
+      payload: told.content?.payload.map { RawJSON(stored: $0.withBytes { [UInt8]($0) }) })
   }
 }
 
@@ -51,10 +53,10 @@ extension WireOperationRejection {
 
 extension WireOperationResponse {
   fileprivate init(_ answer: OperationAnswer) {
-    let text = String(validating: answer.body, as: UTF8.self)
+    let text = answer.body.withBytes { String(validating: $0, as: UTF8.self) }
     self.init(
-      status: answer.status, body: answer.body.isEmpty ? nil : text,
-      bodyBase64: text == nil ? answer.body.withUnsafeBytes { Base64.encode($0) } : nil,
+      status: answer.status, body: answer.body.count == 0 ? nil : text,
+      bodyBase64: text == nil ? answer.body.withBytes { Base64.encode($0) } : nil,
       truncated: answer.isTruncated ? true : nil)
   }
 }
