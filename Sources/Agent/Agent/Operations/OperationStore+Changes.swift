@@ -160,8 +160,7 @@ extension OperationStore {
   func tally(_ operations: QueuedOperations, of id: AccountID) -> OperationTally {
     let known = vault.operationTallies[id]
     return OperationTally(
-      pending: operations.indices.count { operations[$0].machine.isPending },
-      bytes: operations.indices.reduce(0) { $0 + operations[$1].bytes },
+      pending: operations.pending, bytes: operations.bytes,
       lastSequence: max(operations.last?.sequence ?? 0, known?.lastSequence ?? 0),
       isDoubtful: known?.isDoubtful ?? false)
   }

@@ -41,7 +41,7 @@ package struct OperationStore {
 
   func operation(_ name: String, of profile: AccountProfile) throws(AgentFailure) -> Operation {
     let all = try all(of: profile)
-    guard let place = all.indices.first(where: { all[$0].name == name }) else { throw .operationNotFound(profile.id) }
+    guard let place = all.place(named: name) else { throw .operationNotFound(profile.id) }
     return all[place]
   }
 

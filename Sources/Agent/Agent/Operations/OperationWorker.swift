@@ -138,7 +138,7 @@ package actor OperationWorker {
       guard let look = try await look(at: id) else { return }
       let queue = queues[id, default: OperationQueue()]
       let step = queue.next(
-        of: look.operations.indices.map { look.operations[$0].machine }, at: look.now, isReachable: look.mayBeTried)
+        of: look.operations.machines, at: look.now, isReachable: look.mayBeTried)
       switch step {
       case .wait(let moment):
         if let moment { schedule(id, clock.boot() + (moment - look.now)) }

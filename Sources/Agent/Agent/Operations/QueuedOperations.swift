@@ -1,3 +1,5 @@
+internal import AgentCore
+
 /// The operations of an account in their order.
 ///
 /// An operation holds some twenty references. The list holds one for each operation, so that a change copies a thousand
@@ -16,9 +18,8 @@ package struct QueuedOperations: RandomAccessCollection, Sendable {
   package var startIndex: Int { boxes.startIndex }
   package var endIndex: Int { boxes.endIndex }
 
-  /// Lends the operation without a copy.
   package subscript(place: Int) -> Operation {
-    _read { yield boxes[place].operation }
+    get { boxes[place].operation }
     set { boxes[place] = Box(newValue) }
   }
 
@@ -26,5 +27,17 @@ package struct QueuedOperations: RandomAccessCollection, Sendable {
 
   mutating func remove(at place: Int) { boxes.remove(at: place) }
 
-  func place(of number: [UInt8]) -> Int? { indices.first { self[$0].id == number } }
+  // MARK: members of all operations
+  // Each reads one member where it is stored: the subscript copies the whole operation.
+
+  func place(of number: [UInt8]) -> Int? { boxes.firstIndex { $0.operation.id == number } }
+
+  func place(named name: String) -> Int? { boxes.firstIndex { $0.operation.name == name } }
+
+  var machines: [OperationMachine] { boxes.map { $0.operation.machine } }
+
+  var pending: Int { boxes.count { $0.operation.machine.isPending } }
+
+  /// What all of them take.
+  var bytes: Int { boxes.reduce(0) { $0 + $1.operation.bytes } }
 }
