@@ -41,6 +41,7 @@ public struct StandardErrorLog: AgentLog {
     case .number(let number): String(number)
     case .word(let word): "\(word)"
     case .name(let name): name
+    case .quoted(let text): "\"\(text)\""
     case .hashed(let outside):
       "#"
         + key.digest("log", Array(outside.utf8)).prefix(6).map { Self.digits[Int($0 >> 4)] + Self.digits[Int($0 & 15)] }

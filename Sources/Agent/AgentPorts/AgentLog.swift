@@ -17,7 +17,7 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
 /// The fields that a log line may have.
 public enum LogField: String, Sendable {
   case method, account, provider, code, status, attempt, bytes, connection, count, milliseconds, reason, signIn,
-    process
+    process, error, description
 }
 
 /// The value of a field: a number, a word of the program, or a keyed hash of outside data.
@@ -26,6 +26,8 @@ public enum LogValue: Sendable {
   case word(StaticString)
   /// A word from a closed list, such as a method or an error name.
   case name(String)
+  /// Cleaned text of a provider, without quotes and backslashes.
+  case quoted(String)
   /// Hashed with a key of this process before it is written: equal values can be matched, not read.
   case hashed(String)
 }

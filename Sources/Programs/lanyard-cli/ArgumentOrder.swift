@@ -1,6 +1,6 @@
 /// `lanyard -u work --json status` means `lanyard status -u work --json`.
 enum ArgumentOrder {
-  private static let flags: Set<String> = ["--json", "--no-start", "--quiet", "-q"]
+  private static let flags: Set<String> = ["--json", "--no-start", "--quiet", "-q", "--verbose"]
   private static let options: Set<String> = ["-u", "--account"]
 
   /// Moves common options before the name of the command to the end, or before `--`.

@@ -19,6 +19,10 @@ struct CommonOptions: ParsableArguments {
   @Flag(name: .shortAndLong, help: "No notes and no warnings: only the answer, and failures.")
   var quiet = false
 
+  /// `LanyardCLI.run` acts on it when a command fails.
+  @Flag(name: .long, help: "After a failure, also tell what the provider said.")
+  var verbose = false
+
   /// Connects to the agent. Starts one if needed.
   func connect() throws(CommandFailure) -> AgentConnection { try Agent.connect(mayStart: !noStart) }
 

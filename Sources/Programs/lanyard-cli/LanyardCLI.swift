@@ -1,6 +1,7 @@
 import ArgumentParser
 import CommandSupport
 import Glibc
+import JSONRPC
 
 /// `lanyard-cli`: all commands of `lanyard`.
 @main struct Lanyard: ParsableCommand {
@@ -69,6 +70,7 @@ import Glibc
       return answer.status
     } catch let failure as CommandFailure {
       Output.tell(failure, json: asksForJSON(words))
+      if words.prefix(while: { $0 != "--" }).contains("--verbose"), !asksForJSON(words) { tellRefusals(after: failure) }
       return failure.status
     } catch {
       // ArgumentParser throws help and version texts, too: these are answers. The rest are mistakes.
@@ -78,6 +80,16 @@ import Glibc
       }
       tell(mistake: error, in: words)
       return .usage
+    }
+  }
+
+  /// What providers said when they refused last: the agent keeps it in memory.
+  private static func tellRefusals(after failure: CommandFailure) {
+    guard failure.wire != nil, var agent = try? Agent.connect(mayStart: false) else { return }
+    try? agent.call("agent.diagnose") { result in
+      for finding in result["findings"]?.elements.map({ Finding($0) }) ?? [] where finding.check == "providerRefusal" {
+        Output.instruction("  " + Text.shown(finding.message))
+      }
     }
   }
 

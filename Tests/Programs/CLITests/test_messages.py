@@ -109,6 +109,19 @@ class MessageTests(Person):
             told = self.told("token", error=Error(4001, "denied", message))
             self.assertEqual(told.splitlines()[0], f"lanyard: {shown}")
 
+    def test_verbose_tells_what_the_provider_said(self):
+        said = "The provider idp refused the last request, with status 401: invalid_client, Wrong secret"
+        self.fake.answers["agent.diagnose"] = {"findings": [
+            {"check": "vault", "severity": "ok", "message": "The vault is open.", "remedies": []},
+            {"check": "providerRefusal", "severity": "notice", "message": said, "remedies": []}]}
+        error = Error(3003, "providerMisconfigured", "The provider does not accept this client.", reason="invalid_client")
+        self.assertNotIn(said, self.told("token", error=error))
+        for words in (["token", "--verbose"], ["--verbose", "token"]):
+            told = self.told(*words, error=error)
+            self.assertIn(f"  {said}\n", told)
+            self.assertNotIn("The vault is open", told)
+        self.assertEqual(json.loads(self.told("token", "--verbose", "--json", error=error))["error"]["exit"], 1)
+
     def test_a_hint_that_repeats_the_message_is_left_out(self):
         told = self.told("token", error=Error(
             6003, "notFound", "This account has no PIN. `stepUp.enroll` sets one.", kind="pin"))

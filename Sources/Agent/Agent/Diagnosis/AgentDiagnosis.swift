@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 
@@ -41,7 +42,22 @@ package struct AgentDiagnosis: Sendable {
     }
     findings += await look { vault in vault.diagnosis.pins() }
     let work = await look { vault in vault.diagnosis.work() }
-    return findings + more.list + work
+    return findings + more.list + work + refusals().list
+  }
+
+  /// What providers said when they refused last. A later success of the same provider takes it away.
+  private func refusals() -> Findings {
+    var findings = Findings()
+    for refusal in agent.environment.refusals.all {
+      let name = refusal.provider.text
+      let words = refusal.error + (refusal.description.map { ", \($0)" } ?? "")
+      findings.notice(
+        "providerRefusal", "The provider \(name) refused the last request, with status \(refusal.status): \(words)",
+        refusal.error == "invalid_client"
+          ? "Correct the client's id or secret by `provider.update`."
+          : "If this goes on, ask the administrator of the provider, and name these words.")
+    }
+    return findings
   }
 
   private func checkConfiguration() -> Findings {

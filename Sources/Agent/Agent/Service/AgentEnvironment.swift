@@ -1,4 +1,4 @@
-internal import AgentOAuth
+package import AgentOAuth
 public import AgentPorts
 
 /// The agent's only access to the outside: every effect it has goes through one of these.
@@ -18,6 +18,7 @@ public struct AgentEnvironment: Sendable {
   public var backups: any BackupFiles
   public var configuration: StartConfiguration
   public var log: any AgentLog
+  package let refusals: ProviderRefusals
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,
@@ -42,6 +43,7 @@ public struct AgentEnvironment: Sendable {
     self.backups = backups
     self.configuration = configuration
     self.log = log
+    refusals = ProviderRefusals(log: log)
   }
 }
 
@@ -49,6 +51,6 @@ extension ProviderClient.Dependencies {
   init(_ environment: AgentEnvironment, time: TimeKeeper) {
     self.init(
       http: environment.http, clock: environment.clock, entropy: environment.entropy, keys: environment.keys,
-      signatures: environment.signatures, time: time)
+      signatures: environment.signatures, time: time, refusals: environment.refusals)
   }
 }

@@ -17,10 +17,12 @@ package struct ProviderClient: Sendable {
     package var signatures: any SignatureVerifier
     package var time: any ProviderClock
     package var nonces: DPoPNonces
+    package var refusals: ProviderRefusals?
 
     package init(
       http: any HTTPExchange, clock: any AgentClock, entropy: any Entropy, keys: any ClientKeySigner,
-      signatures: any SignatureVerifier, time: any ProviderClock, nonces: DPoPNonces = DPoPNonces()
+      signatures: any SignatureVerifier, time: any ProviderClock, nonces: DPoPNonces = DPoPNonces(),
+      refusals: ProviderRefusals? = nil
     ) {
       self.http = http
       self.clock = clock
@@ -29,6 +31,7 @@ package struct ProviderClient: Sendable {
       self.signatures = signatures
       self.time = time
       self.nonces = nonces
+      self.refusals = refusals
     }
   }
 
@@ -115,7 +118,9 @@ package struct ProviderClient: Sendable {
     switch outcome {
     case .response(let response):
       switch TokenResponseClassifier.sort(response) {
-      case .tokens: return .answered(body: response.body, sentAt: response.sentAt)
+      case .tokens:
+        dependencies.refusals?.forget(provider.configuration.name)
+        return .answered(body: response.body, sentAt: response.sentAt)
       case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall()), isBound: isBound))
       case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
       case .withoutTokens where mayRotate: return .failed(.unknownOutcome("unreadableAnswer"))
@@ -134,7 +139,8 @@ package struct ProviderClient: Sendable {
 
   /// `isBound`: the request had a proof of possession.
   package func meaning(of refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
-    FailureClassifier.classify(
+    dependencies.refusals?.hear(refusal, from: provider.configuration.name)
+    return FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }
 

@@ -9,7 +9,7 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   public var suberror: String?
   /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457.
   public var codes: [String]
-  /// `error_description`, for providers that give no other sign. It is compared, never shown or logged.
+  /// `error_description`, for providers that give no other sign. Compared, and told cleaned by `ProviderRefusals` alone.
   public var description: String?
   /// A claims challenge, to be sent with the next authorization request.
   public var claims: String?

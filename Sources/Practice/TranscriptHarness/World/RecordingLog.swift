@@ -15,6 +15,7 @@ final class RecordingLog: AgentLog {
       case .number(let number): line += "\(number)"
       case .word(let word): line += "\(word)"
       case .name(let name): line += name
+      case .quoted(let text): line += "\"\(text)\""
       case .hashed: line += "#"  // the real adapter hashes it with a key of its run
       }
     }

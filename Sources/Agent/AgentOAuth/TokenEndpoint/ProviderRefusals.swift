@@ -1,0 +1,59 @@
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+internal import Synchronization
+
+/// What each provider said when it refused last, in its own words, in memory only: for `agent.diagnose` and for the log at
+/// debug (docs/tokens.md, Failures).
+package final class ProviderRefusals: Sendable {
+  package struct Refusal: Sendable, Equatable {
+    package var provider: ProviderName
+    package var status: Int
+    /// `error`, cleaned.
+    package var error: String
+    /// `error_description`, cleaned and bounded.
+    package var description: String?
+  }
+
+  /// Steps of a flow, and no refusals of it (RFC 8628 §3.5, RFC 9449 §8).
+  private static let steps: Set<String> = ["authorization_pending", "slow_down", "use_dpop_nonce"]
+  private static let longest = 200
+  /// A word that long may be a token that the provider repeats.
+  private static let longestWord = 24
+
+  private let refusals = Mutex<[ProviderName: Refusal]>([:])
+  private let log: any AgentLog
+
+  package init(log: any AgentLog) { self.log = log }
+
+  /// Sorted by the names of their providers.
+  package var all: [Refusal] { refusals.withLock { $0.values.sorted { $0.provider < $1.provider } } }
+
+  package func hear(_ refusal: TokenEndpointRefusal, from provider: ProviderName) {
+    guard let error = refusal.error, !Self.steps.contains(error) else { return }
+    let heard = Refusal(
+      provider: provider, status: refusal.status, error: Self.cleaned(error),
+      description: refusal.description.map(Self.cleaned))
+    refusals.withLock { $0[provider] = heard }
+    log.log(
+      .debug, "provider refused",
+      [
+        (.provider, .hashed(provider.text)), (.status, .number(Int64(heard.status))), (.error, .quoted(heard.error)),
+        (.description, .quoted(heard.description ?? "")),
+      ])
+  }
+
+  /// The provider gave what was asked for.
+  package func forget(_ provider: ProviderName) { refusals.withLock { $0[provider] = nil } }
+
+  /// Printable ASCII without quotes and backslashes (RFC 6749 §5.2); long words are left out, since a provider may repeat
+  /// a token in its text.
+  package static func cleaned(_ text: String) -> String {
+    let plain = text.unicodeScalars.map { scalar -> Character in
+      scalar.isASCII && scalar.value >= 0x20 && scalar.value < 0x7F && scalar != "\"" && scalar != "\\"
+        ? Character(scalar) : " "
+    }
+    let words = String(plain).split(separator: " ").map { $0.utf8.count > longestWord ? "..." : String($0) }
+    return String(words.joined(separator: " ").prefix(longest))
+  }
+}

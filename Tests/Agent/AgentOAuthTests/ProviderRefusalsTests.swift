@@ -1,0 +1,37 @@
+import AgentCore
+import AgentModel
+import AgentPorts
+import Testing
+
+@testable import AgentOAuth
+
+struct ProviderRefusalsTests {
+  private let idp = ProviderName("idp")!
+
+  @Test("A provider's text is cleaned: no control characters, quotes or long words, at most 200 characters")
+  func text_isCleaned() {
+    #expect(ProviderRefusals.cleaned("Client\u{1B}[31m \"app\" is\nunknown\\n") == "Client [31m app is unknown n")
+    #expect(ProviderRefusals.cleaned("Token rt_hwapkpDDoC-yIzrL4G_ysPKpMpKsy3B4 is used") == "Token ... is used")
+    #expect(ProviderRefusals.cleaned("ünbekannt 山") == "nbekannt")
+    #expect(ProviderRefusals.cleaned(String(repeating: "word ", count: 100)).count == 200)
+  }
+
+  @Test("The last refusal of a provider is kept until the provider gives a token")
+  func lastRefusal_isKept() {
+    let refusals = ProviderRefusals(log: SilentLog())
+    refusals.hear(TokenEndpointRefusal(status: 400, error: "invalid_scope"), from: idp)
+    refusals.hear(TokenEndpointRefusal(status: 401, error: "invalid_client", description: "Wrong secret"), from: idp)
+    #expect(
+      refusals.all == [.init(provider: idp, status: 401, error: "invalid_client", description: "Wrong secret")])
+    refusals.forget(idp)
+    #expect(refusals.all.isEmpty)
+  }
+
+  @Test(
+    "A step of a flow and an answer without an error are no refusals", arguments: ["slow_down", "use_dpop_nonce", nil])
+  func step_isNoRefusal(error: String?) {
+    let refusals = ProviderRefusals(log: SilentLog())
+    refusals.hear(TokenEndpointRefusal(status: 400, error: error), from: idp)
+    #expect(refusals.all.isEmpty)
+  }
+}
