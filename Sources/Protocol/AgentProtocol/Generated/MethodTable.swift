@@ -53,6 +53,7 @@ public enum MethodTable {
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
+    ProviderTest.info,
     ProviderUpdate.info,
     RequestSend.info,
     RevocationAbandon.info,
@@ -91,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "fa923d0651f786d268b2db67e8ae5d8c893825f24efbf14776c8fef304a8b2ba"
+  public static let schemaDigest = "11a43023a0a2573ee6564f5d9b2d9e1639c97cf55aff91fad713b3f7e612b500"
 }
