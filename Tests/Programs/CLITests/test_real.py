@@ -226,7 +226,7 @@ class JourneyTests(RealProvider):
     def test_signing_out(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")
-        self.assertIn("sealed until", self.answer("logout", "work"))
+        self.assertIn("sealed until", self.answer("logout", "--yes"))
         self.assertIn("lanyard login", self.refused(4, "token", "work"))
         self.assertIn("lanyard login --account work", self.answer("status", "-u", "work"))
         self.sign_in("alice")
