@@ -38,6 +38,9 @@ public struct AccountSelection: Sendable {
     return selection
   }
 
+  /// For a command on several accounts: a failure may be about any of them, so no hint names one as the person did.
+  public static func nameNoneInHints() { last.withLock { $0 = nil } }
+
   /// The account that this command chose last: hints name it as the person did.
   static let last = Mutex<AccountSelection?>(nil)
 

@@ -48,6 +48,12 @@ class GrantTests(Person):
             "client": "ci", "accounts": ["work", "home"], "methods": ["token.get", "session.*"],
             "expiresInSeconds": 604800})])
 
+    def test_of_several_accounts_an_unknown_one_is_not_mistaken_for_another(self):
+        agent(self, **{"grant.create": Error(2001, "accountNotFound", "There is no such account.")})
+        create = ["grant", "create", "ci", "--can", "tokens", "-u"]
+        self.assertNotIn("no account work", self.refused(1, *create, "work", "-u", "nobody"))
+        self.assertIn("There is no account nobody here.", self.refused(1, *create, "nobody"))
+
     def test_origins_and_an_ai_agent(self):
         calls = agent(self, **{"grant.list": {"grants": [
             {**GRANT, "origins": ["https://api.example"], "agent": True}]}}).calls

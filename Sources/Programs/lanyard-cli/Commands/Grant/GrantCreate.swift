@@ -86,6 +86,7 @@ struct GrantCreate: ParsableCommand {
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }
     var agent = try Agent.connect(mayStart: !noStart)
     do throws(CommandFailure) {
+      if self.accounts.count > 1 { AccountSelection.nameNoneInHints() }
       var accounts = [try selection.located(via: &agent)]
       for account in self.accounts.dropFirst() {
         accounts.append(try AccountSelection(account, because: .argument).located(via: &agent))
