@@ -101,7 +101,7 @@ struct ContractTests {
     ("agent.hello", "agent protocol instance schemaDigest features limits"),
     (
       "agent.status",
-      "locked protection connectivity accounts pendingRevocations pendingOperations connections startedAt version"
+      "locked protection connectivity accounts? pendingRevocations pendingOperations connections startedAt version"
     ),
     ("agent.lock", "locked"), ("agent.unlock", "locked"), ("provider.add", "provider"),
     (

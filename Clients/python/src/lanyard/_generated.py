@@ -1084,7 +1084,6 @@ class AgentStatusResult(Record):
     initialized: bool
     protection: Union[Protection, str]
     connectivity: Union[ConnectivityState, str]
-    accounts: AccountCounts
     pending_revocations: int
     pending_operations: int
     connections: int
@@ -1093,6 +1092,7 @@ class AgentStatusResult(Record):
     callers_are_trusted: bool
     memory_locked: bool
     confinement: Union[Confinement, str]
+    accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
 
 

@@ -123,6 +123,11 @@ package struct OperationAnswer: Sendable {
   package var body: Secret
   package var isTruncated = false
 
+  /// Of a server that refused the token; what else it said is not known any more.
+  static let refusedToken = OperationAnswer(status: 401)
+
+  private init(status: Int) { (self.status, body) = (status, Secret(text: "")) }
+
   init(_ response: ResourceResponse) {
     (status, body) = (response.status, response.body)
     cut(to: Self.mostBytes)

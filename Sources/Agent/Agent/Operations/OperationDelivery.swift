@@ -162,6 +162,8 @@ struct OperationDelivery: Sendable {
   ) async throws(AgentFailure) {
     let moment = (try? await dependencies.vault.profile(.id(id))).map { dependencies.time.now(for: $0.provider) }
     let told = LastFailure(kind: failure.kind, at: moment ?? worker.clock.wall(), reason: failure.requestReason)
+    var isRefusedAgain = false
+    if hasLeft, failure.kind == .interactionRequired { isRefusedAgain = !(await wantsPerson(id)) }
     switch failure {
     case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
     case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
@@ -178,10 +180,21 @@ struct OperationDelivery: Sendable {
         operation.lastError = told
         return operation.machine.denied()
       }
+    case _ where isRefusedAgain:
+      // The server refuses a token that the provider has just given: that is about this request alone, as a second 401 is.
+      try await settle(operation, of: id, .answered(.refusedToken, retryAfter: nil), error: told)
     default:
       // Before it was sent, or after the server refused its token.
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       try await couldNotSend(failure, for: id)
+    }
+  }
+
+  /// The provider itself wants the person for this account.
+  private func wantsPerson(_ id: AccountID) async -> Bool {
+    switch try? await worker.accounts.account(id).session().state {
+    case .active, .offlineStale: false
+    default: true
     }
   }
 

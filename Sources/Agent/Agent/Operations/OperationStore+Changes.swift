@@ -132,7 +132,6 @@ extension OperationStore {
   private func leaving(
     _ after: QueuedOperations, before: QueuedOperations, adding added: Int, of id: AccountID
   ) throws(AgentFailure) -> [Int] {
-    guard allBytes + added > OperationBounds.mostBytes else { return [] }
     let others = allBytes - (vault.operationTallies[id]?.bytes ?? 0)
     // One that ends with this change stays.
     let stays = Set(before.filter { !$0.machine.mayLeave }.map(\.id))

@@ -14,7 +14,7 @@ enum AgentStatusHandler: MethodHandler {
     return AgentStatus.Result(
       locked: status.isLocked, initialized: status.isInitialized, protection: WireProtection(status.protection),
       connectivity: WireConnectivityState(agent.connectivity.current.state),
-      accounts: WireAccountCounts(
+      accounts: status.isLocked ? nil : WireAccountCounts(
         total: status.profiles.count,
         byState: WireMap(
           AccountState.allCases.compactMap { state in

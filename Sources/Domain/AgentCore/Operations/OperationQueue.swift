@@ -79,6 +79,8 @@ public struct OperationQueue: Hashable, Sendable {
 public enum OperationBounds {
   public static let mostOfAccount = 1_000
   public static let mostBytes = 64 << 20
+  /// Of one account, with its operations that were delivered or orphaned: nothing of it makes room for other accounts.
+  public static let mostBytesThatMayLeave = 8 << 20
 
   /// The operations of the account that make room for a new one, or for what a change added: those that may leave, the
   /// oldest first. Nil if there is no room.
@@ -93,10 +95,13 @@ public enum OperationBounds {
   ) -> [Int]? {
     var count = operations.count + added
     var total = operations.reduce(others + bytes) { $0 + $1.bytes }
+    var ended = operations.reduce(0) { $0 + ($1.mayLeave ? $1.bytes : 0) }
     var leaving: [Int] = []
-    for (place, operation) in operations.enumerated() where count > mostOfAccount || total > mostBytes {
+    for (place, operation) in operations.enumerated()
+    where count > mostOfAccount || total > mostBytes || ended > mostBytesThatMayLeave {
       guard operation.mayLeave else { continue }
       leaving.append(place)
+      ended -= operation.bytes
       count -= 1
       total -= operation.bytes
     }

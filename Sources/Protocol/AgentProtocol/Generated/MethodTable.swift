@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "11a43023a0a2573ee6564f5d9b2d9e1639c97cf55aff91fad713b3f7e612b500"
+  public static let schemaDigest = "37b65bce866f92a42943ee90ae7dc1fbf8da3acca718550053227a879267e153"
 }

@@ -89,6 +89,10 @@ import Testing
     #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes) == nil)
     #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes - 1) == [])
     #expect(OperationBounds.leaving(full, adding: 0, for: 0, others: 0) == [])
+    let delivered = Array(repeating: (mayLeave: true, bytes: 1 << 20), count: 10)
+    #expect(OperationBounds.leaving(delivered, for: 1, others: 0) == [0, 1])
+    let waiting = Array(repeating: (mayLeave: false, bytes: 1 << 20), count: 10)
+    #expect(OperationBounds.leaving(waiting, for: 1, others: 0) == [])
     #expect(OperationBounds.leaving(roomy, adding: 0, for: 0, others: OperationBounds.mostBytes - 998) == [7, 9])
   }
 }

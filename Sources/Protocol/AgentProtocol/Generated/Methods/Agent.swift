@@ -127,7 +127,8 @@ public enum AgentStatus: RPCMethod {
     public var initialized: Bool
     public var protection: WireProtection
     public var connectivity: WireConnectivityState
-    public var accounts: WireAccountCounts
+    /// Absent while the vault is locked.
+    public var accounts: WireAccountCounts?
     public var pendingRevocations: Int
     public var pendingOperations: Int
     public var connections: Int
@@ -147,7 +148,7 @@ public enum AgentStatus: RPCMethod {
       initialized: Bool,
       protection: WireProtection,
       connectivity: WireConnectivityState,
-      accounts: WireAccountCounts,
+      accounts: WireAccountCounts? = nil,
       pendingRevocations: Int,
       pendingOperations: Int,
       connections: Int,
@@ -184,8 +185,10 @@ public enum AgentStatus: RPCMethod {
       writer.string(protection.rawValue)
       writer.key("connectivity")
       writer.string(connectivity.rawValue)
-      writer.key("accounts")
-      accounts.write(to: &writer)
+      if let accounts {
+        writer.key("accounts")
+        accounts.write(to: &writer)
+      }
       writer.key("pendingRevocations")
       writer.integer(pendingRevocations)
       writer.key("pendingOperations")
