@@ -37,7 +37,9 @@ public struct CommandFailure: Error, Sendable {
     let code = error["code"]?.integer ?? 0
     let data = error["data"]
     let name = data?["name"]?.string ?? "error\(code)"
-    self.init(ExitStatus(errorCode: code), name: name, ErrorMessages.message(code: code, error["message"]?.string))
+    self.init(
+      ExitStatus(errorCode: code, reason: data?["reason"]?.string), name: name,
+      ErrorMessages.message(code: code, error["message"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
       problem = ParameterProblem(path: path, expected: expected)

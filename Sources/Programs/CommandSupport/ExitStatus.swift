@@ -11,9 +11,11 @@ public enum ExitStatus: Int32, Sendable {
   case locked = 8
   case interrupted = 130
 
-  /// The exit code for an error of the contract, by its code.
-  public init(errorCode: Int64) {
+  /// The exit code for an error of the contract, by its code and its reason.
+  public init(errorCode: Int64, reason: String? = nil) {
     switch errorCode {
+    // A pin fits no better at the next try.
+    case 3004 where reason == "pinMismatch": self = .other
     case 1001, 1008, 2008: self = .locked
     case 1002, 1005: self = .noAgent
     case 1007, 4001: self = .denied

@@ -124,6 +124,10 @@ class FailureTests(Person):
             (-32601, "methodNotFound")],
     }
 
+    def test_pin_that_does_not_fit_is_not_worth_another_try(self):
+        self.agent({"token.get": Error(3004, "untrustedServer", "It has another key.", reason="pinMismatch")})
+        self.assertIn("It has another key.", self.refused(1, "token"))
+
     def test_every_error_has_its_exit_code(self):
         agent = self.agent()
         for exit_code, errors in self.CODES.items():

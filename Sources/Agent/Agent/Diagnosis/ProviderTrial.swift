@@ -124,6 +124,7 @@ struct ProviderTrial {
     switch failure {
     case .offline: "no connection was made"
     case .untrustedServer(let reason): "its server is not trusted (\(reason.rawValue))"
+    case .transient(let word, _) where word.hasPrefix("status"): "it answered with \(word)"
     default: "it did not answer"
     }
   }

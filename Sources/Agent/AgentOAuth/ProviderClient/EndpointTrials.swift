@@ -94,6 +94,8 @@ package struct EndpointTrials: Sendable {
       case 200...299: return .works
       case 401: return .clientRefused(error: nil)
       case 404, 405, 410, 501: return .notThere
+      // It says nothing of the client.
+      case 429, 500...599: return .failed(.transient("status \(response.status)", retryAfter: nil))
       default: return .refused(error: nil, status: response.status)
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))

@@ -65,6 +65,8 @@ struct OperationInfo {
 
   private var rejection: String {
     switch reason {
+    case "policy" where lastError == "originNotAllowed":
+      "rejected: its server is none of the provider's allowed origins any more (`lanyard provider update`)"
     case "policy": "rejected: the policy did not allow it any more" + (denial.map { " (\($0))" } ?? "")
     case "conflict": "rejected: the server has a newer state (status \(answerStatus ?? 0))"
     case "expired": "rejected: its time was over before it could be sent"
