@@ -80,7 +80,7 @@ struct ProviderTrial {
         "signingKeys", "The provider \(name.text) publishes no key that the agent can verify ID tokens with.",
         "Ask the administrator of the provider.")
     case .success(let count):
-      findings.sound("signingKeys", "ID tokens can be verified: the provider publishes \(count) signing keys.")
+      findings.sound("signingKeys", "ID tokens can be verified: the provider publishes \(count == 1 ? "a signing key" : "\(count) signing keys").")
     case .failure(let failure):
       findings.problem(
         "signingKeys", AgentFailure.provider(.document(failure)).message, "Ask the administrator of the provider.")
@@ -104,7 +104,7 @@ struct ProviderTrial {
     case .clientRefused(let error):
       findings.problem(
         check, "\(subject) refuses the client \(provider.configuration.clientID)\(Self.told(error)).",
-        remedies: remedies)
+        remedies: ["`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."])
     case .refused(let error, let status):
       findings.problem(
         check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : Self.told(error)).",

@@ -111,7 +111,7 @@ struct ProviderPin: ParsableCommand {
         Output.note(Text.shown("  lanyard provider pin \(provider) \(host) \(inUse) BACKUP"))
       }
     } else {
-      Output.note(Text.shown(found?.message ?? "No endpoint and no allowed origin of \(provider) is at \(host)."))
+      Output.note(Text.shown(found?.message ?? "No endpoint and no allowed origin of \(provider) uses TLS at \(host)."))
     }
   }
 
