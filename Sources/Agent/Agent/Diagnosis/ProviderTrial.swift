@@ -46,7 +46,7 @@ struct ProviderTrial {
   mutating func reportToken(_ answer: EndpointTrials.Answer) {
     report(
       answer, "tokenEndpoint", "The token endpoint", works: "takes the client \(provider.configuration.clientID).",
-      "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates.")
+      clientRemedy)
   }
 
   /// Nil: the provider has no such endpoint.
@@ -80,7 +80,8 @@ struct ProviderTrial {
         "signingKeys", "The provider \(name.text) publishes no key that the agent can verify ID tokens with.",
         "Ask the administrator of the provider.")
     case .success(let count):
-      findings.sound("signingKeys", "ID tokens can be verified: the provider publishes \(count == 1 ? "a signing key" : "\(count) signing keys").")
+      let keys = count == 1 ? "a signing key" : "\(count) signing keys"
+      findings.sound("signingKeys", "ID tokens can be verified: the provider publishes \(keys).")
     case .failure(let failure):
       findings.problem(
         "signingKeys", AgentFailure.provider(.document(failure)).message, "Ask the administrator of the provider.")
@@ -104,7 +105,7 @@ struct ProviderTrial {
     case .clientRefused(let error):
       findings.problem(
         check, "\(subject) refuses the client \(provider.configuration.clientID)\(Self.told(error)).",
-        remedies: ["`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."])
+        remedies: [clientRemedy])
     case .refused(let error, let status):
       findings.problem(
         check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : Self.told(error)).",
@@ -116,6 +117,10 @@ struct ProviderTrial {
     case .failed(let failure):
       findings.problem(check, "\(subject) could not be tried: \(Self.words(failure)).", remedies: ["Try again later."])
     }
+  }
+
+  private var clientRemedy: String {
+    "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."
   }
 
   private static func told(_ error: String?) -> String { error.map { ": it says `\($0)`" } ?? "" }

@@ -14,12 +14,14 @@ enum AgentStatusHandler: MethodHandler {
     return AgentStatus.Result(
       locked: status.isLocked, initialized: status.isInitialized, protection: WireProtection(status.protection),
       connectivity: WireConnectivityState(agent.connectivity.current.state),
-      accounts: status.isLocked ? nil : WireAccountCounts(
-        total: status.profiles.count,
-        byState: WireMap(
-          AccountState.allCases.compactMap { state in
-            counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
-          })),
+      accounts: status.isLocked
+        ? nil
+        : WireAccountCounts(
+          total: status.profiles.count,
+          byState: WireMap(
+            AccountState.allCases.compactMap { state in
+              counts[state].map { WireMap.Entry(name: state.rawValue, value: $0) }
+            })),
       pendingRevocations: status.pendingRevocations, pendingOperations: status.pendingOperations,
       connections: call.server.connectionCount,
       startedAt: agent.startedAt,
