@@ -178,4 +178,17 @@ import TokenSignatures
     #expect(!provider.isOwnEndpoint(try #require(HTTPURL("https://idp.test/userinfo"))))
     #expect(!provider.isOwnEndpoint(try #require(HTTPURL("https://idp.test/tokens"))))
   }
+
+  @Test(arguments: [
+    "/%74oken", "/%74%6Fken", "//token", "/token/", "/token//", "/token;x", "/;a/token;b=c?d", "/%2Ftoken", "/token%2f",
+    "/token%3Bx", "/x/%2e%2e;y/token", "/x/..;y/token", "/.;x/token",
+  ])
+  func ownEndpointInAnotherSpelling_isTheSame(path: String) throws {
+    #expect(provider(.auto).isOwnEndpoint(try #require(HTTPURL("https://idp.test" + path))))
+  }
+
+  @Test(arguments: ["/", "/Token", "/token/x", "/x/token", "/tok;en", "/%2574oken", "/token.json", "/token%3Fx"])
+  func otherPath_isNoOwnEndpoint(path: String) throws {
+    #expect(!provider(.auto).isOwnEndpoint(try #require(HTTPURL("https://idp.test" + path))))
+  }
 }
