@@ -36,19 +36,24 @@ public struct RequestFields: Sendable {
   }
 
   /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), those that carry a credential, and
-  /// those by which some servers take another method than the one that was judged.
+  /// those by which some servers take another method than the one that was judged. Servers behind CGI or WSGI read `_` as
+  /// `-` (RFC 3875 §4.1.18), so both spellings are reserved.
   static func isReserved(_ lowercased: String) -> Bool {
-    lowercased.hasPrefix("proxy-") || reserved.contains(lowercased)
+    let name = hyphenated(lowercased)
+    return name.hasPrefix("proxy-") || reserved.contains(name)
   }
+
+  private static func hyphenated(_ name: String) -> String { String(name.map { $0 == "_" ? "-" : $0 }) }
 
   private static let reserved: Set<String> = [
     "authorization", "cookie", "cookie2", "dpop", "host", "idempotency-key",
     "connection", "content-length", "expect", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding",
-    "upgrade", "x-http-method", "x-http-method-override", "x-method-override",
+    "upgrade", "x-http-method", "x-http-method-override", "x-method-override", "x-original-method",
   ]
 
   private static func expectedName(_ lowercased: String) -> String {
-    lowercased == "idempotency-key" ? "the parameter idempotencyKey instead" : "a header field that a caller may set"
+    hyphenated(lowercased) == "idempotency-key"
+      ? "the parameter idempotencyKey instead" : "a header field that a caller may set"
   }
 
   /// RFC 9110 §5.6.2.

@@ -20,10 +20,24 @@ import Testing
   @Test(arguments: [
     "Authorization", "AUTHORIZATION", "authorization", "Cookie", "Host", "Proxy-Authorization", "Proxy-Connection",
     "proxy-anything", "Connection", "Keep-Alive", "TE", "Trailer", "Transfer-Encoding", "Upgrade", "Content-Length",
-    "Expect", "DPoP", "Idempotency-Key",
+    "Expect", "DPoP", "Idempotency-Key", "X-HTTP-Method", "X-HTTP-Method-Override", "X-Method-Override",
+    "X-Original-Method",
   ])
   func fieldOfTheAgentOrTheConnection_isRefused(name: String) {
     #expect(refusedPath([("Accept", "*/*"), (name, "x")]) == "/headers/" + name)
+  }
+
+  @Test(arguments: [
+    "X_HTTP_Method_Override", "X-HTTP_Method-Override", "Transfer_Encoding", "content_length", "Proxy_Authorization",
+    "proxy_anything", "Keep_Alive", "Idempotency_Key", "X_Original_Method",
+  ])
+  func reservedNameWithUnderscores_isRefused(name: String) {
+    #expect(refusedPath([(name, "x")]) == "/headers/" + name)
+  }
+
+  @Test(arguments: ["X_Note", "_", "X-Original-Note", "_authorization"])
+  func anyOtherNameWithUnderscores_isTaken(name: String) {
+    #expect(refusedPath([(name, "x")]) == nil)
   }
 
   @Test(arguments: ["a\rb", "a\nb", "a\r\nAuthorization: Bearer x", "\u{0}", "a\u{7F}", "\u{1B}[1m", "a\r\n b"])
