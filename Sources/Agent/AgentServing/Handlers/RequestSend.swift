@@ -33,12 +33,11 @@ enum RequestSendHandler: MethodHandler {
 }
 
 extension RequestSend.Result {
-  /// A body that is text in UTF-8 is passed on as text, any other as bytes.
   fileprivate init(_ response: ResourceResponse, account: AccountID) {
-    let text = response.body.withBytes { String(validating: $0, as: UTF8.self) }
+    let body = WireBody(response.body)
     self.init(
       status: response.status, headers: WireMap(response.fields.all.map { .init(name: $0.name, value: $0.value) }),
-      body: text, bodyBase64: text == nil ? response.body.withBytes { Base64.encode($0) } : nil,
+      body: body.text, bodyBase64: body.base64,
       attempts: response.attempts, refreshed: response.isRefreshed, account: account)
   }
 }

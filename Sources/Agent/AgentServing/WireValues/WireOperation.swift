@@ -53,10 +53,9 @@ extension WireOperationRejection {
 
 extension WireOperationResponse {
   fileprivate init(_ answer: OperationAnswer) {
-    let text = answer.body.withBytes { String(validating: $0, as: UTF8.self) }
+    let body = WireBody(answer.body)
     self.init(
-      status: answer.status, body: answer.body.count == 0 ? nil : text,
-      bodyBase64: text == nil ? answer.body.withBytes { Base64.encode($0) } : nil,
+      status: answer.status, body: answer.body.count == 0 ? nil : body.text, bodyBase64: body.base64,
       truncated: answer.isTruncated ? true : nil)
   }
 }
