@@ -83,7 +83,7 @@ struct OperationDelivery: Sendable {
     switch result {
     case .success(let response):
       await worker.answered(id)
-      let pause = response.retryAfter(now: worker.clock.wall())
+      let pause = response.fields.retryAfter(now: await now(of: id))
       try await settle(operation, of: id, .answered(OperationAnswer(response), retryAfter: pause))
     case .failure(let failure): try await failed(operation, of: id, failure, hasLeft: departure.hasLeft)
     }
@@ -220,8 +220,13 @@ struct OperationDelivery: Sendable {
   }
 
   private func pause(_ id: AccountID, for pause: Milliseconds? = nil, isElsewhere: Bool = false) async {
-    let now = (try? await dependencies.vault.profile(.id(id))).map { dependencies.time.now(for: $0.provider) }
-    await worker.failed(id, at: now ?? worker.clock.wall(), pause: pause, isElsewhere: isElsewhere)
+    await worker.failed(id, at: await now(of: id), pause: pause, isElsewhere: isElsewhere)
+  }
+
+  /// The provider's time, or the clock's for an account that is gone.
+  private func now(of id: AccountID) async -> Timestamp {
+    let provider = (try? await dependencies.vault.profile(.id(id)))?.provider
+    return provider.map { dependencies.time.now(for: $0) } ?? worker.clock.wall()
   }
 }
 
@@ -235,15 +240,6 @@ extension Decision {
 
 extension OperationContent.Request {
   func fields(key: String?) -> RequestFields? { try? RequestFields(headers, idempotencyKey: key) }
-}
-
-extension ResourceResponse {
-  /// RFC 9110 §10.2.3.
-  func retryAfter(now: Timestamp) -> Milliseconds? {
-    guard let text = fields.all.first(where: { $0.name == "retry-after" })?.value, !text.isEmpty else { return nil }
-    if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(min(Int64(text) ?? .max, 1 << 31)) }
-    return Timestamp(httpDate: text, now: now).map { max(.zero, $0 - now) }
-  }
 }
 
 extension RequestFailure {

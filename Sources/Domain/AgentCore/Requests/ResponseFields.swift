@@ -1,3 +1,5 @@
+public import AgentModel
+
 /// The header fields of a response as the caller gets them: names in lower case, fields with the same name joined, and
 /// without cookies, fields about the connection and what the agent keeps for itself.
 public struct ResponseFields: Hashable, Sendable {
@@ -39,4 +41,17 @@ public struct ResponseFields: Hashable, Sendable {
     "set-cookie", "set-cookie2", "dpop-nonce", "connection", "keep-alive", "te", "trailer", "transfer-encoding",
     "upgrade",
   ]
+}
+
+extension ResponseFields {
+  /// What `Retry-After` asks for (RFC 9110 §10.2.3); nil without a readable one. A date is compared with the server's own
+  /// clock: the answer's `Date` if it has one, else `now`.
+  public func retryAfter(now: Timestamp) -> Milliseconds? {
+    guard let text = value("retry-after"), !text.isEmpty else { return nil }
+    if text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) { return .seconds(min(Int64(text) ?? .max, 1 << 31)) }
+    let answeredAt = value("date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
+    return Timestamp(httpDate: text, now: now).map { max(.zero, $0 - answeredAt) }
+  }
+
+  private func value(_ name: String) -> String? { all.first { $0.name == name }?.value }
 }

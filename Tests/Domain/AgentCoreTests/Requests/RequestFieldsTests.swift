@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import Testing
 
 @Suite struct RequestFieldsTests {
@@ -102,5 +103,31 @@ import Testing
     #expect(fields(most)?.count == ResponseFields.maximumCount)
     #expect(fields(most + [("x-0", "2")])?["x-0"] == "1, 2")
     #expect(fields(most + [("one-more", "1")]) == nil)
+  }
+
+  private func pause(_ fields: [(name: String, value: String)]) throws -> Milliseconds? {
+    let now = try #require(Timestamp(httpDate: "Sun, 06 Nov 1994 08:49:37 GMT", now: Timestamp(milliseconds: 0)))
+    return try #require(ResponseFields(fields)).retryAfter(now: now)
+  }
+
+  @Test func retryAfterAsADate_countsFromTheAnswersOwnDate() throws {
+    let until = (name: "Retry-After", value: "Mon, 07 Nov 2050 10:00:30 GMT")
+    #expect(try pause([until, ("Date", "Mon, 07 Nov 2050 10:00:00 GMT")]) == .seconds(30))
+    #expect(try pause([until, ("Date", "Mon, 07 Nov 2050 10:01:00 GMT")]) == .zero)
+  }
+
+  @Test(arguments: [[], [("Date", "yesterday")], [("Date", "a"), ("Date", "b")]])
+  func retryAfterWithoutAReadableDate_countsFromTheProvidersTime(date: [(String, String)]) throws {
+    let date = date.map { (name: $0.0, value: $0.1) }
+    #expect(try pause(date + [("Retry-After", "Sun, 06 Nov 1994 08:50:37 GMT")]) == .seconds(60))
+    #expect(try pause(date + [("Retry-After", "Sun, 06 Nov 1994 08:48:37 GMT")]) == .zero)
+  }
+
+  @Test func retryAfterInSeconds_needsNoClock() throws {
+    #expect(try pause([("Retry-After", "7"), ("Date", "Mon, 07 Nov 2050 10:00:00 GMT")]) == .seconds(7))
+    #expect(try pause([("Retry-After", "99999999999999999999")]) == .seconds(1 << 31))
+    #expect(try pause([("Retry-After", "soon")]) == nil)
+    #expect(try pause([("Retry-After", "")]) == nil)
+    #expect(try pause([]) == nil)
   }
 }
