@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "37b65bce866f92a42943ee90ae7dc1fbf8da3acca718550053227a879267e153"
+  public static let schemaDigest = "6df50f9d8f7807b73f04237413c2c9662df809650d2cb1234677d7ee5e6a0446"
 }

@@ -1295,7 +1295,8 @@ public struct WireOperationResponse: WireWritable, Sendable {
   public var status: Int
   /// Text of up to 64 KiB.
   public var body: String?
-  /// Bytes that are no text (RFC 4648 §4), up to 64 KiB.
+  /// Bytes (RFC 4648 §4), up to 64 KiB: no text, or so many control characters that JSON would make it more than
+  /// twice as long.
   public var bodyBase64: String?
   /// The body was longer; its beginning is kept.
   public var truncated: Bool?

@@ -118,7 +118,7 @@ public enum RequestSend: RPCMethod {
     public var headers: WireMap<String>
     /// Text.
     public var body: String?
-    /// Bytes (RFC 4648 §4).
+    /// Bytes (RFC 4648 §4), and text of so many control characters that JSON would make it more than twice as long.
     public var bodyBase64: String?
     public var attempts: Int
     public var refreshed: Bool
