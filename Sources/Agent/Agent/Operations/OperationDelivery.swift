@@ -60,8 +60,11 @@ struct OperationDelivery: Sendable {
     let content = try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.told(operation.name, of: .id(id)).content
     }
-    guard let request = content?.request, let fields = request.fields(key: operation.idempotencyKey) else {
-      throw .vault(.integrity, id)
+    guard let request = content?.request else { throw .vault(.integrity, id) }
+    guard let fields = request.fields(key: operation.idempotencyKey) else {
+      // An earlier version took fields that are reserved now.
+      try await worker.change(operation, of: id) { operation in operation.machine.denied() }
+      return
     }
     let departure = Departure()
     // The contract has no body of no bytes.

@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6df50f9d8f7807b73f04237413c2c9662df809650d2cb1234677d7ee5e6a0446"
+  public static let schemaDigest = "a902acbf00c9c4e586c715a265a111d27a75549af0a42f740371a8fb3b84e38b"
 }
