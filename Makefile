@@ -32,7 +32,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -162,7 +162,8 @@ BIN := $(DESTDIR)$(PREFIX)/bin
 LIBEXEC := $(DESTDIR)$(PREFIX)/libexec/lanyard
 SHARE := $(DESTDIR)$(PREFIX)/share
 
-install: release ## Install to PREFIX (default /usr/local): programs, completions, units, the Python client.
+# `sudo make install` builds nothing: root may have no toolchain, and its files would stand in the way of the next build.
+install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/local): programs, completions, units, the Python client.
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
@@ -174,6 +175,11 @@ install: release ## Install to PREFIX (default /usr/local): programs, completion
 	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
 	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
+
+is-built:
+	@for program in $(PROGRAMS); do \
+	  [ -x $(RELEASE)/$$program ] || { echo "$$program is not built yet. As yourself: make release" >&2; exit 1; }; \
+	done
 
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
 	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo

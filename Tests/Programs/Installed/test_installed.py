@@ -25,6 +25,31 @@ def readelf(what, program):
     return done.stdout
 
 
+class Installing(unittest.TestCase):
+    """`sudo make install` after `make release`: root needs no toolchain."""
+
+    def install(self, place, **variables):
+        environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SUDO_USER": "pat"}
+        words = [f"{name}={value}" for name, value in {"DESTDIR": place, "PREFIX": "/usr", **variables}.items()]
+        return subprocess.run(
+            ["make", "-C", ROOT, "install", "SWIFT=no-such-swift", *words], env=environment, capture_output=True,
+            text=True)
+
+    def test_what_is_built_is_installed_without_a_toolchain(self):
+        with tempfile.TemporaryDirectory() as place:
+            done = self.install(place)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            for program in PROGRAMS:
+                self.assertTrue(os.access(os.path.join(place, "usr", program), os.X_OK), program)
+
+    def test_what_is_not_built_is_named_with_the_command(self):
+        with tempfile.TemporaryDirectory() as place:
+            done = self.install(place, RELEASE=place + "/none")
+            self.assertNotEqual(done.returncode, 0)
+            self.assertIn("lanyard is not built yet. As yourself: make release", done.stderr)
+            self.assertEqual(os.listdir(place), [])
+
+
 class Linking(unittest.TestCase):
     def test_programs_are_position_independent(self):
         for program in PROGRAMS:
