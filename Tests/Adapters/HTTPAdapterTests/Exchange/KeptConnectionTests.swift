@@ -191,7 +191,7 @@ import Testing
     let closed = Latch()
     let server = server { connection in
       if isReset { connection.resetOnClose() }
-      close(connection.descriptor)
+      connection.hangUp()
       closed.open()
     }
     let exchange = makeExchange()

@@ -95,6 +95,14 @@ final class RawServer: Sendable {
       while read(descriptor, &byte, 1) > 0 {}
     }
 
+    /// Closes the connection now. The server closes the descriptor later, so its number must not go to another file
+    /// meanwhile.
+    func hangUp() {
+      let nothing = open("/dev/null", O_RDONLY)
+      dup2(nothing, descriptor)
+      close(nothing)
+    }
+
     /// The close that follows is a reset.
     func resetOnClose() {
       var linger = linger(l_onoff: 1, l_linger: 0)
