@@ -1,3 +1,4 @@
+import Foundation
 import LoopbackHTTP
 import Testing
 
@@ -39,6 +40,44 @@ import Testing
     #expect(!page.text.contains("<script"))
     #expect(!page.text.contains("src="))
     #expect(page.header("Referrer-Policy") == "no-referrer")
+  }
+
+  /// The border is all that shows where a control is (WCAG 2.1, 1.4.11): 3 to 1 on what lies on both sides of it.
+  @Test func borders_ofControls_canBeSeen() throws {
+    let text = Stylesheet.text
+    let controls = ["\n.person {", "\ninput[type", "\nbutton {"]
+    for control in controls {
+      let rule = try #require(text.components(separatedBy: control).dropFirst().first?.split(separator: "}").first)
+      #expect(rule.contains("1px solid var(--edge)"), "\(control)")
+    }
+    let schemes = text.components(separatedBy: ":root {").dropFirst().map { Self.colours(in: $0) }
+    #expect(schemes.count == 2)
+    for scheme in schemes {
+      let edge = try #require(scheme["edge"])
+      for side in ["paper", "ground"] { #expect(try Self.contrast(edge, #require(scheme[side])) >= 3, "\(side)") }
+      #expect(try Self.contrast(#require(scheme["soft"]), #require(scheme["paper"])) >= 4.5)
+    }
+  }
+
+  private static func colours(in scheme: String) -> [String: [Double]] {
+    var found: [String: [Double]] = [:]
+    for declaration in scheme.prefix { $0 != "}" }.split(separator: ";") {
+      let parts = declaration.split(separator: ":").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
+      guard parts.count == 2, parts[0].hasPrefix("--"), parts[1].count == 7,
+        let bits = Int(parts[1].dropFirst(), radix: 16)
+      else { continue }
+      found[String(parts[0].dropFirst(2))] = [16, 8, 0].map { Double(bits >> $0 & 0xFF) / 255 }
+    }
+    return found
+  }
+
+  private static func contrast(_ one: [Double], _ other: [Double]) -> Double {
+    let light = [one, other].map { colour in
+      zip([0.2126, 0.7152, 0.0722], colour).reduce(0) { sum, part in
+        sum + part.0 * (part.1 <= 0.03928 ? part.1 / 12.92 : pow((part.1 + 0.055) / 1.055, 2.4))
+      }
+    }
+    return (max(light[0], light[1]) + 0.05) / (min(light[0], light[1]) + 0.05)
   }
 
   @Test func rightPasswordOnThePage_signsIn() throws {

@@ -5,10 +5,10 @@ enum Stylesheet {
   static let hash = "sha256-" + Data(Digest.sha256(text.utf8)).base64EncodedString()
 
   static let text = """
-    :root { --ink: #16202c; --soft: #5a6878; --line: #d9dfe6; --paper: #ffffff; --ground: #eef1f5;
+    :root { --ink: #16202c; --soft: #5a6878; --line: #d9dfe6; --edge: #7f8b99; --paper: #ffffff; --ground: #eef1f5;
       --accent: #14606e; --accent-ink: #ffffff; --tint: #e6f2f3; --bad: #a3312a; --bad-tint: #fbeceb; }
-    @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #9fadbb; --line: #344150; --paper: #1b242e;
-      --ground: #11171e; --accent: #5bb8c4; --accent-ink: #0b1d20; --tint: #1d3338; --bad: #f0958d;
+    @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #9fadbb; --line: #344150; --edge: #74859a;
+      --paper: #1b242e; --ground: #11171e; --accent: #5bb8c4; --accent-ink: #0b1d20; --tint: #1d3338; --bad: #f0958d;
       --bad-tint: #3a2220; } }
     * { box-sizing: border-box; }
     body { margin: 0; min-height: 100vh; min-height: 100dvh; display: grid; place-items: center; padding: 24px 16px;
@@ -30,7 +30,7 @@ enum Stylesheet {
     fieldset { border: 0; margin: 0 0 16px; padding: 0; min-width: 0; }
     label.field small { font-size: 13px; font-weight: 400; color: var(--soft); }
     .person { display: flex; align-items: center; gap: 12px; padding: 9px 12px; margin: 0 0 8px;
-      border: 1px solid var(--line); border-radius: 10px; cursor: pointer; }
+      border: 1px solid var(--edge); border-radius: 10px; cursor: pointer; }
     .person:hover { border-color: var(--accent); }
     .person:has(input:checked) { border-color: var(--accent); background: var(--tint); }
     .person:has(input:focus-visible) { outline: 3px solid var(--accent); outline-offset: 2px; }
@@ -45,7 +45,7 @@ enum Stylesheet {
     .tenant { flex: none; font-size: 12px; color: var(--soft); border: 1px solid var(--line); border-radius: 99px;
       padding: 1px 9px; background: var(--paper); }
     input[type=text], input[type=password] { width: 100%; padding: 10px 12px; margin: 0 0 16px; font: inherit;
-      color: inherit; background: var(--paper); border: 1px solid var(--line); border-radius: 10px; }
+      color: inherit; background: var(--paper); border: 1px solid var(--edge); border-radius: 10px; }
     input:focus-visible, button:focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
     input.code { font: 600 22px/1.4 ui-monospace, "DejaVu Sans Mono", monospace; letter-spacing: .12em;
       text-align: center; text-transform: uppercase; }
@@ -55,7 +55,7 @@ enum Stylesheet {
     .scopes li::before { content: "✓"; color: var(--accent); font-weight: 700; }
     .buttons { display: flex; gap: 10px; }
     button { flex: 1; min-height: 46px; padding: 10px 16px; font: inherit; font-weight: 600; border-radius: 10px;
-      border: 1px solid var(--line); background: var(--paper); color: var(--ink); cursor: pointer; }
+      border: 1px solid var(--edge); background: var(--paper); color: var(--ink); cursor: pointer; }
     button.main { flex: 2; border-color: var(--accent); background: var(--accent); color: var(--accent-ink); }
     button.plain { width: 100%; margin: 10px 0 0; border-color: transparent; color: var(--accent); }
     button:hover { filter: brightness(.96); }
