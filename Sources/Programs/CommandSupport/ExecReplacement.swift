@@ -8,7 +8,7 @@ public enum ExecReplacement {
   /// Becomes a companion program. Exits with 1 and a message if it is missing.
   public static func become(_ program: String, _ arguments: [String]) -> Never {
     guard let path = AgentPaths.companion(program) else {
-      Output.warning("The program \(program) is missing beside this program. Install it again.")
+      Output.instruction("lanyard: The program \(program) is missing beside this program. Install it again.")
       exit(ExitStatus.other.rawValue)
     }
     run(path, arguments)
@@ -19,7 +19,7 @@ public enum ExecReplacement {
     var pointers = arguments.map { strdup($0) } + [nil]
     signal(SIGPIPE, SIG_DFL)  // an ignored signal stays ignored through `execv`
     execv(path, &pointers)
-    Output.warning("\(path) can't be run: \(SystemError.message(errno)).")
+    Output.instruction("lanyard: \(path) can't be run: \(SystemError.message(errno)).")
     exit(ExitStatus.other.rawValue)
   }
 }

@@ -86,15 +86,16 @@ public struct TokenRequest: Sendable {
         let token = identity ? result["idToken"] : result["accessToken"]
         guard let token, token.kind == .string else { throw .notUnderstood }
         try Output.secretLine(token)
-        warnIfShort(result["expiresInSeconds"]?.integer)
+        warnIfShort(result["expiresInSeconds"]?.integer, isStale: result["source"]?.string == "staleOk")
       }
     }
   }
 
   /// The provider decides how long its tokens are valid, so that a wish for more can't be met.
-  private func warnIfShort(_ seconds: Int64?) {
+  private func warnIfShort(_ seconds: Int64?, isStale: Bool) {
     guard let seconds, let wanted = minimumLifetimeSeconds, seconds < wanted else { return }
-    Output.warning("This token is valid for \(seconds) s, not for \(wanted) s: the provider gave no longer one.")
+    let reason = isStale ? "the provider gave no new one now" : "the provider's tokens last no longer"
+    Output.warning("This token is valid for \(seconds) s, not for \(wanted) s: \(reason).")
   }
 
   private static func print(_ json: UnsafeRawBufferPointer) throws(CommandFailure) {

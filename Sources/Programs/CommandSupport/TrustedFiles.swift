@@ -17,12 +17,18 @@ public struct TrustedFiles {
 
   private var entries: [Entry] = []
   private let list: String?
+  /// The list is there and can't be used, so that it is not replaced, either.
+  private var isRefused = false
 
   /// Reads the list. An unreadable list, or one that others may write, trusts no file.
   public init() {
     let directory = Environment.value("XDG_CONFIG_HOME") ?? Environment.value("HOME").map { "\($0)/.config" }
     list = directory.map { "\($0)/lanyard/trusted-directories" }
-    guard let list, let lines = Self.read(list) else { return }
+    guard let list else { return }
+    guard let lines = Self.read(list) else {
+      isRefused = access(list, F_OK) == 0
+      return
+    }
     for line in lines.split(separator: "\n") {
       var line = String(line)
       let entry = line.withUTF8 { bytes -> Entry? in
@@ -81,6 +87,9 @@ public struct TrustedFiles {
   /// Replaces the list in one step, so that a crash leaves the old one or the new one.
   private func write() throws(CommandFailure) {
     guard let list else { throw Self.failure("HOME is not set") }
+    guard !isRefused else {
+      throw Self.failure("\(list) has to be a plain file of yours that no other user can write, of 1 MiB at most")
+    }
     let directory = AgentPaths.directory(of: list)
     for path in [AgentPaths.directory(of: directory), directory] where mkdir(path, 0o700) != 0 && errno != EEXIST {
       throw Self.failure("\(path) can't be created: \(SystemError.message(errno))")

@@ -81,6 +81,25 @@ class TrustTests(Person):
         os.unlink(self.path)
         self.assertIn("There is no .lanyard file", self.refused(2, "trust"))
 
+    def test_a_file_that_is_gone_can_be_removed_and_none_above_is(self):
+        above = os.path.join(os.path.dirname(self.work), ".lanyard")
+        with open(above, "w") as file:
+            file.write("work\n")
+        self.answer("trust")
+        self.answer("trust", os.path.dirname(self.work))
+        os.unlink(self.path)
+        self.assertEqual(self.answer("trust", "--remove"), f"Not trusted any more: {self.path}.\n")
+        self.assertEqual(self.answer("trust", "--list"), above + "\n")
+
+    def test_a_list_that_can_not_be_read_is_not_replaced(self):
+        self.answer("trust")
+        record = os.path.join(self.home, ".config", "lanyard", "trusted-directories")
+        kept = os.path.join(self.home, "kept")
+        os.rename(record, kept)
+        os.symlink(kept, record)
+        self.assertIn("has to be a plain file of yours", self.refused(1, "trust"))
+        self.assertTrue(os.path.islink(record))
+
     def test_a_list_that_others_may_write_trusts_no_file(self):
         self.answer("trust")
         record = os.path.join(self.home, ".config", "lanyard", "trusted-directories")

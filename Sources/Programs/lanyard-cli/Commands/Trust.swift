@@ -39,27 +39,32 @@ struct Trust: ParsableCommand {
       if trusted.paths.isEmpty { Output.note("No file is trusted.") }
       return
     }
+    // The directory's own file may be gone, and then none above it is meant.
+    let own = try start() + "/.lanyard"
+    if remove, access(own, F_OK) != 0, try trusted.remove(own) {
+      return tell(own, of: nil, isTrusted: false, "Not trusted any more: ")
+    }
     guard let file = try DirectoryFile.nearest(to: start()) else {
       throw CommandFailure.usage(
         "There is no .lanyard file in this directory or above.",
         hints: ["Write one: `echo ALIAS > .lanyard`."])
     }
     if remove {
-      let wasTrusted = try trusted.remove(file.path)
-      return tell(file, isTrusted: false, wasTrusted ? "Not trusted any more: " : "Not trusted: ")
+      let outcome = try trusted.remove(file.path) ? "Not trusted any more: " : "Not trusted: "
+      return tell(file.path, of: file.account, isTrusted: false, outcome)
     }
     try trusted.insert(file)
-    tell(file, isTrusted: true, "Trusted: ")
+    tell(file.path, of: file.account, isTrusted: true, "Trusted: ")
   }
 
-  private func tell(_ file: DirectoryFile, isTrusted: Bool, _ outcome: String) {
+  private func tell(_ path: String, of account: String?, isTrusted: Bool, _ outcome: String) {
     guard common.json else {
-      return Output.answer(Text.shown("\(outcome)\(file.path), which names the account \(file.account)."))
+      return Output.answer(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
     }
     var writer = JSONWriter()
     writer.beginObject()
-    writer.member("path", file.path)
-    writer.member("account", file.account)
+    writer.member("path", path)
+    writer.member("account", account)
     writer.member("trusted", isTrusted)
     writer.endObject()
     writer.withBytes { Output.answer(json: $0) }

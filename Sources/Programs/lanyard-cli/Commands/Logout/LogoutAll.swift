@@ -47,7 +47,8 @@ extension Logout {
   }
 
   private func show(_ failure: CommandFailure, of account: AccountInfo) {
-    Output.warning(Text.shown("\(account.label) (\(account.person)) was not signed out: \(failure.message)"))
-    for hint in failure.hints { Output.note("  \(Text.shown(hint))") }
+    let line = "lanyard: \(account.label) (\(account.person)) was not signed out: \(failure.message)"
+    Output.instruction(Text.shown(line))
+    for hint in failure.hints { Output.instruction("  \(Text.shown(hint))") }
   }
 }
