@@ -50,6 +50,18 @@ import Testing
     #expect(bytes(content.payload) == Array(#"{"n":1}"#.utf8))
   }
 
+  @Test("bytes in the form of an earlier version are read, and none that can't be read is taken for no body")
+  func earlierForm() throws {
+    func content(_ member: String) -> OperationContent? {
+      OperationContent(Secret(text: #"{"method":"PUT","url":"https://a/","headers":[],\#(member)}"#))
+    }
+    let old = try #require(content(#""bodyBase64":"+/8=""#))
+    #expect(bytes(old.request?.body) == [0xFB, 0xFF])
+    #expect(old.request?.isText == false)
+    #expect(content(#""bodyBase64":"?""#) == nil)
+    #expect(content(#""bytes":"?""#) == nil)
+  }
+
   @Test("the id of an operation names its place to its own account alone")
   func names() throws {
     let mine = try #require(PartitionID(bytes: [UInt8](repeating: 1, count: 16)))

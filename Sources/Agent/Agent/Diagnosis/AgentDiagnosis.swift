@@ -67,7 +67,7 @@ package struct AgentDiagnosis: Sendable {
     for problem in problems {
       findings.problem(
         "configuration", problem, subject: configuration.path,
-        "Mend it, then start the agent anew: `lanyard rpc agent.shutdown` ends it, and the next command starts it.")
+        "Mend it, then start the agent anew: `lanyard stop` ends it, and the next command starts it.")
     }
     if problems.isEmpty, let path = configuration.path {
       findings.sound("configuration", "The configuration file \(path) holds.")

@@ -29,7 +29,7 @@ struct ProviderTrial {
     case .failed(let outcome):
       findings.problem(
         "serverKey", "The server \(host) could not be reached over TLS: \(Self.words(outcome)).", subject: host,
-        "Ask the administrator of the provider.")
+        outcome.isOfTrust ? "Ask the administrator of the provider." : "Connect to the network, and try again.")
     }
   }
 
@@ -123,12 +123,14 @@ struct ProviderTrial {
     "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."
   }
 
-  private static func told(_ error: String?) -> String { error.map { ": it says `\($0)`" } ?? "" }
+  private static func told(_ error: String?) -> String {
+    error.map { ": it says `\(ProviderRefusals.cleaned($0))`" } ?? ""
+  }
 
   private static func words(_ failure: ExchangeFailure) -> String {
     switch failure {
     case .offline: "no connection was made"
-    case .untrustedServer(let reason): "its server is not trusted (\(reason.rawValue))"
+    case .untrustedServer(let reason): Self.words(reason)
     case .transient(let word, _) where word.hasPrefix("status"): "it answered with \(word)"
     default: "it did not answer"
     }
@@ -142,9 +144,23 @@ struct ProviderTrial {
     }
   }
 
+  private static func words(_ reason: TrustFailure) -> String {
+    switch reason {
+    case .unknownAuthority: "no authority that this machine trusts has signed its certificate"
+    case .wrongName: "its certificate is for another name"
+    case .expired: "its certificate is not valid now"
+    case .pinMismatch: "its key is not the pinned one"
+    case .tls: "its TLS is broken or too old"
+    }
+  }
+
   /// A URI whose port is drawn for each sign-in, as it is registered.
   private static func portless(_ uri: String, isFixed: Bool) -> String {
     guard !isFixed, let url = HTTPURL(uri) else { return uri }
     return "\(url.scheme.rawValue)://\(url.hostText)\(url.path) (any port)"
   }
+}
+
+extension HTTPOutcome {
+  fileprivate var isOfTrust: Bool { if case .untrusted = self { true } else { false } }
 }

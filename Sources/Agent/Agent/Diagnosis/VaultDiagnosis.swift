@@ -236,7 +236,7 @@ extension Findings {
     case .vault(.store(.missing), _):
       problem(
         check, "The store is gone: `lanyard.sqlite` is missing, empty or replaced, but it held a vault.",
-        "End the agent if one runs (`lanyard rpc agent.shutdown`), and put the newest copy of the state directory back.",
+        "End the agent if one runs (`lanyard stop`), and put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --new-store` once. It begins an empty store; sign in again then, or `lanyard restore` a backup."
       )
     case .vault(.store(.full), _):

@@ -6,7 +6,7 @@ extension StoreFailure {
     guard self != .missing else {
       return """
         The store's files were removed or replaced under the running agent, so nothing can be written. What is cached \
-        is still served. Put the state directory back, or end the agent (`lanyard rpc agent.shutdown`): the next start \
+        is still served. Put the state directory back, or end the agent (`lanyard stop`): the next start \
         says what to do.
         """
     }

@@ -103,7 +103,11 @@ package struct OperationContent: Sendable {
         let texts = node["headers"]?.strings ?? []
         guard texts.count % 2 == 0 else { return nil }
         let headers = stride(from: 0, to: texts.count, by: 2).map { (name: texts[$0], value: texts[$0 + 1]) }
-        let bytes = node["bytes"]?.secret?.base64URLDecoded
+        // The member of an earlier version is in the standard alphabet.
+        let old = node["bodyBase64"]?.string.flatMap { Base64.decode($0) }
+          .map { bytes in bytes.withUnsafeBytes { Secret(copying: $0) } }
+        let bytes = node["bytes"]?.secret?.base64URLDecoded ?? old
+        guard bytes != nil || node["bytes"] == nil && node["bodyBase64"] == nil else { return nil }
         content.request = Request(
           method: method, url: url, headers: headers, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
       }

@@ -39,13 +39,17 @@ extension OperationStore {
     var changed: [(operation: Operation, previous: OperationMachine.Status)] = []
     var records: [VaultChange] = []
     var added = 0
+    var forgetsAnswer = false
     for place in places {
       let known = before[place]
       var operation = known
       guard !body(&operation).isEmpty else { continue }
       operation.updatedAt = now
       records += try keepAnswer(answer, of: &operation, insteadOf: known, in: profile, among: before)
-      operation.bytes += (operation.detail?.count ?? 0) - (known.detail?.count ?? 0)
+      // An earlier version did not count the detail.
+      operation.bytes = max(
+        Self.headerBytes, operation.bytes + (operation.detail?.count ?? 0) - (known.detail?.count ?? 0))
+      if known.hasAnswer, answer != nil || !operation.hasAnswer { forgetsAnswer = true }
       changed.append((operation, known.machine.status))
       if case .cancelled = operation.machine.state {
         records += removing(known, of: profile)
@@ -71,7 +75,7 @@ extension OperationStore {
     let events = vault.tables.events
     return ChangeSet(
       records, memory: [.operations(profile.partition, after), .operationTally(id, tally)], of: id,
-      erasing: gone.isEmpty ? nil : .values
+      erasing: gone.isEmpty && !forgetsAnswer ? nil : .values
     ) { _ in
       for (operation, previous) in changed where operation.machine.status != previous {
         events.publish(

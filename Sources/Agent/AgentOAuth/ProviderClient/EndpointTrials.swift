@@ -76,6 +76,8 @@ package struct EndpointTrials: Sendable {
   private static let tokenRefusals: Set = [
     "invalid_grant", "bad_refresh_token", "invalid_refresh_token", "expired_token",
   ]
+  /// The words of a server that wants a proof of possession, which no trial has: they come after the client was known.
+  private static let proofRefusals: Set = ["invalid_dpop_proof", "use_dpop_nonce"]
   private static let clientRefusals: Set = ["invalid_client", "unauthorized_client", "incorrect_client_credentials"]
 
   private var neverIssued: Secret { .randomText(byteCount: 32, client.dependencies.entropy) }
@@ -85,8 +87,13 @@ package struct EndpointTrials: Sendable {
     switch outcome {
     case .response(let response):
       let refusal = TokenEndpointRefusal(response, now: client.clock.wall())
+      // It says nothing of the client, whatever words come with it.
+      if response.status == 429 || response.status >= 500, response.status != 501 {
+        return .failed(.transient("status \(response.status)", retryAfter: nil))
+      }
       if let error = refusal.error {
-        if passing.contains(error) { return .works }
+        let wantsProof = client.provider.bindsTokens && Self.proofRefusals.contains(error)
+        if passing.contains(error) || wantsProof { return .works }
         let isOfClient = Self.clientRefusals.contains(error)
         return isOfClient ? .clientRefused(error: error) : .refused(error: error, status: response.status)
       }
@@ -94,8 +101,6 @@ package struct EndpointTrials: Sendable {
       case 200...299: return .works
       case 401: return .clientRefused(error: nil)
       case 404, 405, 410, 501: return .notThere
-      // It says nothing of the client.
-      case 429, 500...599: return .failed(.transient("status \(response.status)", retryAfter: nil))
       default: return .refused(error: nil, status: response.status)
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))

@@ -14,6 +14,7 @@ enum ProviderRemoveHandler: MethodHandler {
       return try vault.providers.remove(named: params.provider.text)
     }
     call.agent.takeBackRegistration(of: removed)
+    call.agent.environment.refusals.forget(params.provider)
     return ProviderRemove.Result(removed: params.provider)
   }
 }

@@ -74,6 +74,7 @@ enum ProviderUpdateHandler: MethodHandler {
       return try vault.providers.update(provider, replacing: known)
     }
     guard let stored else { return nil }
+    call.agent.environment.refusals.forget(params.provider)
     if stored.registration == nil { call.agent.takeBackRegistration(of: known) }
     let accounts = try await call.agent.vault.read { vault throws(AgentFailure) in
       vault.directory.accounts(of: params.provider)

@@ -23,8 +23,8 @@ enum SignInBeginHandler: MethodHandler {
     }
     // A caller that is limited to some accounts can't add another one.
     guard params.account != nil || call.limits == nil else { throw .caller(.notCovered) }
-    // One that is limited to some scopes can neither widen nor narrow what the person's session has.
-    if params.scopes != nil || params.authorizationDetails != nil, call.limits?.permission.scopes != nil {
+    // One that is limited to some scopes or resources can neither widen nor narrow what the person's session has.
+    if params.scopes != nil || params.authorizationDetails != nil, call.limits?.permission.limitsTokens == true {
       throw .caller(.notCovered)
     }
     if let selector = params.account {
