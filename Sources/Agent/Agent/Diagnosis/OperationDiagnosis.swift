@@ -56,7 +56,9 @@ struct OperationDiagnosis {
       let needsSignIn = waiting.contains { $0.decision.decision.reason != .stepUpRequired }
       findings.notice(
         "operations", of: profile, "\(Self.number(waiting.count)) held up until you act, with all behind it.",
-        needsSignIn ? "`lanyard login` signs in again." : "`lanyard step-up -u \(profile.name)` proves that it is you.")
+        needsSignIn
+          ? "`lanyard login -u \(profile.name)` signs in again."
+          : "`lanyard step-up -u \(profile.name)` proves that it is you.")
     }
     if orphaned > 0 {
       findings.notice(

@@ -40,7 +40,7 @@ extension SignInFailure {
     case .identity(.idTokenInvalid(.authTimeMissing)):
       "The provider did not say when you signed in there, though the sign-in asked how long ago that may be. Nothing was kept."
     case .identity(.idTokenInvalid(.authenticationTooOld)):
-      "You signed in at the provider longer ago than the sign-in allows. Nothing was kept; sign in again, and log in anew there."
+      "You signed in at the provider longer ago than the sign-in allows. Nothing was kept; sign in again, and give your password at the provider."
     case .identity(.idTokenInvalid(.contextMissing)), .identity(.idTokenInvalid(.contextMismatch)):
       "The provider did not authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):

@@ -33,7 +33,7 @@ package struct OperationClaims: Sendable {
 
   /// Takes the oldest fitting operation for a client. The policy decides about it again; those that it denies end, and
   /// the next one is looked at. What a caller with a scope limit alone may not do stays for another one, and is recorded
-  /// once for each claim: its questions could be as many as the operations.
+  /// once for each claim, so that one claim writes one entry into the audit log at most.
   package func claim(
     _ name: String?, _ capability: String?, of selector: AccountSelector, for lease: Milliseconds,
     on connection: UInt64, within limit: Set<String>?

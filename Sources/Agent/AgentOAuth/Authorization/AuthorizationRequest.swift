@@ -63,7 +63,7 @@ package struct RequestedAuthentication: Sendable {
 }
 
 extension RequestedAuthentication {
-  /// More than a person's life: beyond it every age is the same.
+  /// Over 100 years, which is as good as no limit; a greater number could overflow.
   private static let longestAgeSeconds: Int64 = 1 << 32
 
   var maximumAge: Milliseconds? { maxAgeSeconds.map { .seconds(min($0, Self.longestAgeSeconds)) } }

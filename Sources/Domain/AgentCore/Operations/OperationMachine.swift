@@ -68,7 +68,7 @@ public struct OperationMachine: Hashable, Sendable {
     }
   }
 
-  /// It makes room for others when the queue is full: the person lost nothing with it, or can do nothing about it.
+  /// The operation makes room when the queue is full: it was delivered, or can never be.
   public var mayLeave: Bool { state == .done || state == .orphaned }
 
   public var nextAttemptAt: Timestamp? {

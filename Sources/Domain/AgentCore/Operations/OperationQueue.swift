@@ -79,7 +79,8 @@ public struct OperationQueue: Hashable, Sendable {
 public enum OperationBounds {
   public static let mostOfAccount = 1_000
   public static let mostBytes = 64 << 20
-  /// Of one account, with its operations that were delivered or orphaned: nothing of it makes room for other accounts.
+  /// The most bytes that one account's delivered and orphaned operations may take. They make room for the operations of
+  /// their own account only.
   public static let mostBytesThatMayLeave = 8 << 20
 
   /// The operations of the account that make room for a new one, or for what a change added: those that may leave, the
