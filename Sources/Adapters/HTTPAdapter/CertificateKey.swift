@@ -1,7 +1,7 @@
 internal import AgentModel
 internal import Secrets
 
-/// Finds the public key in a certificate (RFC 5280 §4.1).
+/// Finds the public key in a certificate (RFC 5280 §4.1; docs/decisions/0019-the-key-in-a-certificate.md).
 enum CertificateKey {
   /// The pin of its key (RFC 7469 §2.4); nil if the text is no certificate.
   static func pin(ofPEM text: String) -> String? {

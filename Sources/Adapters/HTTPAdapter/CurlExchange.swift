@@ -65,21 +65,15 @@ public final class CurlExchange: HTTPExchange {
   }
 
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {
-    var plan: TransferPlan
-    switch TransferPlan.make(request, defaults) {
+    let plan: TransferPlan
+    switch await self.plan(of: request) {
     case .success(let made): plan = made
     case .failure(let refusal): return refusal.outcome
     }
-    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = await certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
     guard let beforeSending = request.beforeSending else {
       let loop = plan.reuse.map { kept.loop(for: KeptConnections.Key(user: $0.user, plan)) } ?? loop
-      return await run(transfer, on: loop) {
-        await withCheckedContinuation { continuation in
-          transfer.onEnd { continuation.resume(returning: $0) }
-          loop.start(transfer)
-        }
-      }
+      return await run(transfer, on: loop)
     }
     let own = idleLoops.withLock { $0.popLast() } ?? CurlLoop(lingerMilliseconds: lingerMilliseconds)
     defer { idleLoops.withLock { $0.append(own) } }
@@ -89,23 +83,37 @@ public final class CurlExchange: HTTPExchange {
   public func serverKey(for request: HTTPRequest) async -> ServerKey {
     var request = request
     (request.pins, request.beforeSending) = ([], nil)
-    var plan: TransferPlan
-    switch TransferPlan.make(request, defaults, readsServerKey: true) {
+    let plan: TransferPlan
+    switch await self.plan(of: request, readsServerKey: true) {
     case .success(let made): plan = made
     case .failure(let refusal): return .failed(refusal.outcome)
     }
-    if let file = plan.authorities.file, !Self.isReadable(file) { plan.certificates = await certificates?(file) }
     let transfer = Transfer(plan, clock: clock)
-    let outcome = await run(transfer, on: loop) {
+    let outcome = await run(transfer, on: loop)
+    return transfer.serverKey.map { .pin($0) } ?? .failed(outcome)
+  }
+
+  public func closeConnections(of user: String?) { kept.close(of: user) }
+
+  private func plan(
+    of request: HTTPRequest, readsServerKey: Bool = false
+  ) async -> Result<TransferPlan, TransferPlan.Refusal> {
+    var made = TransferPlan.make(request, defaults, readsServerKey: readsServerKey)
+    if case .success(var plan) = made, let file = plan.authorities.file, !Self.isReadable(file) {
+      plan.certificates = await certificates?(file)
+      made = .success(plan)
+    }
+    return made
+  }
+
+  private func run(_ transfer: Transfer, on loop: CurlLoop) async -> HTTPOutcome {
+    await run(transfer, on: loop) {
       await withCheckedContinuation { continuation in
         transfer.onEnd { continuation.resume(returning: $0) }
         loop.start(transfer)
       }
     }
-    return transfer.serverKey.map { .pin($0) } ?? .failed(outcome)
   }
-
-  public func closeConnections(of user: String?) { kept.close(of: user) }
 
   private func run(
     _ transfer: Transfer, on loop: CurlLoop, _ body: () async -> HTTPOutcome
