@@ -1,6 +1,7 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+import Secrets
 import Testing
 
 @testable import AgentOAuth
@@ -14,6 +15,16 @@ struct ProviderRefusalsTests {
     #expect(ProviderRefusals.cleaned("Token rt_hwapkpDDoC-yIzrL4G_ysPKpMpKsy3B4 is used") == "Token ... is used")
     #expect(ProviderRefusals.cleaned("ünbekannt 山") == "nbekannt")
     #expect(ProviderRefusals.cleaned(String(repeating: "word ", count: 100)).count == 200)
+  }
+
+  @Test("A short client secret that the provider repeats is hidden with the text around it")
+  func clientSecret_isHidden() {
+    let secret = Secret(text: "hunter2")
+    #expect(ProviderRefusals.cleaned("The secret 'hunter2' is wrong", hiding: secret) == "...")
+    #expect(ProviderRefusals.cleaned("hunter2", hiding: secret) == "...")
+    #expect(ProviderRefusals.cleaned("hunter", hiding: secret) == "hunter")
+    #expect(ProviderRefusals.cleaned("", hiding: secret) == "")
+    #expect(ProviderRefusals.cleaned("Wrong", hiding: Secret(text: "")) == "Wrong")
   }
 
   @Test("The last refusal of a provider is kept until the provider gives a token")

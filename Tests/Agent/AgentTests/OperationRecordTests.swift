@@ -18,7 +18,7 @@ import Testing
 
   private func bytes(_ secret: Secret?) -> [UInt8]? { secret?.withBytes { [UInt8]($0) } }
 
-  @Test("an answer is cut to what there is room for, at the end of a character, and keeps its status")
+  @Test("an answer is cut to the room that is left, at the end of a character, and keeps its status")
   func cutting() throws {
     let whole = try answer(Array(String(repeating: "é", count: 50).utf8))
     #expect(!whole.isTruncated)

@@ -104,11 +104,11 @@ struct ProviderTrial {
     case .works: findings.sound(check, "\(subject) \(works)")
     case .clientRefused(let error):
       findings.problem(
-        check, "\(subject) refuses the client \(provider.configuration.clientID)\(Self.told(error)).",
+        check, "\(subject) refuses the client \(provider.configuration.clientID)\(told(error)).",
         remedies: [clientRemedy])
     case .refused(let error, let status):
       findings.problem(
-        check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : Self.told(error)).",
+        check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : told(error)).",
         remedies: remedies)
     case .notThere:
       findings.problem(
@@ -123,8 +123,8 @@ struct ProviderTrial {
     "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."
   }
 
-  private static func told(_ error: String?) -> String {
-    error.map { ": it says `\(ProviderRefusals.cleaned($0))`" } ?? ""
+  private func told(_ error: String?) -> String {
+    error.map { ": it says `\(ProviderRefusals.cleaned($0, hiding: provider.clientSecret))`" } ?? ""
   }
 
   private static func words(_ failure: ExchangeFailure) -> String {

@@ -33,7 +33,7 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint pushedAuthorizationRequest by `provider.update`."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .unsupportedDetails(let types):
-      "The provider does not know authorization details of this type. It knows: \(types.prefix(8).map(ProviderRefusals.cleaned).joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it; `lanyard login --details '[]'` asks for none."
+      "The provider does not know authorization details of this type. It knows: \(types.prefix(8).map { ProviderRefusals.cleaned($0) }.joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it; `lanyard login --details '[]'` asks for none."
     case .pushRefused:
       "The provider does not take this sign-in: what is asked for is not what it knows of this client. Mend it by `provider.update`."
     case .redirectNotLoopback: "The redirect host is not a loopback address. Mend it by `provider.update`."

@@ -16,11 +16,9 @@ extension ProviderClient {
   package func authorizeDevice(
     at endpoint: String, scopes: [String], details: AuthorizationDetails? = nil
   ) async -> DeviceBeginning {
-    var form = FormBody()
+    var form = FormBody.deviceAuthorization(
+      scopes: scopes, details: details, resources: provider.configuration.resources)
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
-    if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
-    if let details { form.append("authorization_details", details.text) }  // RFC 9396 §3
-    for resource in provider.configuration.resources { form.append("resource", resource) }  // RFC 8707 §2.1
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
     case .response(let response) where response.status == 200:
       hearTime(response)

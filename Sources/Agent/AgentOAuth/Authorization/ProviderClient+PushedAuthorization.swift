@@ -23,9 +23,7 @@ extension ProviderClient {
     _ parameters: [(String, String)], to endpoint: String, boundTo device: DeviceKey? = nil
   ) async -> PushAnswer {
     guard canAuthenticate else { return .failed(.unsigned) }
-    var form = FormBody()
-    for (name, value) in parameters where name != "client_id" { form.append(name, value) }
-    switch await send(form.finish(), to: endpoint, naming: true, boundTo: device) {
+    switch await send(FormBody.pushedAuthorization(parameters).finish(), to: endpoint, naming: true, boundTo: device) {
     case .response(let response): return read(response, isBound: device != nil)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))

@@ -30,19 +30,15 @@ package struct EndpointTrials: Sendable {
 
   /// RFC 7009 §2.2: a token that the server does not know counts as revoked.
   package func revocation(at endpoint: String) async -> Answer {
-    var form = FormBody()
-    form.append("token", neverIssued)
-    form.append("token_type_hint", TokenTypeHint.refreshToken.rawValue)
-    return judge(await client.send(form.finish(), to: endpoint, boundTo: nil), passing: ["unsupported_token_type"])
+    let form = FormBody.naming(neverIssued, .refreshToken).finish()
+    return judge(await client.send(form, to: endpoint, boundTo: nil), passing: ["unsupported_token_type"])
   }
 
   /// Begins a device flow, which ends by itself since no person is given its code.
   package func device(at endpoint: String) async -> Answer {
-    var form = FormBody()
-    let scopes = client.provider.configuration.scopes
-    if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
-    for resource in client.provider.configuration.resources { form.append("resource", resource) }
-    return judge(await client.send(form.finish(), to: endpoint, naming: true, boundTo: nil), passing: [])
+    let configuration = client.provider.configuration
+    let form = FormBody.deviceAuthorization(scopes: configuration.scopes, resources: configuration.resources).finish()
+    return judge(await client.send(form, to: endpoint, naming: true, boundTo: nil), passing: [])
   }
 
   /// The beginning of a sign-in, as far as it goes without a person: pushed where the provider takes that, else the
@@ -53,9 +49,8 @@ package struct EndpointTrials: Sendable {
     let request = AuthorizationRequest(redirectURI: uri, entropy: client.dependencies.entropy)
     let parameters = request.parameters(of: configuration, scopes: configuration.scopes, prompt: nil, loginHint: nil)
     if let push = client.provider.endpoints.pushedAuthorizationRequest {
-      var form = FormBody()
-      for (name, value) in parameters where name != "client_id" { form.append(name, value) }
-      return (judge(await client.send(form.finish(), to: push, naming: true, boundTo: nil), passing: []), uri)
+      let form = FormBody.pushedAuthorization(parameters).finish()
+      return (judge(await client.send(form, to: push, naming: true, boundTo: nil), passing: []), uri)
     }
     guard let url = HTTPURL(endpoint)?.adding(parameters) else { return (.notThere, uri) }
     let fields = [HTTPField("Accept", "text/html")]

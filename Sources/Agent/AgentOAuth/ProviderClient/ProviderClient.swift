@@ -139,7 +139,7 @@ package struct ProviderClient: Sendable {
 
   /// `isBound`: the request had a proof of possession.
   package func meaning(of refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
-    dependencies.refusals?.hear(refusal, from: provider.configuration.name)
+    dependencies.refusals?.hear(refusal, from: provider.configuration.name, hiding: provider.clientSecret)
     return FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }
@@ -148,9 +148,7 @@ package struct ProviderClient: Sendable {
 
   package func revoke(_ token: Secret, _ kind: TokenTypeHint) async -> RevocationOutbox.Answer {
     guard let endpoint = provider.endpoints.revocation else { return .none }
-    var form = FormBody()
-    form.append("token", token)
-    form.append("token_type_hint", kind.rawValue)
+    var form = FormBody.naming(token, kind)
     guard let fields = authenticate(&form, at: endpoint),
       case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     else { return .none }

@@ -23,9 +23,7 @@ package struct ProviderDocuments: Sendable {
   func introspect<Result>(
     _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
-    var form = FormBody()
-    form.append("token", token)
-    form.append("token_type_hint", TokenTypeHint.accessToken.rawValue)
+    var form = FormBody.naming(token, .accessToken)
     guard let fields = client.authenticate(&form, at: endpoint) else { throw .malformed }
     return try judge(await client.send(client.request("POST", endpoint, fields: fields, body: form.finish())), read)
   }

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
+package import Secrets
 internal import Synchronization
 
 /// What each provider said when it refused last, in its own words, in memory only: for `agent.diagnose` and for the log at
@@ -29,11 +30,14 @@ package final class ProviderRefusals: Sendable {
   /// Sorted by the names of their providers.
   package var all: [Refusal] { refusals.withLock { $0.values.sorted { $0.provider < $1.provider } } }
 
-  package func hear(_ refusal: TokenEndpointRefusal, from provider: ProviderName) {
+  /// - Parameter secret: the client's, which the provider may repeat.
+  package func hear(
+    _ refusal: TokenEndpointRefusal, from provider: ProviderName, hiding secret: Secret? = nil
+  ) {
     guard let error = refusal.error, !Self.steps.contains(error) else { return }
     let heard = Refusal(
-      provider: provider, status: refusal.status, error: Self.cleaned(error),
-      description: refusal.description.map(Self.cleaned))
+      provider: provider, status: refusal.status, error: Self.cleaned(error, hiding: secret),
+      description: refusal.description.map { Self.cleaned($0, hiding: secret) })
     refusals.withLock { $0[provider] = heard }
     log.log(
       .debug, "provider refused",
@@ -48,12 +52,21 @@ package final class ProviderRefusals: Sendable {
 
   /// Printable ASCII without quotes and backslashes (RFC 6749 §5.2); long words are left out, since a provider may repeat
   /// a token in its text.
-  package static func cleaned(_ text: String) -> String {
+  package static func cleaned(_ text: String, hiding secret: Secret? = nil) -> String {
+    if let secret, contains(secret, text) { return "..." }
     let plain = text.unicodeScalars.map { scalar -> Character in
       scalar.isASCII && scalar.value >= 0x20 && scalar.value < 0x7F && scalar != "\"" && scalar != "\\"
         ? Character(scalar) : " "
     }
     let words = String(plain).split(separator: " ").map { $0.utf8.count > longestWord ? "..." : String($0) }
     return String(words.joined(separator: " ").prefix(longest))
+  }
+
+  private static func contains(_ secret: Secret, _ text: String) -> Bool {
+    let text = Array(text.utf8)
+    return secret.withBytes { bytes in
+      guard !bytes.isEmpty, bytes.count <= text.count else { return false }
+      return (0...text.count - bytes.count).contains { text[$0...].starts(with: bytes) }
+    }
   }
 }
