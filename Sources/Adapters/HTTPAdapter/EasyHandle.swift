@@ -113,8 +113,9 @@ final class EasyHandle {
     let announced = plan.method == "HEAD" ? 0 : plan.maximumResponseBytes
     return ccurl_set_size(easy, CURLOPT_MAXFILESIZE_LARGE, curl_off_t(announced)) == CURLE_OK
       && string(CURLOPT_CUSTOMREQUEST, plan.method)
-      // Some servers compress unasked. What is received is bounded as decoded.
-      && (!plan.isDecoded || !ccurl_can_decode() || string(CURLOPT_ACCEPT_ENCODING, "gzip, deflate"))
+      // `BodyDecoder` decodes: libcurl would take a stream that was cut for a complete one.
+      && number(CURLOPT_HTTP_CONTENT_DECODING, 0)
+      && (!transfer.isDecoded || string(CURLOPT_ACCEPT_ENCODING, "gzip, deflate"))
   }
 
   private func number(_ option: CURLoption, _ value: Int) -> Bool { ccurl_set_long(easy, option, value) == CURLE_OK }

@@ -13,10 +13,26 @@ struct ResponseHead {
   /// `Content-Length`, if it is a number.
   var contentLength: Int? { fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } }
 
+  /// The codings that were applied to the body, in lowercase, without `identity`.
+  var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }
+
+  /// False for two different lengths (RFC 9112 §6.3), and for a transfer coding but `chunked`, which no request accepts
+  /// (RFC 9110 §10.1.4): nothing would show that its end is missing.
+  var framesBodyClearly: Bool {
+    Set(list("content-length")).count < 2
+      && list("transfer-encoding").allSatisfy { $0 == "chunked" || $0 == "identity" }
+  }
+
   /// The fields without those that describe the body as it was sent, before it was decoded.
   var decodedFields: [(name: String, value: String)] {
     guard fields.contains(where: { $0.name.lowercased() == "content-encoding" }) else { return fields }
     return fields.filter { !["content-encoding", "content-length"].contains($0.name.lowercased()) }
+  }
+
+  /// The members of a list that may stand in several fields.
+  private func list(_ name: String) -> [String] {
+    fields.filter { $0.name.lowercased() == name }
+      .flatMap { $0.value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }.map { String($0) }
   }
 
   /// Takes one line; false if the head is too large.

@@ -21,7 +21,10 @@ final class Transfer: @unchecked Sendable {
   private(set) var sentAt: BootInstant?
   private var head = ResponseHead()
   private var body: SecretBuilder?
+  /// Nil until the body begins, and for a body that is passed on as it comes.
+  private var decoder: BodyDecoder?
   private var isTooLarge = false
+  private var isMalformed = false
   /// The pin of the server's key, if the plan wants it.
   var serverKey: String?
   /// Of head and body.
@@ -43,6 +46,8 @@ final class Transfer: @unchecked Sendable {
   func prepare(_ sockets: ConnectionSockets) { connection.prepare(sockets) }
   /// Whether libcurl may take a kept connection.
   var mayReuse: Bool { plan.reuse != nil && connection.kept == .allowed }
+  /// Whether the agent decodes the body. Asked by the loop's thread, which has opened libcurl.
+  var isDecoded: Bool { plan.isDecoded && ccurl_can_decode() }
   func cancel() { cancelled.store(true, ordering: .releasing) }
   var isCancelled: Bool { cancelled.load(ordering: .acquiring) }
 
@@ -59,9 +64,12 @@ final class Transfer: @unchecked Sendable {
       return isCancelled ? .notConnected(.other) : failure?.beforeSending ?? .notConnected(.other)
     }
     if isTooLarge { return .unknown(.tooLarge) }
+    if isMalformed { return .unknown(.malformed) }
     guard let failure else {
-      guard head.isComplete else { return .unknown(.malformed) }
-      return .response(response(sentAt: sentAt))
+      guard head.isComplete, head.framesBodyClearly else { return .unknown(.malformed) }
+      let isWhole = decoder?.isComplete ?? true
+      let response = response(sentAt: sentAt)
+      return isWhole ? .response(response) : .unknown(.reset, partial: response)
     }
     if isCancelled { return .unknown(.cancelled) }
     let lost = failure.afterSending
@@ -71,7 +79,7 @@ final class Transfer: @unchecked Sendable {
 
   private func response(sentAt: BootInstant) -> HTTPResponse {
     HTTPResponse(
-      status: head.status, fields: plan.isDecoded ? head.decodedFields : head.fields,
+      status: head.status, fields: isDecoded ? head.decodedFields : head.fields,
       body: body.take()?.finish() ?? Secret(text: ""), sentAt: sentAt, receivedAt: clock.boot())
   }
 
@@ -103,13 +111,40 @@ final class Transfer: @unchecked Sendable {
 
   fileprivate func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
     receivedBytes += bytes.count
+    if body == nil, !beginBody(bytes.count) {
+      isMalformed = true
+      return false
+    }
+    guard let decoder else { return take(bytes) }
+    switch decoder.decode(bytes, take) {
+    case .good: break
+    case .tooLarge: isTooLarge = true
+    case .damaged: isMalformed = true
+    }
+    // Compressed bytes may stand for none at all, without end.
+    if receivedBytes > 2 * (plan.maximumResponseBytes + ResponseHead.maximumBytes) { isTooLarge = true }
+    return !isTooLarge && !isMalformed
+  }
+
+  /// False for a coding that can't be decoded.
+  private func beginBody(_ count: Int) -> Bool {
+    let codings = isDecoded ? head.contentCodings : []
+    guard codings.count < 2 else { return false }
+    switch codings.first {
+    case nil: break
+    case "gzip", "x-gzip": decoder = BodyDecoder(.gzip)
+    case "deflate": decoder = BodyDecoder(.deflate)
+    default: return false
+    }
+    // Reserving the announced length saves growing; the body limit bounds it.
+    body = SecretBuilder(capacity: min(head.contentLength ?? count, plan.maximumResponseBytes))
+    return true
+  }
+
+  private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard (body?.count ?? 0) + bytes.count <= plan.maximumResponseBytes else {
       isTooLarge = true
       return false
-    }
-    if body == nil {
-      // Reserving the announced length saves growing; the body limit bounds it.
-      body = SecretBuilder(capacity: min(head.contentLength ?? bytes.count, plan.maximumResponseBytes))
     }
     body?.append(bytes)
     return true

@@ -109,7 +109,7 @@ public enum HTTPOutcome: Sendable {
   /// The certificate was refused, or no pin matched: no byte of the HTTP request was sent.
   case untrusted(TrustFailure)
   /// The request may have arrived, but no complete response did. `partial`: its complete head, and the body so far, if
-  /// the response was cut in its body (`reset`, `timedOut`).
+  /// the response was cut in its body (`reset`, `timedOut`), also where only its compressed stream shows that.
   case unknown(LostResponse, partial: HTTPResponse? = nil)
 
   /// Why no connection was made, or in the last case, why nothing was sent on it.

@@ -14,6 +14,7 @@
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #define FUNCTIONS(X)                                                                                          \
   X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
@@ -25,8 +26,11 @@ FUNCTIONS(DECLARE)
 
 static typeof(&SSL_CTX_set_options) set_ssl_options;
 static typeof(&SSL_has_pending) ssl_has_pending;
+static typeof(&inflateInit2_) inflate_init;
+static typeof(&inflate) inflate_more;
+static typeof(&inflateReset) inflate_reset;
+static typeof(&inflateEnd) inflate_end;
 static bool is_open;
-static bool can_decode;
 // The number of objects that were loaded before libcurl; those loaded with it come after them.
 static size_t objects_before;
 
@@ -64,7 +68,11 @@ static void open_once(void) {
   if (global_init_mem(CURL_GLOBAL_ALL, malloc, wiping_free, wiping_realloc, strdup, calloc) != CURLE_OK) return;
   curl_version_info_data *version = version_info(CURLVERSION_NOW);
   if (version->version_num < 0x075000) return;
-  can_decode = version->features & CURL_VERSION_LIBZ;
+  // The zlib that libcurl itself uses, found through its dependencies.
+  inflate_init = (typeof(inflate_init))dlsym(library, "inflateInit2_");
+  inflate_more = (typeof(inflate_more))dlsym(library, "inflate");
+  inflate_reset = (typeof(inflate_reset))dlsym(library, "inflateReset");
+  inflate_end = (typeof(inflate_end))dlsym(library, "inflateEnd");
   // The OpenSSL that libcurl itself uses, found through its dependencies.
   if (version->ssl_version && strncmp(version->ssl_version, "OpenSSL/3", 9) == 0) {
     set_ssl_options = (typeof(set_ssl_options))dlsym(library, "SSL_CTX_set_options");
@@ -79,7 +87,59 @@ bool ccurl_open(void) {
   return is_open;
 }
 
-bool ccurl_can_decode(void) { return can_decode; }
+bool ccurl_can_decode(void) { return inflate_init && inflate_more && inflate_reset && inflate_end; }
+
+// zlib's window holds the last 32 KiB of what it decoded.
+
+static voidpf allocate_for_zlib(voidpf context, uInt count, uInt size) {
+  (void)context;
+  return calloc(count, size);
+}
+
+static void free_for_zlib(voidpf context, voidpf memory) {
+  (void)context;
+  wiping_free(memory);
+}
+
+struct ccurl_inflater { z_stream stream; };
+
+ccurl_inflater *ccurl_inflater_make(ccurl_format format) {
+  ccurl_inflater *inflater = calloc(1, sizeof *inflater);
+  if (!inflater) return NULL;
+  inflater->stream.zalloc = allocate_for_zlib;
+  inflater->stream.zfree = free_for_zlib;
+  int window = format == ccurl_gzip ? MAX_WBITS + 16 : format == ccurl_zlib ? MAX_WBITS : -MAX_WBITS;
+  if (inflate_init(&inflater->stream, window, ZLIB_VERSION, (int)sizeof(z_stream)) == Z_OK) return inflater;
+  free(inflater);
+  return NULL;
+}
+
+void ccurl_inflater_free(ccurl_inflater *inflater) {
+  inflate_end(&inflater->stream);
+  wiping_free(inflater);
+}
+
+ccurl_progress ccurl_inflate(
+  ccurl_inflater *inflater, const void *in, size_t in_count, size_t *used, void *out, size_t out_size, size_t *made) {
+  z_stream *stream = &inflater->stream;
+  stream->next_in = (Bytef *)in;
+  stream->avail_in = (uInt)in_count;
+  stream->next_out = out;
+  stream->avail_out = (uInt)out_size;
+  int result = inflate_more(stream, Z_NO_FLUSH);
+  *used = in_count - stream->avail_in;
+  *made = out_size - stream->avail_out;
+  stream->next_in = NULL;
+  stream->next_out = NULL;
+  switch (result) {
+    // Z_BUF_ERROR: nothing could be done with so few bytes of input or so little room.
+    case Z_OK: case Z_BUF_ERROR: return ccurl_unfinished;
+    case Z_STREAM_END: return ccurl_finished;
+    default: return ccurl_damaged;
+  }
+}
+
+bool ccurl_inflate_again(ccurl_inflater *inflater) { return inflate_reset(&inflater->stream) == Z_OK; }
 
 CURL *ccurl_easy_init(void) { return easy_init(); }
 void ccurl_easy_cleanup(CURL *easy) { easy_cleanup(easy); }

@@ -9,7 +9,7 @@
 // Opens libcurl once. False if it is missing or older than 7.80, which does not report when sending begins. All
 // other functions require that this returned true.
 bool ccurl_open(void);
-// Whether this libcurl decodes gzip and deflate.
+// Whether zlib came with libcurl. The functions of `ccurl_inflater` require it.
 bool ccurl_can_decode(void);
 
 CURL *ccurl_easy_init(void);
@@ -62,3 +62,17 @@ CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result);
 // Returns free heap memory to the system, and the pages of libcurl and its dependencies that equal their files: 10 MB
 // of code and constants. The next transfer reads them again from the page cache.
 void ccurl_give_memory_back(void);
+
+// Decodes one stream of compressed bytes.
+typedef struct ccurl_inflater ccurl_inflater;
+// RFC 1952, RFC 1950, RFC 1951.
+typedef enum { ccurl_gzip, ccurl_zlib, ccurl_raw_deflate } ccurl_format;
+typedef enum { ccurl_unfinished, ccurl_finished, ccurl_damaged } ccurl_progress;
+// NULL without memory.
+ccurl_inflater *ccurl_inflater_make(ccurl_format format);
+void ccurl_inflater_free(ccurl_inflater *inflater);
+// Decodes as much of `in` as fits into `out`.
+ccurl_progress ccurl_inflate(
+  ccurl_inflater *inflater, const void *in, size_t in_count, size_t *used, void *out, size_t out_size, size_t *made);
+// Begins with the next stream after a finished one.
+bool ccurl_inflate_again(ccurl_inflater *inflater);
