@@ -9,6 +9,8 @@ final class BodyDecoder {
   /// Whether decoding goes on.
   enum Outcome { case good, tooLarge, damaged }
 
+  /// What one byte can stand for at most: zlib's limit is 1032.
+  static let mostForAByte = 1040
   private static let pieceBytes = 16 << 10
 
   private let coding: Coding

@@ -100,6 +100,7 @@ final class CurlLoop: Sendable {
       for handle in active.values where handle.transfer.isCancelled {
         end(handle, CURLE_ABORTED_BY_CALLBACK, on: multi, &active)
       }
+      for handle in active.values where handle.transfer.takeResumption() { _ = ccurl_resume(handle.easy) }
       _ = ccurl_multi_perform(multi)
       var result = CURLE_OK
       while let easy = ccurl_multi_next_done(multi, &result) {
@@ -174,7 +175,7 @@ final class CurlLoop: Sendable {
     _ transfer: Transfer, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
     _ active: inout [UnsafeMutableRawPointer: EasyHandle]
   ) {
-    transfer.prepare(sockets)
+    transfer.prepare(sockets) { [weak self] in self?.wake() }
     guard let handle = EasyHandle(transfer), ccurl_multi_add_handle(multi, handle.easy) == CURLM_OK else {
       return transfer.finish(.notConnected(.other))
     }

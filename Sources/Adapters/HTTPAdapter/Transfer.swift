@@ -25,6 +25,13 @@ final class Transfer: @unchecked Sendable {
   private var decoder: BodyDecoder?
   private var isTooLarge = false
   private var isMalformed = false
+  /// A body that is not longer has no share of the plan's memory.
+  private static let unsharedBytes = 16 << 10
+  /// What the body may take of the plan's memory; nil while it is small.
+  private var share: MemoryBudget.Share?
+  /// libcurl waits until the share is granted.
+  private var isPaused = false
+  private var wake: @Sendable () -> Void = {}
   /// The pin of the server's key, if the plan wants it.
   var serverKey: String?
   /// Of head and body.
@@ -42,8 +49,17 @@ final class Transfer: @unchecked Sendable {
   func begin() { deadline = MonotonicTime.now + plan.timeout }
   /// The transfer has to start once more, since the kept connection that libcurl chose can't be used.
   var needsNewConnection: Bool { connection.kept == .refused && !isCancelled }
-  /// Called before each start; `sockets` are those of the loop.
-  func prepare(_ sockets: ConnectionSockets) { connection.prepare(sockets) }
+  /// Called before each start; `sockets` are those of the loop, and `wake` wakes its thread.
+  func prepare(_ sockets: ConnectionSockets, wake: @escaping @Sendable () -> Void) {
+    connection.prepare(sockets)
+    self.wake = wake
+  }
+  /// True once after memory has come for which libcurl waits.
+  func takeResumption() -> Bool {
+    guard isPaused, share?.isGranted == true else { return false }
+    isPaused = false
+    return true
+  }
   /// Whether libcurl may take a kept connection.
   var mayReuse: Bool { plan.reuse != nil && connection.kept == .allowed }
   /// Whether the agent decodes the body. Asked by the loop's thread, which has opened libcurl.
@@ -78,9 +94,13 @@ final class Transfer: @unchecked Sendable {
   }
 
   private func response(sentAt: BootInstant) -> HTTPResponse {
-    HTTPResponse(
-      status: head.status, fields: isDecoded ? head.decodedFields : head.fields,
-      body: body.take()?.finish() ?? Secret(text: ""), sentAt: sentAt, receivedAt: clock.boot())
+    let body = body.take()?.finish() ?? Secret(text: "")
+    share?.shrink(to: body.count)
+    var response = HTTPResponse(
+      status: head.status, fields: isDecoded ? head.decodedFields : head.fields, body: body, sentAt: sentAt,
+      receivedAt: clock.boot())
+    response.share = share
+    return response
   }
 
   // MARK: libcurl's callbacks
@@ -109,12 +129,24 @@ final class Transfer: @unchecked Sendable {
     return taken
   }
 
-  fileprivate func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
-    receivedBytes += bytes.count
-    if body == nil, !beginBody(bytes.count) {
+  /// What happens with bytes of the body.
+  private enum Receipt { case taken, refused, later }
+
+  private func receive(body bytes: UnsafeRawBufferPointer) -> Receipt {
+    if body == nil, !beginBody() {
       isMalformed = true
-      return false
+      return .refused
     }
+    guard hasMemory(for: bytes.count) else {
+      isPaused = true
+      return .later
+    }
+    if let share { body?.reserve(share.bytes) }
+    receivedBytes += bytes.count
+    return decode(bytes) ? .taken : .refused
+  }
+
+  private func decode(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let decoder else { return take(bytes) }
     switch decoder.decode(bytes, take) {
     case .good: break
@@ -127,7 +159,7 @@ final class Transfer: @unchecked Sendable {
   }
 
   /// False for a coding that can't be decoded.
-  private func beginBody(_ count: Int) -> Bool {
+  private func beginBody() -> Bool {
     let codings = isDecoded ? head.contentCodings : []
     guard codings.count < 2 else { return false }
     switch codings.first {
@@ -136,9 +168,30 @@ final class Transfer: @unchecked Sendable {
     case "deflate": decoder = BodyDecoder(.deflate)
     default: return false
     }
-    // Reserving the announced length saves growing; the body limit bounds it.
-    body = SecretBuilder(capacity: min(head.contentLength ?? count, plan.maximumResponseBytes))
+    body = SecretBuilder()
     return true
+  }
+
+  /// The most that the body can become.
+  private var longestBody: Int {
+    guard let length = head.contentLength, length >= 0 else { return plan.maximumResponseBytes }
+    let (decoded, isOver) = length.multipliedReportingOverflow(by: decoder == nil ? 1 : BodyDecoder.mostForAByte)
+    return isOver ? plan.maximumResponseBytes : min(decoded, plan.maximumResponseBytes)
+  }
+
+  /// Gets the body's memory at once, which saves growing; false while the plan's memory has no room for it. A body whose
+  /// length is not known begins without.
+  private func hasMemory(for more: Int) -> Bool {
+    if let share { return share.isGranted }
+    let isShort = head.contentLength == nil && decoder == nil && (body?.count ?? 0) + more <= Self.unsharedBytes
+    let bytes = longestBody
+    guard let memory = plan.memory, bytes > Self.unsharedBytes, !isShort else {
+      if head.contentLength != nil, decoder == nil { body?.reserve(bytes) }
+      return true
+    }
+    let share = memory.share(bytes, granted: wake)
+    self.share = share
+    return share.isGranted
   }
 
   private func take(_ bytes: UnsafeRawBufferPointer) -> Bool {
@@ -174,7 +227,11 @@ final class Transfer: @unchecked Sendable {
       },
       { bytes, size, count, context in
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return Transfer.from(context).receive(body: chunk) ? chunk.count : Transfer.refusal(of: chunk)
+        return switch Transfer.from(context).receive(body: chunk) {
+        case .taken: chunk.count
+        case .refused: Transfer.refusal(of: chunk)
+        case .later: ccurl_pause
+        }
       })
   }
 

@@ -14,6 +14,7 @@ struct TransferPlan: Sendable {
   let maximumResponseBytes: Int
   /// The response's body is decoded; false where the request names encodings itself.
   let isDecoded: Bool
+  let memory: MemoryBudget?
   /// In libcurl's spelling: `sha256//…;sha256//…`.
   let pins: String?
   let authorities: CertificateAuthorities
@@ -51,7 +52,8 @@ struct TransferPlan: Sendable {
         url: url, method: request.method, fields: fields, body: body,
         connectTimeout: milliseconds(request.connectTimeout), timeout: milliseconds(request.timeout),
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
-        isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" }, pins: pins,
+        isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" },
+        memory: request.memory, pins: pins,
         authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
         proxy: request.proxy ?? defaults.proxy,
         reuse: request.beforeSending == nil && !readsServerKey ? request.reuse : nil, readsServerKey: readsServerKey))

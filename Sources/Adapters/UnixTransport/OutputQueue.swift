@@ -8,7 +8,13 @@ struct OutputQueue: ~Copyable {
   private var start = 0
   private var end = 0
   private var inserts = Inserts()
+  /// What lines keep until they are written, with the number of bytes that are written by then.
+  private var kept: [(until: Int, objects: [any AnyObject & Sendable])] = []
+  /// The bytes that were written since `kept` was empty.
+  private var written = 0
 
+  /// A line keeps something until it is written.
+  var keepsObjects: Bool { !kept.isEmpty }
   var count: Int { end - start + inserts.count }
   var isEmpty: Bool { start == end && inserts.isEmpty }
 
@@ -18,6 +24,7 @@ struct OutputQueue: ~Copyable {
   }
 
   mutating func append(_ line: WireBytes) {
+    if !line.kept.isEmpty { kept.append((written + count + line.count, line.kept)) }
     line.forEachPiece { piece in
       switch piece {
       case .own(let bytes): append(bytes)
@@ -88,10 +95,14 @@ struct OutputQueue: ~Copyable {
 
   private static let joinedBytes = 32 << 10
 
-  private mutating func consume(_ written: Int) {
-    let own = inserts.consume(written, own: end - start)
+  private mutating func consume(_ count: Int) {
+    let own = inserts.consume(count, own: end - start)
     explicit_bzero(memory.baseAddress! + start, own)
     start += own
+    guard !kept.isEmpty else { return }
+    written += count
+    kept.removeAll { $0.until <= written }
+    if kept.isEmpty { written = 0 }
   }
 
   /// Releases the memory after a burst.

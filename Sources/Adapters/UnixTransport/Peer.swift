@@ -149,12 +149,17 @@ final class Peer: ConnectionOutput {
     var hasDrained: Bool
     /// Requests were held back, and there is room for their answers.
     var takesMoreAnswers: Bool
+    /// A long answer waits, which counts among those of all clients.
+    var holdsSharedMemory: Bool
+    /// Something was written now.
+    var hasWritten: Bool
   }
 
   /// Writes what the descriptor takes now, and says what to wait for.
   func flush(whenReady: Bool = false) -> Wants {
     state.withLock { state in
       state.isAnnounced = false
+      let before = state.queue.count
       if !state.isGone, !state.queue.isEmpty, isSocket || whenReady {
         if state.queue.write(to: output, isSocket: isSocket, piece: isSocket ? .max : Self.pipePiece) == .gone {
           state.isGone = true
@@ -175,7 +180,8 @@ final class Peer: ConnectionOutput {
       return Wants(
         reading: !state.isClosing && !state.isHeldBack, writing: waits,
         isDone: state.isGone || (state.isClosing && !waits), isLeft: state.isClosing && !state.isGone,
-        hasDrained: drained, takesMoreAnswers: takesMore)
+        hasDrained: drained, takesMoreAnswers: takesMore, holdsSharedMemory: waits && state.queue.keepsObjects,
+        hasWritten: state.queue.count < before)
     }
   }
 

@@ -11,6 +11,8 @@ struct ReadingLoop: ~Copyable {
   private static let farewell = Milliseconds.seconds(5)
   /// Time for a line from its first byte to its newline; restarted after a time in which the server did not read.
   private static let lineTime = Milliseconds.seconds(10)
+  /// How long a client may read nothing while it holds memory that other clients' answers wait for.
+  private static let readingTime = Milliseconds.seconds(60)
   /// Bytes that one turn reads from one client. Small, since the answers wait in memory: the shortest bad lines get
   /// answers a hundred times as long.
   private static let chunk = 16 << 10
@@ -92,7 +94,7 @@ struct ReadingLoop: ~Copyable {
         case let token: serve(Int(token - Self.first) / 2, event.events)
         }
       }
-      if clients.unfinishedLines > 0 || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil {
+      if clients.hasDeadlines || stopsAt != nil || acceptsAt != nil || lingeringCloses.nextEnd != nil {
         judgeDeadlines()
       }
       if someAreDone { closeDone() }
@@ -162,6 +164,8 @@ struct ReadingLoop: ~Copyable {
       someAreDone = true
     }
     clients[place]!.isLeft = wants.isLeft
+    clients.noteReading(
+      wants.holdsSharedMemory, hasRead: wants.hasWritten, of: place, deadline: server.clock.boot() + Self.readingTime)
     let reads = wants.reading && !client.inputEnded
     if client.peer.isSocket {
       if reads != client.asksReading || wants.writing != client.asksWriting {
@@ -189,6 +193,10 @@ struct ReadingLoop: ~Copyable {
       clients[place]?.conversation.lineTimedOut()
       clients.note(nil, of: place)
       settle(place, whenReady: false)
+    }
+    for place in clients.unread(now) {
+      clients[place]?.isDone = true
+      someAreDone = true
     }
     lingeringCloses.closeLate(now)
     if let acceptsAt, acceptsAt <= now {

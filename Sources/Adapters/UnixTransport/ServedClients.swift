@@ -25,6 +25,8 @@ struct ServedClients {
   /// Of each index, in milliseconds; `.max` without one. Apart from the clients, since each wait looks at all of them.
   private var deadlines: [Int64] = []
   private(set) var count = 0
+  /// When each client that holds memory of all clients' answers must have read something.
+  private var readingDeadlines: [Int: BootInstant] = [:]
   /// Clients with an unfinished line: while there is none, no deadline is due.
   private(set) var unfinishedLines = 0
 
@@ -53,6 +55,7 @@ struct ServedClients {
 
   mutating func remove(_ place: Int) {
     note(nil, of: place)
+    readingDeadlines[place] = nil
     if let peer = slots[place]?.peer { places[ObjectIdentifier(peer)] = nil }
     slots[place] = nil
     free.append(place)
@@ -69,10 +72,27 @@ struct ServedClients {
     deadlines[place] = new
   }
 
-  /// When the first unfinished line must have ended; nil if there is none.
+  /// When the first unfinished line must have ended, or the first client have read; nil if there is none.
   var earliestDeadline: BootInstant? {
-    unfinishedLines > 0 ? deadlines.min().map(BootInstant.init(milliseconds:)) : nil
+    let line = unfinishedLines > 0 ? deadlines.min().map(BootInstant.init(milliseconds:)) : nil
+    return [line, readingDeadlines.values.min()].compactMap { $0 }.min()
   }
+
+  var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
+
+  /// Notes whether the client holds memory of all clients' answers. `deadline`: the next one, if it has just read
+  /// something, or has just begun to hold it.
+  mutating func noteReading(_ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant)
+  {
+    if !holdsMemory {
+      if !readingDeadlines.isEmpty { readingDeadlines[place] = nil }
+    } else if hasRead || readingDeadlines[place] == nil {
+      readingDeadlines[place] = deadline()
+    }
+  }
+
+  /// The clients that should have read something by now.
+  func unread(_ now: BootInstant) -> [Int] { readingDeadlines.filter { $0.value <= now }.map(\.key) }
 
   /// The clients whose line should have ended by now.
   func late(_ now: BootInstant) -> [Int] {

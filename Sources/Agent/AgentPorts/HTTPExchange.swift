@@ -61,6 +61,9 @@ public struct HTTPRequest: Sendable {
   public var timeout: Milliseconds
   /// A longer response ends the exchange as `unknown(.tooLarge)`.
   public var maximumResponseBytes: Int
+  /// Where the body of the response gets its memory from; nil: it is not counted. The exchange reads no further while it
+  /// waits for that.
+  public var memory: MemoryBudget?
   /// Public key pins of the server (`sha256/BASE64`); one must match. If empty, only the system's trust store decides.
   public var pins: [String]
   /// A PEM file with the authorities that count for this request; nil: those of the exchange.
@@ -130,6 +133,8 @@ public struct HTTPResponse: Sendable {
   public var fields: [(name: String, value: String)]
   /// The body, in guarded memory.
   public var body: Secret
+  /// The body's share of the request's `memory`: kept as long as there is a copy of the body. Nil for a small one.
+  public var share: MemoryBudget.Share?
   /// When the request was sent, on the boot clock.
   public var sentAt: BootInstant
   /// When the last byte of the response arrived, on the boot clock.

@@ -34,6 +34,12 @@ public struct SecretBytes: ~Copyable, @unchecked Sendable {
     }
   }
 
+  /// Takes over memory of the pool, which is full.
+  init(taking memory: UnsafeMutableRawBufferPointer) {
+    self.memory = memory
+    count = memory.count
+  }
+
   /// Random bytes from the system's generator.
   public init(random count: Int) {
     self.init(capacity: count) { target in
@@ -105,14 +111,18 @@ public struct SecretBuilder: ~Copyable {
 
   deinit { SecretPool.shared.release(memory) }
 
+  /// Makes room for `capacity` bytes in all.
+  public mutating func reserve(_ capacity: Int) {
+    guard capacity > memory.count else { return }
+    let larger = SecretPool.shared.allocate(capacity)
+    larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
+    SecretPool.shared.release(memory)
+    memory = larger
+  }
+
   /// Appends bytes.
   public mutating func append(_ bytes: UnsafeRawBufferPointer) {
-    if count + bytes.count > memory.count {
-      let larger = SecretPool.shared.allocate(max(memory.count * 2, count + bytes.count))
-      larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
-      SecretPool.shared.release(memory)
-      memory = larger
-    }
+    if count + bytes.count > memory.count { reserve(max(memory.count * 2, count + bytes.count)) }
     UnsafeMutableRawBufferPointer(rebasing: memory[count...]).copyMemory(from: bytes)
     count += bytes.count
   }
@@ -138,8 +148,12 @@ public struct SecretBuilder: ~Copyable {
     try body(UnsafeRawBufferPointer(rebasing: memory[..<count]))
   }
 
-  /// The finished secret, in memory of its exact length.
+  /// The finished secret, in memory of its exact length. A long one stays where it is.
   public consuming func finish() -> Secret {
-    Secret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
+    if let shrunk = SecretPool.shared.shrink(memory, to: count) {
+      memory = SecretPool.shared.allocate(1)
+      return Secret(SecretBytes(taking: shrunk))
+    }
+    return Secret(SecretBytes(copying: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count])))
   }
 }

@@ -10,7 +10,7 @@ final class SecretPool: Sendable {
   static let shared = SecretPool()
 
   private static let slabBytes = 65_536
-  /// Block sizes in bytes. A larger secret (a whole token response) gets its own allocation. Access tokens are around 1
+  /// Block sizes in bytes. A larger secret (a body) gets pages of its own (`LongBlocks`). Access tokens are around 1
   /// KiB and there may be ten thousand of them, so the sizes are closer together there.
   private static let blockBytes = [64, 256, 1_024, 1_536, 2_048, 4_096, 16_384]
 
@@ -30,15 +30,17 @@ final class SecretPool: Sendable {
     var observer: (@Sendable () -> Void)?
   }
   private let locking = Mutex(Locking())
+  private let long: LongBlocks
 
-  init() {
+  init(long: LongBlocks = LongBlocks()) {
+    self.long = long
     // 0 means initialised, 1 that another part of the process did it first.
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
   }
 
   func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= count }) else {
-      return UnsafeMutableRawBufferPointer(start: guarded(count), count: count)
+      return UnsafeMutableRawBufferPointer(start: long.allocate(count, refused: noteRefusedLock), count: count)
     }
     let size = Self.blockBytes[sizeClass]
     let address = state.withLock { state -> UInt in
@@ -59,7 +61,7 @@ final class SecretPool: Sendable {
 
   func release(_ memory: UnsafeMutableRawBufferPointer) {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= memory.count }) else {
-      return sodium_free(memory.baseAddress)  // wipes
+      return long.release(memory.baseAddress!)
     }
     let size = Self.blockBytes[sizeClass]
     let address = UInt(bitPattern: memory.baseAddress)
@@ -79,6 +81,13 @@ final class SecretPool: Sendable {
       }
       preconditionFailure("released memory that the pool never lent")
     }
+  }
+
+  /// The memory with only its first `count` bytes; nil if they fit into a block, or if it is one.
+  func shrink(_ memory: UnsafeMutableRawBufferPointer, to count: Int) -> UnsafeMutableRawBufferPointer? {
+    guard let largest = Self.blockBytes.last, count > largest, count <= memory.count else { return nil }
+    long.shrink(memory.baseAddress!, to: count)
+    return UnsafeMutableRawBufferPointer(rebasing: memory[..<count])
   }
 
   /// `sodium_malloc` ignores a refusal of mlock(2), so the lock is asked for once more: a locked page costs nothing.

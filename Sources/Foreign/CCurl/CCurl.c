@@ -17,7 +17,7 @@
 #include <zlib.h>
 
 #define FUNCTIONS(X)                                                                                          \
-  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo)              \
+  X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_pause)              \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)   \
   X(multi_perform) X(multi_poll) X(multi_wakeup) X(multi_info_read)
 
@@ -208,6 +208,8 @@ long ccurl_get_long(CURL *easy, CURLINFO info) {
   easy_getinfo(easy, info, &value);
   return value;
 }
+
+CURLcode ccurl_resume(CURL *easy) { return easy_pause(easy, CURLPAUSE_CONT); }
 
 const char *ccurl_get_string(CURL *easy, CURLINFO info) {
   char *value = NULL;

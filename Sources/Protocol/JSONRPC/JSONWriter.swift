@@ -9,6 +9,8 @@ public struct JSONWriter: ~Copyable {
   private var needsComma = false
   /// Constant bytes that are referred to instead of copied, in order.
   private var inserts: [WireBytes.Insert] = []
+  /// What the finished line keeps.
+  public var kept: [any AnyObject & Sendable] = []
 
   /// An empty writer with room for `capacity` bytes; it grows when needed.
   public init(capacity: Int = 512) {
@@ -30,7 +32,7 @@ public struct JSONWriter: ~Copyable {
   /// The finished line, without a copy.
   public consuming func finish() -> WireBytes {
     defer { memory = UnsafeMutableRawBufferPointer(start: nil, count: 0) }
-    return WireBytes(memory: memory, count: count, inserts: inserts)
+    return WireBytes(memory: memory, count: count, inserts: inserts, keeping: kept)
   }
 
   /// Wipes the content and keeps the memory for another line.
@@ -38,6 +40,7 @@ public struct JSONWriter: ~Copyable {
     explicit_bzero(memory.baseAddress!, count)
     count = 0
     inserts = []
+    kept = []
     needsComma = false
   }
 
@@ -141,6 +144,7 @@ public struct JSONWriter: ~Copyable {
   /// Writes a value from an earlier line, including its references.
   public mutating func raw(_ value: WireBytes) {
     separate()
+    kept += value.kept
     value.forEachPiece { piece in
       switch piece {
       case .own(let bytes): verbatim(bytes)

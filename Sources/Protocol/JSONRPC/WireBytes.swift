@@ -6,6 +6,8 @@ public final class WireBytes: @unchecked Sendable {
   private let memory: UnsafeMutableRawBufferPointer
   private let own: Int
   private let inserts: [Insert]
+  /// What lives as long as the line waits to be written: it counts the line's memory somewhere.
+  public let kept: [any AnyObject & Sendable]
   /// Length of the whole line in bytes.
   public let count: Int
 
@@ -23,7 +25,10 @@ public final class WireBytes: @unchecked Sendable {
     case program(StaticBytes)
   }
 
-  init(memory: UnsafeMutableRawBufferPointer, count: Int, inserts: [Insert]) {
+  init(
+    memory: UnsafeMutableRawBufferPointer, count: Int, inserts: [Insert], keeping kept: [any AnyObject & Sendable] = []
+  ) {
+    self.kept = kept
     self.memory = memory
     own = count
     self.inserts = inserts

@@ -76,6 +76,58 @@ import Testing
     #expect(queue.count == 11 && !queue.isEmpty)
   }
 
+  private final class Kept: Sendable {}
+
+  @Test func lineKeepsItsObject_untilItIsWritten() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(pipe(&ends) == 0)
+    defer { ends.forEach { close($0) } }
+    var queue = OutputQueue()
+    func line(_ bytes: Int, keeping kept: Kept?) -> WireBytes {
+      var writer = JSONWriter(capacity: 64)
+      writer.verbatim(StaticBytes("[]"))
+      [UInt8](repeating: 97, count: bytes - 2).withUnsafeBytes { writer.verbatim($0) }
+      if let kept { writer.kept.append(kept) }
+      return writer.finish()
+    }
+    weak var first: Kept?
+    weak var second: Kept?
+    do {
+      let (one, two) = (Kept(), Kept())
+      (first, second) = (one, two)
+      queue.append(line(100, keeping: nil))
+      queue.append(line(1000, keeping: one))
+      queue.append(line(100, keeping: two))
+      queue.append(line(100, keeping: nil))
+    }
+    func write(_ count: Int) { _ = queue.write(to: ends[1], isSocket: false, piece: count) }
+    write(1099)
+    #expect(first != nil && queue.keepsObjects)
+    write(1)
+    #expect(first == nil && second != nil)
+    write(99)
+    #expect(second != nil)
+    write(1)
+    #expect(second == nil && !queue.keepsObjects && queue.count == 100)
+  }
+
+  @Test func lineOfABatch_keepsTheObjectsOfItsParts() {
+    weak var kept: Kept?
+    var writer = JSONWriter(capacity: 64)
+    do {
+      let object = Kept()
+      kept = object
+      var part = JSONWriter(capacity: 64)
+      part.integer(1)
+      part.kept.append(object)
+      writer.beginArray()
+      writer.raw(part.finish())
+      writer.endArray()
+    }
+    let line: WireBytes? = writer.finish()
+    #expect(line?.kept.count == 1 && kept != nil)
+  }
+
   struct Seeded: RandomNumberGenerator {
     var state: UInt64
     mutating func next() -> UInt64 {

@@ -72,8 +72,8 @@ package struct RequestSender: Sendable {
       case .interact(let demand): throw .challenged(demand, account.id)
       case .answer, .replaceToken:
         return ResourceResponse(
-          status: response.status, fields: fields, body: response.body, attempts: machine.attempts,
-          isRefreshed: machine.isRefreshed)
+          status: response.status, fields: fields, body: response.body, share: response.share,
+          attempts: machine.attempts, isRefreshed: machine.isRefreshed)
       }
     }
   }
@@ -178,6 +178,7 @@ package struct RequestSender: Sendable {
     outgoing.beforeSending = request.beforeSending
     outgoing.connectTimeout = min(left, Self.longestConnect)
     outgoing.maximumResponseBytes = Self.maximumResponseBytes
+    outgoing.memory = dependencies.environment.answers
     // Also with an idempotency key: Q2 counts each time that a write is sent.
     outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead && !authorization.hasProof)
     return outgoing

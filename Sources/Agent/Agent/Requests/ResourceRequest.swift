@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentPorts
 package import Secrets
 
 /// A request of a caller to a resource server, with an access token that the agent adds.
@@ -40,6 +41,8 @@ package struct ResourceResponse: Sendable {
   package var status: Int
   package var fields: ResponseFields
   package var body: Secret
+  /// Of the memory of all answers: kept until the answer is delivered. Nil for a small one.
+  package var share: MemoryBudget.Share?
   package var attempts: Int
   package var isRefreshed: Bool
 }

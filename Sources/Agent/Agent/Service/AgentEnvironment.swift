@@ -19,6 +19,8 @@ public struct AgentEnvironment: Sendable {
   public var configuration: StartConfiguration
   public var log: any AgentLog
   package let refusals: ProviderRefusals
+  /// Of long answers, until clients have read them.
+  package let answers = MemoryBudget(bytes: 32 << 20)
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,

@@ -1,13 +1,16 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 internal import Secrets
 
-enum RequestSendHandler: MethodHandler {
+enum RequestSendHandler: LongAnswerHandler {
   typealias Method = RequestSend
 
-  static func handle(_ params: RequestSend.Params, _ call: Call) async throws(AgentFailure) -> RequestSend.Result {
+  static func handle(
+    _ params: RequestSend.Params, _ call: Call
+  ) async throws(AgentFailure) -> (RequestSend.Result, MemoryBudget.Share?) {
     let parameters = RequestParameters(
       method: params.method, headers: params.headers, body: params.body, bodyBase64: params.bodyBase64,
       idempotencyKey: params.idempotencyKey)
@@ -28,7 +31,7 @@ enum RequestSendHandler: MethodHandler {
       // The response is withheld from a caller whose grant has ended, and not that a write was sent.
       throw RequestMachine.isRead(params.method) ? error : .sentBefore(error, isRepeatable: false)
     }
-    return RequestSend.Result(response, account: account.id)
+    return (RequestSend.Result(response, account: account.id), response.share)
   }
 }
 

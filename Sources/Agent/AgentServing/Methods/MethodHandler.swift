@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
 
@@ -17,6 +18,26 @@ struct Call: Sendable {
 protocol MethodHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
   static func handle(_ params: Method.Params, _ call: Call) async throws(AgentFailure) -> Method.Result
+}
+
+/// Serves a method whose answers may be long: they count among all answers of the agent until they are written.
+protocol LongAnswerHandler: SendableMetatype {
+  associatedtype Method: RPCMethod & SendableMetatype
+  /// The result, and what counts it.
+  static func handle(
+    _ params: Method.Params, _ call: Call
+  ) async throws(AgentFailure) -> (Method.Result, MemoryBudget.Share?)
+}
+
+/// A result whose line keeps its share of the memory for answers.
+private struct CountedResult: WireWritable {
+  let result: any WireWritable
+  let share: MemoryBudget.Share
+
+  func write(to writer: inout JSONWriter) {
+    writer.kept.append(share)
+    result.write(to: &writer)
+  }
 }
 
 /// Serves a method whose calls are ordered on their connection: on the reading thread, in the order of the lines.
@@ -54,6 +75,22 @@ struct ServedMethod: Sendable {
         }
       }
       return .concurrent(run, isBarrier: isBarrier)
+    }
+    info = Handler.Method.info
+    self.prepare = prepare
+  }
+
+  init<Handler: LongAnswerHandler>(long handler: Handler.Type) {
+    let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
+      let params = try Self.params(Handler.Method.self, node)
+      let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
+        let (result, share) = try await Self.admitted(Handler.Method.self, params, call) {
+          (params) async throws(AgentFailure) in
+          try await Handler.handle(params, call)
+        }
+        return share.map { CountedResult(result: result, share: $0) } ?? result
+      }
+      return .concurrent(run, isBarrier: false)
     }
     info = Handler.Method.info
     self.prepare = prepare
@@ -97,10 +134,10 @@ struct ServedMethod: Sendable {
     return scoped as? Method.Params ?? params
   }
 
-  private static func admitted<Method: RPCMethod>(
+  private static func admitted<Method: RPCMethod, Answer>(
     _ method: Method.Type, _ params: Method.Params, _ call: Call,
-    _ serve: (Method.Params) async throws(AgentFailure) -> Method.Result
-  ) async throws(RPCError) -> Method.Result {
+    _ serve: (Method.Params) async throws(AgentFailure) -> Answer
+  ) async throws(RPCError) -> Answer {
     let params = try admit(method, params, call)
     do throws(AgentFailure) {
       let result = try await serve(params)

@@ -24,6 +24,9 @@ CURLcode ccurl_set_pointer(CURL *easy, CURLoption option, const void *value);
 CURLcode ccurl_set_authorities(CURL *easy, const void *bytes, size_t count);
 
 typedef size_t (*ccurl_receive)(char *bytes, size_t size, size_t count, void *context);
+// `ccurl_receive` returns it when it has taken nothing; the transfer waits until `ccurl_resume`, which offers the same
+// bytes again.
+static const size_t ccurl_pause = CURL_WRITEFUNC_PAUSE;
 // Called once, after the connection stands and before the first byte of the request leaves.
 typedef int (*ccurl_about_to_send)(void *context, char *peer, char *local, int peer_port, int local_port);
 CURLcode ccurl_set_callbacks(
@@ -39,6 +42,8 @@ bool ccurl_is_quiet(CURL *easy, int socket, bool is_tls);
 int ccurl_local_port(int socket);
 // Makes OpenSSL overwrite decrypted bytes once they are read. No effect with another TLS library.
 CURLcode ccurl_cleanse_plaintext(CURL *easy);
+
+CURLcode ccurl_resume(CURL *easy);
 
 long ccurl_get_long(CURL *easy, CURLINFO info);
 // NULL if libcurl has none; valid as long as the handle.

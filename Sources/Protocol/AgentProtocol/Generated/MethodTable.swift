@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a902acbf00c9c4e586c715a265a111d27a75549af0a42f740371a8fb3b84e38b"
+  public static let schemaDigest = "6b90e6dd37985a2e99d39668173340126954e2286524cf82cebe4b645c9e4605"
 }
