@@ -31,7 +31,7 @@ public final class CurlExchange: HTTPExchange {
   private let lingerMilliseconds: Int32
   private let clock: any AgentClock
   private let defaults: ConnectionDefaults
-  private let certificates: (@Sendable (String) async -> [UInt8]?)?
+  private let authorityFiles: AuthorityFiles?
 
   /// - Parameter certificates: reads a file of authorities, where libcurl can't open it itself; nil if it can't be read.
   public convenience init(
@@ -48,7 +48,7 @@ public final class CurlExchange: HTTPExchange {
     keepingMilliseconds: Int32 = CurlLoop.keepingMilliseconds,
     certificates: (@Sendable (String) async -> [UInt8]?)? = nil
   ) {
-    self.certificates = certificates
+    authorityFiles = certificates.map { AuthorityFiles($0) }
     self.clock = clock
     self.defaults = defaults
     self.lingerMilliseconds = lingerMilliseconds
@@ -100,7 +100,7 @@ public final class CurlExchange: HTTPExchange {
   ) async -> Result<TransferPlan, TransferPlan.Refusal> {
     var made = TransferPlan.make(request, defaults, readsServerKey: readsServerKey)
     if case .success(var plan) = made, let file = plan.authorities.file, !Self.isReadable(file) {
-      plan.certificates = await certificates?(file)
+      plan.certificates = await authorityFiles?.certificates(of: file)
       made = .success(plan)
     }
     return made

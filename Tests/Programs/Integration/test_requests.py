@@ -350,6 +350,40 @@ class Requests(AgentFixture):
             os.kill(int(file.read()), 1)  # reload: idle connections are closed
         self.until(lambda: self.connection() != first, "a new connection")
 
+    # Answers that wait for a client
+
+    def test_unread_long_answers_take_bounded_memory(self):
+        report = self.file("report", os.urandom(1 << 20))
+        small = self.file("small", b"small")
+        self.send("GET", report)  # what libcurl needs is there
+        before = self.resident_bytes()
+        count = 120
+        with socket.socket(socket.AF_UNIX) as raw:
+            raw.connect(self.agent.socket)
+            raw.settimeout(PATIENCE_SECONDS)
+            for number in range(count):
+                request = {"account": "alice", "method": "GET", "url": report}
+                raw.sendall(json.dumps(
+                    {"jsonrpc": "2.0", "id": number, "method": "request.send", "params": request}).encode() + b"\n")
+            largest = 0
+            # As much as arrives without a reader: until the memory has not grown for ten looks.
+            looks = 0
+            while looks < 10:
+                self.assertEqual(self.send("GET", small)["body"], "small")
+                now = self.resident_bytes() - before
+                looks = 0 if now > largest else looks + 1
+                largest = max(largest, now)
+            # 32 answers with their lines (82 MB); all would take over 250.
+            self.assertLess(largest, 150 << 20)
+            lines = raw.makefile()
+            told = [json.loads(lines.readline()) for _ in range(count)]
+        self.assertEqual({one["id"] for one in told}, set(range(count)))
+        self.assertTrue(all(one["result"]["status"] == 200 for one in told))
+
+    def resident_bytes(self):
+        with open(f"/proc/{self.agent.pid}/status") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith("RssAnon")) << 10
+
     # Cancellation
 
     def test_cancelled_request_closes_its_connection(self):

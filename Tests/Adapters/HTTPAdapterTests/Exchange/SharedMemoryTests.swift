@@ -55,17 +55,23 @@ import Testing
     withExtendedLifetime(other) {}
   }
 
-  @Test func responseThatNeverGetsItsShare_isTimedOutAndForgotten() async throws {
+  /// The loop's thread may hold the transfer for a moment longer.
+  private func waitForAll(of budget: MemoryBudget) async {
+    while !budget.share(200_000, granted: {}).isGranted { await Task.yield() }
+  }
+
+  @Test(.timeLimit(.minutes(1))) func responseThatNeverGetsItsShare_isTimedOutAndForgotten() async throws {
     let budget = MemoryBudget(bytes: 200_000)
     var other: MemoryBudget.Share? = budget.share(200_000) {}
     let server = server("Content-Length: 100000", Self.long)
     #expect(
       await makeExchange().send(get(server, budget, timeout: Milliseconds(200))).summary == "unknown timedOut")
     other = nil
-    #expect(other == nil && budget.share(200_000) {}.isGranted)
+    #expect(other == nil)
+    await waitForAll(of: budget)
   }
 
-  @Test func cancelledResponse_givesUpItsPlace() async throws {
+  @Test(.timeLimit(.minutes(1))) func cancelledResponse_givesUpItsPlace() async throws {
     let budget = MemoryBudget(bytes: 200_000)
     var other: MemoryBudget.Share? = budget.share(200_000) {}
     let server = server("Content-Length: 100000", Self.long)
@@ -74,6 +80,7 @@ import Testing
     outcome.cancel()
     #expect(await outcome.value.summary == "unknown cancelled")
     other = nil
-    #expect(other == nil && budget.share(200_000) {}.isGranted)
+    #expect(other == nil)
+    await waitForAll(of: budget)
   }
 }
