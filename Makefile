@@ -86,7 +86,7 @@ test-swift-quick: build-tests
 	  $(SWIFT_TEST) --skip-build \
 	  --skip 'StateDiagramTests|TransactionCrashTests|RefreshCrashTests|UTF8Tests|SignatureTests'
 
-test-python: build-tests ## The Python client, by itself and with the real agent.
+test-python: build-tests real-provider ## The Python client, by itself and with the real agent.
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 

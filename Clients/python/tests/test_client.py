@@ -77,9 +77,23 @@ class Connecting(ClientTest):
         with mock.patch.dict(os.environ, {"XDG_RUNTIME_DIR": "/run/user/7"}):
             os.environ.pop("LANYARD_SOCKET", None)
             self.assertEqual(lanyard.default_socket_path(), "/run/user/7/lanyard/agent.sock")
-            del os.environ["XDG_RUNTIME_DIR"]
-            with self.assertRaises(AgentNotRunning):
-                lanyard.default_socket_path()
+        with mock.patch.dict(os.environ, {"LANYARD_SOCKET": "run/agent.sock"}), self.assertRaises(AgentNotRunning):
+            lanyard.default_socket_path()
+
+    def test_without_a_runtime_directory_the_usual_one_is_taken_if_it_is_the_users(self) -> None:
+        with tempfile.TemporaryDirectory() as usual, mock.patch("lanyard._transport.RUNTIME_DIRECTORIES", usual):
+            with mock.patch.dict(os.environ):
+                for name in ("LANYARD_SOCKET", "XDG_RUNTIME_DIR"):
+                    os.environ.pop(name, None)
+                with self.assertRaises(AgentNotRunning):
+                    lanyard.default_socket_path()
+                own = os.path.join(usual, str(os.geteuid()))
+                os.mkdir(own)
+                self.assertEqual(lanyard.default_socket_path(), os.path.join(own, "lanyard", "agent.sock"))
+                with mock.patch("os.geteuid", return_value=os.geteuid() + 1):
+                    os.rename(own, os.path.join(usual, str(os.geteuid())))
+                    with self.assertRaises(AgentNotRunning):
+                        lanyard.default_socket_path()
 
     def test_no_agent_is_told_as_such(self) -> None:
         self.agent.die()

@@ -14,10 +14,12 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Dict, List
+from unittest import mock
 
 from lanyard import (
     AccountNotFound,
@@ -30,6 +32,8 @@ from lanyard import (
     ProviderNotFound,
     SignedOut,
 )
+
+from .test_readme import examples
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 AGENT = os.environ.get("LANYARD_AGENT", "")
@@ -75,6 +79,7 @@ class Calls(RealAgentTest):
 
     def test_status_counts_both_accounts(self) -> None:
         status = self.client.agent.status()
+        assert status.accounts is not None
         self.assertEqual((status.locked, status.accounts.total), (False, 2))
 
     def test_discover_describes_every_method_that_the_client_has(self) -> None:
@@ -303,6 +308,31 @@ class Lifecycle(RealAgentTest):
         log = self.agent.log()
         for token in tokens.values():
             self.assertNotIn(token, log)
+
+
+class Started(RealAgentTest):
+    def test_the_first_example_works_without_a_running_agent(self) -> None:
+        import harness
+
+        with tempfile.TemporaryDirectory(prefix="lanyard-") as place:
+            environment = {
+                "HOME": place,
+                "XDG_RUNTIME_DIR": place,
+                "PATH": os.path.dirname(os.path.abspath(AGENT)),
+            }
+            with mock.patch.dict(os.environ, environment, clear=True):
+                with Client() as client:
+                    self.assertFalse(client.agent.status().locked)
+                    provider = harness.add_provider(client, self.practice.issuer)
+                    harness.sign_in(client, provider, "alice", "alice")
+                names: Dict[str, Any] = {"__name__": "__main__"}
+                exec(compile(next(iter(examples().values())), "README.md", "exec"), names)
+                self.assertTrue(names["headers"]["Authorization"].startswith("Bearer "))
+                with Client(start=False) as client:
+                    client.agent.shutdown()
+                    with self.assertRaises(ConnectionError):
+                        while True:
+                            client.agent.status()
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import _generated
 from ._errors import (
     AgentNotRunning,
+    AgentStartFailed,
     CallTimeout,
     ClientClosed,
     ConnectionLost,
@@ -34,6 +35,7 @@ from ._transport import default_socket_path
 
 __all__ = [
     "AgentNotRunning",
+    "AgentStartFailed",
     "AsyncClient",
     "AsyncEventStream",
     "CallTimeout",

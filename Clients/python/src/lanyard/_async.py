@@ -9,6 +9,7 @@ import asyncio
 import select
 import socket
 import subprocess
+import threading
 from collections import deque
 from types import TracebackType
 from typing import Any, AsyncIterator, Callable, Deque, Dict, Generator, Mapping, Optional, Sequence, Set, Type
@@ -19,7 +20,7 @@ from ._events import Event, EventFeed, pause_seconds
 from ._generated import AgentHelloResult, AsyncMethods
 from ._runtime import R, encode, encode_params
 from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, HelloParams
-from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
+from ._transport import SocketPath, Stderr, default_socket_path, dial, dial_or_start, may_start, reap, spawn
 
 _HANG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
 
@@ -160,9 +161,21 @@ class AsyncClient(AsyncMethods):
 
     It connects at the first call (or at `connect()`, or at `async with`) and sends `agent.hello`. If a call finds the
     connection closed, it connects again. A call that was in flight is never sent twice: it raises `ConnectionLost`.
-    Cancelling a task that waits for an answer cancels the request in the agent. `timeout` limits every call, in
-    seconds; with None only the agent's own limits apply. `grant` is the secret of a grant. The agent's audit log calls
-    this program by `name` and `version`.
+    Cancelling a task that waits for an answer cancels the request in the agent.
+
+    Args:
+        socket_path: The agent's socket. None for the one that `default_socket_path()` finds.
+        timeout: The limit of every call, in seconds. None for the agent's own limits alone.
+        grant: The secret of a grant, which limits what this connection may do.
+        name: The name by which the agent's audit log calls this program.
+        version: The version of this program, for the audit log.
+        start: Whether to start the agent where none runs. None: only if `socket_path` is None, as the commands do.
+            True: also at `socket_path`. False: never. The variable `LANYARD_NO_START` forbids it in any case.
+
+    Raises:
+        AgentNotRunning: At the first call: no agent listens, and none may be started.
+        AgentStartFailed: At the first call: an agent could not be started; the message says why.
+        UntrustedAgent: At the first call: another user serves the socket. Nothing was sent to it.
     """
 
     def __init__(
@@ -173,11 +186,14 @@ class AsyncClient(AsyncMethods):
         grant: Optional[str] = None,
         name: str = "lanyard-python",
         version: str = VERSION,
+        start: Optional[bool] = None,
     ) -> None:
         super().__init__(self)
-        self.timeout = timeout
+        self.timeout: Optional[float] = timeout
+        """The limit of every call, in seconds; None for none. It may be set at any time."""
         self._hello_params = HelloParams(name, version, grant)
         self._socket_path = socket_path
+        self._start = start
         self._process: "Optional[subprocess.Popen[bytes]]" = None
         self._spawned: Optional[socket.socket] = None
         # Created inside the running loop: before Python 3.10 a lock belongs to the loop that creates it.
@@ -200,14 +216,42 @@ class AsyncClient(AsyncMethods):
     ) -> "AsyncClient":
         """Starts an agent for this client alone, over stdio. `close()` ends it.
 
-        `stderr` is as in `subprocess.Popen`; the agent logs there.
+        Args:
+            command: The agent's program and its options; they must hold `--stdio`.
+            env: The agent's environment. None for that of this program.
+            stderr: Where the agent logs, as in `subprocess.Popen`.
+            timeout: The limit of every call, in seconds. None for the agent's own limits alone.
+            grant: The secret of a grant, which limits what this connection may do.
+            name: The name by which the agent's audit log calls this program.
+            version: The version of this program, for the audit log.
+
+        Returns:
+            A client that has not connected yet.
+
+        Raises:
+            AgentNotRunning: The program can't be run.
         """
         client = cls(timeout=timeout, grant=grant, name=name, version=version)
         client._spawned, client._process = spawn(command, env, stderr)
         return client
 
     async def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
-        """Connects now. With `wait_seconds`, waits up to that long for an agent that is starting."""
+        """Connects now.
+
+        Args:
+            wait_seconds: How long to wait for an agent that something else starts.
+
+        Returns:
+            AgentHelloResult: the agent's name, version, features and limits.
+
+        Raises:
+            AgentNotRunning: No agent listens, and none may be started.
+            AgentStartFailed: An agent could not be started; the message says why.
+            UntrustedAgent: Another user serves the socket. Nothing was sent to it.
+            CallTimeout: The agent did not accept the connection, or did not answer `agent.hello`.
+            UnsupportedProtocol: The agent speaks another version of the protocol.
+            NotPermitted: The agent does not know the grant.
+        """
         loop = asyncio.get_running_loop()
         deadline = loop.time() + wait_seconds
         attempt = 0
@@ -215,30 +259,65 @@ class AsyncClient(AsyncMethods):
             try:
                 await self._connected()
                 return self.hello
-            except AgentNotRunning:
+            except AgentNotRunning as error:
                 pause = pause_seconds(attempt)
-                if self._process is not None or loop.time() + pause > deadline:
+                if not error.retryable or self._process is not None or loop.time() + pause > deadline:
                     raise
             await asyncio.sleep(pause)
             attempt += 1
 
     @property
     def hello(self) -> AgentHelloResult:
-        """The answer to `agent.hello` on the latest connection; connect first."""
+        """The answer to `agent.hello` on the latest connection: the agent's name, version, features and limits.
+
+        Raises:
+            ConnectionLost: The client has not connected yet.
+        """
         if self._hello is None:
             raise ConnectionLost("not connected yet")
         return AgentHelloResult.from_json(self._hello)
 
     async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        """Makes a raw call, with params and result as JSON. Raises a subclass of `LanyardError`."""
+        """Makes a raw call, in JSON as on the wire.
+
+        Args:
+            method: The name of the method, such as `token.get`.
+            params: The params under their wire names, such as `minimumLifetimeSeconds`.
+
+        Returns:
+            The result as it came.
+
+        Raises:
+            LanyardError: the subclass for the agent's error, or a failure of the connection: `AgentNotRunning`,
+                `ConnectionLost`, `CallTimeout`, `ClientClosed`, `RequestTooLarge`, `ProtocolError`.
+        """
         return await self._call(method, encode(params or {}), self.timeout)
 
     async def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
-        """Makes a typed call, for the generated methods."""
+        """Makes a typed call, for the generated methods.
+
+        Args:
+            method: The name of the method, such as `token.get`.
+            params: The params under their wire names. One that is None is left out.
+            result: The class that reads the result.
+
+        Returns:
+            An object of the class `result`.
+
+        Raises:
+            LanyardError: as `call` does. `ProtocolError` if the answer is not what `result` expects.
+        """
         return result.from_json(await self._call(method, encode_params(params), self.timeout))
 
     def within(self, seconds: Optional[float]) -> "AsyncWithin":
-        """This client with another timeout: `await client.within(2).token.get(account="work")`."""
+        """This client with another timeout: `await client.within(2).token.get(account="work")`.
+
+        Args:
+            seconds: The limit of every call made by the returned object. None for none.
+
+        Returns:
+            An object with the same methods. It shares the connection.
+        """
         return AsyncWithin(self, seconds)
 
     def events(
@@ -251,13 +330,25 @@ class AsyncClient(AsyncMethods):
     ) -> "AsyncEventStream":
         """Returns an asynchronous iterator of events that survives reconnections.
 
-        It subscribes when it is awaited, entered by `async with`, or first asked for an event. `since` is an
-        `AsyncEventStream.position` of before. Events that were lost are told by one of type `event.gap`.
+        After the agent went away the stream waits for the next one, and starts none.
+
+        Args:
+            types: The types of events wanted, such as `account.switched`. None for all.
+            accounts: The accounts whose events are wanted. None for all.
+            since: A `position` of an earlier stream: events after it are replayed. Those that the agent no longer
+                has are told by one event of type `event.gap`.
+            reconnect: Whether the stream outlives its connection.
+
+        Returns:
+            An `AsyncEventStream`. It subscribes when it is awaited, entered by `async with`, or asked for an event.
+
+        Raises:
+            LanyardError: as `call` does.
         """
         return AsyncEventStream(self, EventFeed(types, accounts, since), reconnect)
 
     async def close(self) -> None:
-        """Ends the connection and a spawned agent. Calls in flight raise `ClientClosed`."""
+        """Ends the connection, and an agent that `spawn` started. Calls in flight raise `ClientClosed`."""
         self._is_closed = True
         link, self._link = self._link, None
         if link is not None:
@@ -295,7 +386,8 @@ class AsyncClient(AsyncMethods):
                 raise
         raise CallTimeout("the agent did not answer in time")
 
-    async def _connected(self) -> _AsyncLink:
+    async def _connected(self, starts: bool = True) -> _AsyncLink:
+        """The link, opened if it must be. `starts` is false for a connection that is not worth starting an agent."""
         if self._link is not None and await self._link.stands():
             return self._link
         if self._connecting is None:
@@ -306,9 +398,10 @@ class AsyncClient(AsyncMethods):
             if self._link is not None and self._link.alive:
                 return self._link
             self._link = None
+            starts = starts and may_start(self._start, self._socket_path)
             # The agent answers `agent.hello` at once, or hangs.
             try:
-                link = await asyncio.wait_for(self._connect(), CONNECT_SECONDS)
+                link = await asyncio.wait_for(self._connect(starts), CONNECT_SECONDS)
             except asyncio.TimeoutError:
                 raise CallTimeout("the agent did not accept the connection in time") from None
             if self._is_closed:
@@ -317,8 +410,8 @@ class AsyncClient(AsyncMethods):
             self._link = link
             return link
 
-    async def _connect(self) -> _AsyncLink:
-        connection = await self._dial()
+    async def _connect(self, starts: bool) -> _AsyncLink:
+        connection = await self._dial(starts)
         _, link = await asyncio.get_running_loop().create_unix_connection(_AsyncLink, sock=connection)
         try:
             self._hello = await link.greet(self._hello_params)
@@ -327,7 +420,7 @@ class AsyncClient(AsyncMethods):
             raise
         return link
 
-    async def _dial(self) -> socket.socket:
+    async def _dial(self, starts: bool) -> socket.socket:
         if self._process is not None:
             spawned, self._spawned = self._spawned, None
             if spawned is None:
@@ -336,11 +429,36 @@ class AsyncClient(AsyncMethods):
         path = self._socket_path if self._socket_path is not None else default_socket_path()
         attempt = 0
         while True:
-            connection = dial(path)
+            connection = await _dial_or_start(path) if starts else dial(path)
             if connection is not None:
                 return connection
             await asyncio.sleep(pause_seconds(attempt))
             attempt += 1
+
+
+async def _dial_or_start(path: SocketPath) -> Optional[socket.socket]:
+    """Connects in a thread, since a start waits for a lock and for the agent."""
+    try:
+        connection = dial(path)
+    except AgentNotRunning:
+        connection = None
+    if connection is not None:
+        return connection
+    given_up = threading.Event()
+    dialing = asyncio.get_running_loop().run_in_executor(None, dial_or_start, path, given_up.wait)
+    try:
+        return await asyncio.shield(dialing)
+    except asyncio.CancelledError:
+        given_up.set()
+        dialing.add_done_callback(_close_unused)
+        raise
+
+
+def _close_unused(dialing: "asyncio.Future[Optional[socket.socket]]") -> None:
+    if not dialing.cancelled() and dialing.exception() is None:
+        connection = dialing.result()
+        if connection is not None:
+            connection.close()
 
 
 class AsyncWithin(AsyncMethods):
@@ -352,9 +470,11 @@ class AsyncWithin(AsyncMethods):
         self._seconds = seconds
 
     async def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        """As `AsyncClient.call`, with this timeout."""
         return await self._client._call(method, encode(params or {}), self._seconds)
 
     async def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        """As `AsyncClient.invoke`, with this timeout."""
         return result.from_json(await self._client._call(method, encode_params(params), self._seconds))
 
 
@@ -371,11 +491,23 @@ class AsyncEventStream:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}` of the last event, for the `since` of another stream."""
+        """`{"epoch", "sequence"}` of the last event that was received, for the `since` of another stream.
+
+        None before the subscription.
+        """
         return self._feed.position
 
     async def next(self) -> Optional[Event]:
-        """The next event, or None when the stream or the client was closed. A cancelled call loses no event."""
+        """The next event, once one has arrived.
+
+        A cancelled call loses no event.
+
+        Returns:
+            The event, or None when the stream or the client was closed.
+
+        Raises:
+            LanyardError: the connection ended and the stream may not reconnect, or the agent refuses the subscription.
+        """
         attempt = 0
         while not self._is_closed:
             if self._feed.ready:
@@ -445,7 +577,8 @@ class AsyncEventStream:
         if self._wake is None:
             self._wake = asyncio.Event()
             self._feed.on_event = self._wake.set
-        link = await self._client._connected()
+        # Only the first subscription starts an agent: a later one would undo `lanyard stop`.
+        link = await self._client._connected(starts=self._feed.subscription is None)
         try:
             await asyncio.wait_for(link.call("event.subscribe", self._feed.params(), self._feed), CONNECT_SECONDS)
         except asyncio.TimeoutError:

@@ -30,9 +30,11 @@ MAXIMUM_STRAY_EVENTS = 1024
 class Sink(Protocol):
     """Receives the answer of one call."""
 
-    def succeed(self, result: Dict[str, Any]) -> None: ...
+    def succeed(self, result: Dict[str, Any]) -> None:
+        """Takes the result."""
 
-    def fail(self, error: LanyardError) -> None: ...
+    def fail(self, error: LanyardError) -> None:
+        """Takes the error."""
 
 
 class _Forgotten:
@@ -107,6 +109,7 @@ class Core:
         self._subscribing.pop(number, None)
 
     def unsubscribe(self, subscription: str) -> None:
+        """Forgets a subscription: its events are dropped."""
         self._feeds.pop(subscription, None)
 
     def receive(self, data: bytes) -> None:

@@ -95,29 +95,29 @@ def _integer(value: Any) -> Optional[int]:
 class ParseError(LanyardError):
     """The agent could not parse a line as JSON."""
 
-    code = -32700
-    name = "parseError"
+    code: Optional[int] = -32700
+    name: str = "parseError"
 
 
 class InvalidRequest(LanyardError):
     """The line was not a request, or was longer than `data["limit"]`."""
 
-    code = -32600
-    name = "invalidRequest"
+    code: Optional[int] = -32600
+    name: str = "invalidRequest"
 
 
 class MethodNotFound(LanyardError):
     """This agent has no such method."""
 
-    code = -32601
-    name = "methodNotFound"
+    code: Optional[int] = -32601
+    name: str = "methodNotFound"
 
 
 class InvalidParams(LanyardError):
     """A member of the params is missing, unknown, or of the wrong type."""
 
-    code = -32602
-    name = "invalidParams"
+    code: Optional[int] = -32602
+    name: str = "invalidParams"
 
     @property
     def path(self) -> Optional[str]:
@@ -133,8 +133,8 @@ class InvalidParams(LanyardError):
 class InternalError(LanyardError):
     """The agent failed: a bug in the agent."""
 
-    code = -32603
-    name = "internalError"
+    code: Optional[int] = -32603
+    name: str = "internalError"
 
 
 STANDARD_ERRORS: Dict[int, Type[LanyardError]] = {
@@ -153,52 +153,66 @@ STANDARD_ERRORS: Dict[int, Type[LanyardError]] = {
 class AgentNotRunning(LanyardError, ConnectionError):
     """No agent accepts connections at the socket."""
 
-    name = "agentNotRunning"
+    name: str = "agentNotRunning"
 
     @property
     def retryable(self) -> bool:
+        """True: the same call may succeed later."""
         return True
+
+
+class AgentStartFailed(AgentNotRunning):
+    """No agent runs, and none could be started. The message says why."""
+
+    name: str = "agentStartFailed"
+
+    @property
+    def retryable(self) -> bool:
+        """False: what keeps the agent from starting lasts until a person changes it."""
+        return False
 
 
 class ConnectionLost(LanyardError, ConnectionError):
     """The connection ended during the call. The call may have taken effect."""
 
-    name = "connectionLost"
+    name: str = "connectionLost"
 
     @property
     def retryable(self) -> bool:
+        """True: the same call may succeed later."""
         return True
 
 
 class CallTimeout(LanyardError, TimeoutError):
     """The client's timeout ended the call; the client cancelled the request."""
 
-    name = "callTimeout"
+    name: str = "callTimeout"
 
     @property
     def retryable(self) -> bool:
+        """True: the same call may succeed later."""
         return True
 
 
 class ClientClosed(LanyardError):
     """The client was used after `close()`."""
 
-    name = "clientClosed"
+    name: str = "clientClosed"
 
 
 class ProtocolError(LanyardError):
     """The peer violates the contract. The text names the place, never the value."""
 
-    name = "protocolError"
+    name: str = "protocolError"
 
 
 class UntrustedAgent(LanyardError):
     """Another user's process serves the socket. Nothing was sent to it."""
 
-    name = "untrustedAgent"
+    name: str = "untrustedAgent"
 
 
 class RequestTooLarge(LanyardError, ValueError):
     """The request is longer than the agent's line limit (`agent.hello`, `limits`). It was not sent."""
 
-    name = "requestTooLarge"
+    name: str = "requestTooLarge"

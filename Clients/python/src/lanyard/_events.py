@@ -51,6 +51,7 @@ class EventFeed:
 
     @property
     def ready(self) -> bool:
+        """True if an event is queued."""
         return bool(self._queue)
 
     def params(self) -> Dict[str, Any]:
@@ -74,6 +75,7 @@ class EventFeed:
         return subscription
 
     def receive(self, event: Event) -> None:
+        """Queues an event for the consumer, unless it arrived before."""
         if self._taken_until is not None and event.epoch == self._taken_until[0]:
             if event.sequence <= self._taken_until[1]:
                 return
@@ -86,6 +88,7 @@ class EventFeed:
             self.on_event()
 
     def take(self) -> Event:
+        """The oldest queued event."""
         return self._queue.popleft()
 
     def _gap(self) -> Event:

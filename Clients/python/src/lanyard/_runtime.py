@@ -10,8 +10,8 @@
        class AgentLocked(LanyardError):
            \"\"\"The vault is locked; `agent.unlock` first.\"\"\"
 
-           code = 1001
-           name = "agentLocked"
+           code: Optional[int] = 1001
+           name: str = "agentLocked"
 
 2. Enumerations. A class a closed set of strings, members in SCREAMING_SNAKE_CASE. An attribute of this
    kind is declared as `Union[AccountState, str]`: a value that only a newer agent knows stays a plain `str`.
@@ -85,19 +85,22 @@ Decoder = Callable[[Any, str], Any]
 class Caller(Protocol):
     """The interface of the blocking client for generated methods."""
 
-    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R: ...
+    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        """Calls `method` with `params` under their wire names; reads the answer by `result`."""
 
 
 class AsyncCaller(Protocol):
     """The interface of the asyncio client for generated methods."""
 
-    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> Awaitable[R]: ...
+    def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> Awaitable[R]:
+        """Calls `method` with `params` under their wire names; reads the answer by `result`."""
 
 
 class OpenEnum(str, enum.Enum):
     """A set of strings that may grow. A value that this version does not know stays a plain `str`."""
 
     def __str__(self) -> str:
+        """The value on the wire, such as `active`."""
         return str(self.value)
 
     def __format__(self, spec: str) -> str:
@@ -115,7 +118,18 @@ class Record:
 
     @classmethod
     def from_json(cls: Type[R], value: Any, path: str = "") -> R:
-        """Reads one JSON object. Raises `ProtocolError` naming the place, never the value."""
+        """Reads one JSON object.
+
+        Args:
+            value: The object, as `json.loads` returns it.
+            path: Where it stands in its answer, for the text of an error.
+
+        Returns:
+            The record. Members that the class does not know are in `extra`.
+
+        Raises:
+            ProtocolError: A member is missing or of another type. The text names the place, never the value.
+        """
         if not isinstance(value, dict):
             raise ProtocolError(f"{cls.__name__} at {path or '/'}: not an object")
         known: Dict[str, Any] = {}

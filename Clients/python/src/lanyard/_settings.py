@@ -7,10 +7,10 @@ from typing import Any, Dict, Optional
 
 from ._generated import PROTOCOL
 
-VERSION = "0.1.0"
+VERSION: str = "0.1.0"
 
-CONNECT_SECONDS = 10.0
-"""Timeout for connecting and `agent.hello`, also for each reconnection of an event stream."""
+CONNECT_SECONDS = 12.0
+"""Timeout for connecting and `agent.hello`, also for each reconnection of an event stream: longer than a start."""
 
 CANCEL_SECONDS = 1.0
 """Timeout for sending `$/cancel` and `event.unsubscribe`: the agent may have stopped reading."""
@@ -28,5 +28,6 @@ class HelloParams:
     grant: Optional[str] = field(default=None, repr=False)
 
     def params(self) -> Dict[str, Any]:
+        """The params as they go over the wire."""
         params: Dict[str, Any] = {"client": {"name": self.name, "version": self.version}, "protocol": PROTOCOL}
         return params if self.grant is None else {**params, "grant": self.grant}

@@ -21,7 +21,7 @@ from ._events import Event, EventFeed, pause_seconds
 from ._generated import AgentHelloResult, Methods
 from ._runtime import R, encode, encode_params
 from ._settings import CANCEL_SECONDS, CLOSE_SECONDS, CONNECT_SECONDS, VERSION, HelloParams
-from ._transport import SocketPath, Stderr, default_socket_path, dial, reap, spawn
+from ._transport import SocketPath, Stderr, default_socket_path, dial, dial_or_start, may_start, reap, spawn
 
 READ_BYTES = 256 << 10
 
@@ -312,9 +312,21 @@ class Client(Methods):
 
     It connects at the first call (or at `connect()`, or at `with`) and sends `agent.hello`. If a call finds the
     connection closed, it connects again. A call that was in flight is never sent twice: it raises `ConnectionLost`.
-    `timeout` limits every call, in seconds; with None only the agent's own limits apply. `grant` is the secret of a
-    grant. The agent's audit log calls this program by `name` and `version`.
     After a fork the child may use the client, too: it opens a connection of its own.
+
+    Args:
+        socket_path: The agent's socket. None for the one that `default_socket_path()` finds.
+        timeout: The limit of every call, in seconds. None for the agent's own limits alone.
+        grant: The secret of a grant, which limits what this connection may do.
+        name: The name by which the agent's audit log calls this program.
+        version: The version of this program, for the audit log.
+        start: Whether to start the agent where none runs. None: only if `socket_path` is None, as the commands do.
+            True: also at `socket_path`. False: never. The variable `LANYARD_NO_START` forbids it in any case.
+
+    Raises:
+        AgentNotRunning: At the first call: no agent listens, and none may be started.
+        AgentStartFailed: At the first call: an agent could not be started; the message says why.
+        UntrustedAgent: At the first call: another user serves the socket. Nothing was sent to it.
     """
 
     def __init__(
@@ -325,11 +337,14 @@ class Client(Methods):
         grant: Optional[str] = None,
         name: str = "lanyard-python",
         version: str = VERSION,
+        start: Optional[bool] = None,
     ) -> None:
         super().__init__(self)
-        self.timeout = timeout
+        self.timeout: Optional[float] = timeout
+        """The limit of every call, in seconds; None for none. It may be set at any time."""
         self._hello_params = HelloParams(name, version, grant)
         self._socket_path = socket_path
+        self._start = start
         self._process: "Optional[subprocess.Popen[bytes]]" = None
         self._spawned: Optional[socket.socket] = None
         self._connecting = threading.Lock()
@@ -352,23 +367,51 @@ class Client(Methods):
     ) -> "Client":
         """Starts an agent for this client alone, over stdio. `close()` ends it.
 
-        `stderr` is as in `subprocess.Popen`; the agent logs there.
+        Args:
+            command: The agent's program and its options; they must hold `--stdio`.
+            env: The agent's environment. None for that of this program.
+            stderr: Where the agent logs, as in `subprocess.Popen`.
+            timeout: The limit of every call, in seconds. None for the agent's own limits alone.
+            grant: The secret of a grant, which limits what this connection may do.
+            name: The name by which the agent's audit log calls this program.
+            version: The version of this program, for the audit log.
+
+        Returns:
+            A client that has not connected yet.
+
+        Raises:
+            AgentNotRunning: The program can't be run.
         """
         client = cls(timeout=timeout, grant=grant, name=name, version=version)
         client._spawned, client._process = spawn(command, env, stderr)
         return client
 
     def connect(self, *, wait_seconds: float = 0.0) -> AgentHelloResult:
-        """Connects now. With `wait_seconds`, waits up to that long for an agent that is starting."""
+        """Connects now.
+
+        Args:
+            wait_seconds: How long to wait for an agent that something else starts.
+
+        Returns:
+            AgentHelloResult: the agent's name, version, features and limits.
+
+        Raises:
+            AgentNotRunning: No agent listens, and none may be started.
+            AgentStartFailed: An agent could not be started; the message says why.
+            UntrustedAgent: Another user serves the socket. Nothing was sent to it.
+            CallTimeout: The agent did not accept the connection, or did not answer `agent.hello`.
+            UnsupportedProtocol: The agent speaks another version of the protocol.
+            NotPermitted: The agent does not know the grant.
+        """
         deadline = time.monotonic() + wait_seconds
         attempt = 0
         while True:
             try:
                 self._connected(_deadline(CONNECT_SECONDS))
                 return self.hello
-            except AgentNotRunning:
+            except AgentNotRunning as error:
                 pause = pause_seconds(attempt)
-                if self._process is not None or time.monotonic() + pause > deadline:
+                if not error.retryable or self._process is not None or time.monotonic() + pause > deadline:
                     raise
                 if self._closed.wait(pause):
                     raise ClientClosed("the client was closed") from None
@@ -376,21 +419,56 @@ class Client(Methods):
 
     @property
     def hello(self) -> AgentHelloResult:
-        """The answer to `agent.hello` on the latest connection."""
+        """The answer to `agent.hello` on the latest connection: the agent's name, version, features and limits.
+
+        Raises:
+            LanyardError: as `connect` does, if the client has not connected yet.
+        """
         if self._hello is None:
             self._connected(_deadline(CONNECT_SECONDS))
         return AgentHelloResult.from_json(self._hello)
 
     def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
-        """Makes a raw call, with params and result as JSON. Raises a subclass of `LanyardError`."""
+        """Makes a raw call, in JSON as on the wire.
+
+        Args:
+            method: The name of the method, such as `token.get`.
+            params: The params under their wire names, such as `minimumLifetimeSeconds`.
+
+        Returns:
+            The result as it came.
+
+        Raises:
+            LanyardError: the subclass for the agent's error, or a failure of the connection: `AgentNotRunning`,
+                `ConnectionLost`, `CallTimeout`, `ClientClosed`, `RequestTooLarge`, `ProtocolError`.
+        """
         return self._call(method, encode(params or {}), self.timeout)
 
     def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
-        """Makes a typed call, for the generated methods."""
+        """Makes a typed call, for the generated methods.
+
+        Args:
+            method: The name of the method, such as `token.get`.
+            params: The params under their wire names. One that is None is left out.
+            result: The class that reads the result.
+
+        Returns:
+            An object of the class `result`.
+
+        Raises:
+            LanyardError: as `call` does. `ProtocolError` if the answer is not what `result` expects.
+        """
         return result.from_json(self._call(method, encode_params(params), self.timeout))
 
     def within(self, seconds: Optional[float]) -> "Within":
-        """This client with another timeout: `client.within(2).token.get(account="work")`."""
+        """This client with another timeout: `client.within(2).token.get(account="work")`.
+
+        Args:
+            seconds: The limit of every call made by the returned object. None for none.
+
+        Returns:
+            An object with the same methods. It shares the connection.
+        """
         return Within(self, seconds)
 
     def events(
@@ -403,12 +481,25 @@ class Client(Methods):
     ) -> "EventStream":
         """Subscribes; returns an iterator of events that survives reconnections.
 
-        `since` is an `EventStream.position` of before. Events that were lost are told by one of type `event.gap`.
+        After the agent went away the stream waits for the next one, and starts none.
+
+        Args:
+            types: The types of events wanted, such as `account.switched`. None for all.
+            accounts: The accounts whose events are wanted. None for all.
+            since: A `position` of an earlier stream: events after it are replayed. Those that the agent no longer
+                has are told by one event of type `event.gap`.
+            reconnect: Whether the stream outlives its connection.
+
+        Returns:
+            An `EventStream`, subscribed.
+
+        Raises:
+            LanyardError: as `call` does.
         """
         return EventStream(self, EventFeed(types, accounts, since), reconnect)
 
     def close(self) -> None:
-        """Ends the connection and a spawned agent. Calls in flight raise `ClientClosed`."""
+        """Ends the connection, and an agent that `spawn` started. Calls in flight raise `ClientClosed`."""
         self._closed.set()
         with self._connecting:
             link, self._link = self._link, None
@@ -442,7 +533,8 @@ class Client(Methods):
         deadline = _deadline(timeout)
         return self._connected(deadline).call(method, params, deadline)
 
-    def _connected(self, deadline: Deadline) -> _Link:
+    def _connected(self, deadline: Deadline, starts: bool = True) -> _Link:
+        """The link, opened if it must be. `starts` is false for a connection that is not worth starting an agent."""
         link = self._link
         if link is not None and self._pid == os.getpid() and link.alive():
             return link
@@ -457,7 +549,7 @@ class Client(Methods):
             if self._link is not None and self._link.alive():
                 return self._link
             self._link = None
-            link = _Link(self._dial(deadline))
+            link = _Link(self._dial(deadline, starts and may_start(self._start, self._socket_path)))
             try:
                 self._hello = link.greet(self._hello_params, deadline)
             except BaseException:
@@ -476,22 +568,29 @@ class Client(Methods):
         if link is not None:
             link.abandon()
 
-    def _dial(self, deadline: Deadline) -> socket.socket:
+    def _dial(self, deadline: Deadline, starts: bool) -> socket.socket:
         if self._process is not None:
             spawned, self._spawned = self._spawned, None
             if spawned is None:
                 raise ConnectionLost("the agent that this client started has ended")
             return spawned
         path = self._socket_path if self._socket_path is not None else default_socket_path()
+
+        def pause(seconds: float) -> bool:
+            remaining = _remaining(deadline)
+            if remaining is None:
+                return self._closed.wait(seconds)
+            return self._closed.wait(min(seconds, remaining)) or remaining <= seconds
+
         attempt = 0
         while True:
-            connection = dial(path)
+            connection = dial_or_start(path, pause) if starts else dial(path)
             if connection is not None:
                 return connection
-            remaining = _remaining(deadline)
-            if remaining is not None and remaining <= 0:
+            if pause(pause_seconds(attempt)):
+                if self._closed.is_set():
+                    raise ClientClosed("the client was closed")
                 raise CallTimeout("the agent did not accept the connection in time")
-            self._closed.wait(pause_seconds(attempt) if remaining is None else min(pause_seconds(attempt), remaining))
             attempt += 1
 
 
@@ -508,9 +607,11 @@ class Within(Methods):
         self._seconds = seconds
 
     def call(self, method: str, params: Optional[Mapping[str, Any]] = None) -> Dict[str, Any]:
+        """As `Client.call`, with this timeout."""
         return self._client._call(method, encode(params or {}), self._seconds)
 
     def invoke(self, method: str, params: Mapping[str, Any], result: Type[R]) -> R:
+        """As `Client.invoke`, with this timeout."""
         return result.from_json(self._client._call(method, encode_params(params), self._seconds))
 
 
@@ -526,11 +627,24 @@ class EventStream:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}` of the last event, for the `since` of another stream."""
+        """`{"epoch", "sequence"}` of the last event that was received, for the `since` of another stream.
+
+        None before the subscription.
+        """
         return self._feed.position
 
     def next(self, timeout: Optional[float] = None) -> Optional[Event]:
-        """The next event, or None when `timeout` seconds have passed or the stream was closed."""
+        """The next event, once one has arrived.
+
+        Args:
+            timeout: How long to wait, in seconds. None for as long as it takes.
+
+        Returns:
+            The event, or None when the stream or the client was closed, or `timeout` seconds have passed.
+
+        Raises:
+            LanyardError: the connection ended and the stream may not reconnect, or the agent refuses the subscription.
+        """
         deadline = _deadline(timeout)
         attempt = 0
         while not self._closed.is_set():
@@ -593,6 +707,7 @@ class EventStream:
         self.close()
 
     def _subscribe(self, deadline: Deadline) -> _Link:
-        link = self._client._connected(deadline)
+        # Only the first subscription starts an agent: a later one would undo `lanyard stop`.
+        link = self._client._connected(deadline, starts=self._feed.subscription is None)
         link.call("event.subscribe", self._feed.params(), deadline, self._feed)
         return link

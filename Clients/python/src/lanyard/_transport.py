@@ -11,39 +11,105 @@ import sys
 from typing import IO, Mapping, Optional, Sequence, Tuple, Union
 
 from ._errors import AgentNotRunning, UntrustedAgent
+from ._starting import PAUSE_SECONDS, Pause, start_agent, starting_is_forbidden
 
 SocketPath = Union[str, "os.PathLike[str]"]
 Stderr = Union[None, int, IO[bytes]]
 
+RUNTIME_DIRECTORIES = "/run/user"
+
+_NO_AGENT = (FileNotFoundError, ConnectionRefusedError, NotADirectoryError)
+"""The errors that say that no process listens, so that an agent may be started."""
+
 
 def default_socket_path() -> str:
-    """`$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`."""
+    """Finds the socket of this user's agent as the commands do.
+
+    It is `$LANYARD_SOCKET`, else `$XDG_RUNTIME_DIR/lanyard/agent.sock`, else `lanyard/agent.sock` below
+    `/run/user/UID`, if that directory exists and belongs to this user.
+
+    Returns:
+        The path of the socket, whether an agent listens there or not.
+
+    Raises:
+        AgentNotRunning: None of these names a place, or `LANYARD_SOCKET` is a relative path.
+    """
     explicit = os.environ.get("LANYARD_SOCKET")
     if explicit:
+        if not explicit.startswith("/"):
+            raise AgentNotRunning("LANYARD_SOCKET must be an absolute path")
         return explicit
-    runtime = os.environ.get("XDG_RUNTIME_DIR")
-    if runtime:
-        return os.path.join(runtime, "lanyard", "agent.sock")
-    raise AgentNotRunning("neither LANYARD_SOCKET nor XDG_RUNTIME_DIR is set, so the agent's socket is unknown")
+    runtime = os.environ.get("XDG_RUNTIME_DIR") or _usual_runtime_directory()
+    if runtime is None:
+        raise AgentNotRunning("the agent's socket has no directory: XDG_RUNTIME_DIR is not set")
+    return os.path.join(runtime, "lanyard", "agent.sock")
+
+
+def _usual_runtime_directory() -> Optional[str]:
+    """`/run/user/UID` of this user, where a login session has made it."""
+    user = os.geteuid()
+    usual = os.path.join(RUNTIME_DIRECTORIES, str(user))
+    try:
+        return usual if os.lstat(usual).st_uid == user else None
+    except OSError:
+        return None
 
 
 def dial(path: SocketPath) -> Optional[socket.socket]:
     """Tries once to connect. Returns a non-blocking socket, or None while the agent's queue is full."""
+    try:
+        return _connect(path)
+    except BlockingIOError:
+        return None
+    except OSError as error:
+        raise _not_running(path, error) from None
+
+
+def dial_or_start(path: SocketPath, pause: Pause) -> Optional[socket.socket]:
+    """As `dial`, and where no process listens, starts the agent; None also where `pause` gave up."""
+
+    def connect() -> Optional[socket.socket]:
+        while True:
+            try:
+                return _connect(path)
+            except BlockingIOError:
+                if pause(PAUSE_SECONDS):
+                    return None
+            except _NO_AGENT:
+                return None
+            except OSError as error:
+                raise _not_running(path, error) from None
+
+    try:
+        return _connect(path)
+    except BlockingIOError:
+        return None
+    except _NO_AGENT:
+        return start_agent(os.path.abspath(os.fspath(path)), connect, pause)
+    except OSError as error:
+        raise _not_running(path, error) from None
+
+
+def _connect(path: SocketPath) -> socket.socket:
     connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     try:
         connection.setblocking(False)
         connection.connect(os.fspath(path))
         _check_peer(connection)
         return connection
-    except BlockingIOError:
-        connection.close()
-        return None
-    except OSError as error:
-        connection.close()
-        raise AgentNotRunning(f"no agent answers at {os.fspath(path)}: {_why(error)}") from None
     except BaseException:
         connection.close()
         raise
+
+
+def _not_running(path: SocketPath, error: OSError) -> AgentNotRunning:
+    return AgentNotRunning(f"no agent answers at {os.fspath(path)}: {_why(error)}")
+
+
+def may_start(start: Optional[bool], socket_path: Optional[SocketPath]) -> bool:
+    """True if a client may start an agent: told so, or by itself at the socket that it found."""
+    wanted = socket_path is None if start is None else start
+    return wanted and not starting_is_forbidden()
 
 
 def spawn(
@@ -84,5 +150,5 @@ def _check_peer(connection: socket.socket) -> None:
         return
     credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
     uid = struct.unpack("3i", credentials)[1]
-    if uid not in (os.geteuid(), 0):
+    if uid != os.geteuid():
         raise UntrustedAgent("the agent's socket belongs to another user")

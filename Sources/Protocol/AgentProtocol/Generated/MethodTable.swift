@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6b90e6dd37985a2e99d39668173340126954e2286524cf82cebe4b645c9e4605"
+  public static let schemaDigest = "9bb75d10c21d392127f2d15f9bda8d7884636a7296d9d0276ff4c22629a50c25"
 }

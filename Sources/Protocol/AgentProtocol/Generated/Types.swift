@@ -2225,9 +2225,11 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
   /// instead.
   public var exactScopes: Bool
+  /// The resource (RFC 8707) that the token is for.
   public var resource: String?
   /// The minimum remaining lifetime.
   public var minimumLifetimeSeconds: Int
+  /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
   public var timeoutSeconds: Int?
 
   public init(

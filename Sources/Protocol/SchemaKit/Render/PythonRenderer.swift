@@ -2,9 +2,11 @@
 struct PythonRenderer {
   let contract: Contract
   private let reached: Set<String>
+  private let documentation: PythonDocumentation
 
   init(_ contract: Contract) {
     self.contract = contract
+    documentation = PythonDocumentation(contract)
     // Params become keyword arguments, so a type that only holds params has no Python class.
     let params = contract.methods.flatMap { contract.resolved($0.params).object?.members.map(\.schema) ?? [] }
     reached = contract.reach(
@@ -41,7 +43,8 @@ struct PythonRenderer {
     for method in contract.methods where method.result.reference == nil && method.resultName != "Empty" {
       records.append(
         NamedRecord(
-          name: method.resultName, doc: "The result of `\(method.name)`.", members: method.result.object?.members ?? [])
+          name: method.resultName, doc: "The result of `\(documentation.pythonName(of: method))`.",
+          members: method.result.object?.members ?? [])
       )
     }
     records.append(NamedRecord(name: "Empty", doc: "A result without members.", members: []))
@@ -93,10 +96,10 @@ struct PythonRenderer {
     source.line("# Errors.")
     for error in errors {
       source.block("class \(error.name.capitalizedFirst)(LanyardError):") { source in
-        source.doc(error.meaning)
+        source.doc(documentation.of(error))
         source.line()
-        source.line("code = \(error.code)")
-        source.line("name = \"\(error.name)\"")
+        source.line("code: Optional[int] = \(error.code)")
+        source.line("name: str = \"\(error.name)\"")
       }
     }
     source.line()
@@ -111,7 +114,7 @@ struct PythonRenderer {
     source.line("# Enumerations.")
     for (name, schema, words) in enumerations {
       source.block("class \(name)(OpenEnum):") { source in
-        source.doc(schema.documentation)
+        source.doc(documentation.of(schema))
         source.line()
         for word in words { source.line("\(word.snakeCased.uppercased()) = \"\(word)\"") }
       }
@@ -127,7 +130,7 @@ struct PythonRenderer {
       source.line()
       source.line("@dataclass(frozen=True)")
       source.block("class \(record.name)(Record):", spaced: false) { source in
-        source.doc(record.doc)
+        source.doc(documentation.of(record.doc, members: record.members))
         if !record.members.isEmpty { source.line() }
         for member in record.members where member.isRequired { source.line(attribute(member)) }
         for member in record.members where !member.isRequired { source.line(attribute(member)) }
@@ -176,7 +179,7 @@ struct PythonRenderer {
   private func writeMethods(_ namespace: String, isAsync: Bool, _ source: inout PythonText) {
     let prefix = isAsync ? "Async" : ""
     source.block("class \(prefix)\(namespace.capitalizedFirst)Methods:") { source in
-      source.doc("`\(namespace).*`" + (isAsync ? ", for asyncio." : "."))
+      source.doc("The methods `\(namespace).*` of the contract" + (isAsync ? ", for asyncio." : "."))
       source.line()
       source.block("def __init__(self, caller: \(prefix)Caller) -> None:", spaced: false) { source in
         source.line("self._caller = caller")
@@ -203,7 +206,7 @@ struct PythonRenderer {
       }
     }
     source.block(") -> \(method.resultName):", spaced: false) { source in
-      source.doc([method.summary, method.description].compactMap { $0 }.joined(separator: " "))
+      source.doc(documentation.of(method, members: members))
       source.line("return \(isAsync ? "await " : "")self._caller.invoke(")
       source.indented { source in
         source.line("\"\(method.name)\",")
@@ -229,7 +232,8 @@ struct PythonRenderer {
       source.line()
       source.block("def __init__(self, caller: \(prefix)Caller) -> None:", spaced: false) { source in
         for namespace in namespaces {
-          source.line("self.\(namespace.snakeCased) = \(prefix)\(namespace.capitalizedFirst)Methods(caller)")
+          let type = "\(prefix)\(namespace.capitalizedFirst)Methods"
+          source.line("self.\(namespace.snakeCased): \(type) = \(type)(caller)")
         }
       }
     }
@@ -238,7 +242,7 @@ struct PythonRenderer {
 
 extension Method {
   /// The Python type of the method's result.
-  fileprivate var resultName: String {
+  var resultName: String {
     if let name = result.reference { return name.capitalizedFirst }
     if result.object?.members.isEmpty == true { return "Empty" }
     return namespace.capitalizedFirst + verb.capitalizedFirst + "Result"
@@ -247,45 +251,11 @@ extension Method {
 
 extension String {
   /// The name in snake case; a Python keyword gets an underscore.
-  fileprivate var pythonName: String {
+  var pythonName: String {
     let keywords: Set = [
       "and", "as", "class", "def", "del", "from", "global", "if", "import", "in", "is", "lambda", "not", "or", "pass",
       "raise", "return", "try", "while", "with", "yield",
     ]
     return keywords.contains(self) ? self + "_" : snakeCased
-  }
-}
-
-/// Python source with indentation.
-private struct PythonText {
-  private(set) var text = ""
-  private var depth = 0
-
-  mutating func line(_ line: String = "") {
-    text += line.isEmpty ? "\n" : String(repeating: "    ", count: depth) + line + "\n"
-  }
-
-  mutating func indented(_ body: (inout PythonText) -> Void) {
-    depth += 1
-    body(&self)
-    depth -= 1
-  }
-
-  /// Writes a class or function; `spaced` puts two blank lines before it.
-  mutating func block(_ head: String, spaced: Bool = true, _ body: (inout PythonText) -> Void) {
-    if spaced {
-      line()
-      line()
-    }
-    line(head)
-    indented(body)
-  }
-
-  mutating func doc(_ text: String) {
-    let rows = text.replacing("\\", with: "\\\\").wrapped(at: 114 - 4 * depth)
-    guard rows.count > 1 else { return line("\"\"\"\(text.replacing("\\", with: "\\\\"))\"\"\"") }
-    line("\"\"\"" + rows[0])
-    for row in rows.dropFirst() { line(row) }
-    line("\"\"\"")
   }
 }

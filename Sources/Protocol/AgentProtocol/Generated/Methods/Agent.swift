@@ -459,6 +459,7 @@ public enum AgentRemoveKeySlot: RPCMethod {
     errors: [.notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    /// The number of the key slot, from `agent.listKeySlots`.
     public var slot: Int
 
     public init(
@@ -593,6 +594,7 @@ public enum AgentBackup: RPCMethod {
     public var path: String
     public var passphrase: Secret?
     public var prompt: WirePrompt?
+    /// The backup holds the refresh tokens too. Without them every account has to sign in again after a restore.
     public var includeRefreshTokens: Bool
 
     public init(

@@ -21,6 +21,7 @@ public enum AuditList: RPCMethod {
     public var account: AccountSelector?
     /// Return entries after this sequence.
     public var after: Int?
+    /// The most entries to return.
     public var limit: Int
 
     public init(

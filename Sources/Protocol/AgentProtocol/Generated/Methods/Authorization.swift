@@ -81,6 +81,7 @@ public enum AuthorizationCheckMany: RPCMethod {
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+    /// The capabilities to decide about; the decisions have the same order.
     public var capabilities: [String]
     /// How long a denial may wait for the confirmation that it starts.
     public var waitSeconds: Int

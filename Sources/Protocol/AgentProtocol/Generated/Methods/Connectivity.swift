@@ -35,6 +35,7 @@ public enum ConnectivityReport: RPCMethod {
     errors: [])
 
   public struct Params: WireReadable, Sendable {
+    /// True if the client reached the network, false if it could not.
     public var online: Bool
 
     public init(

@@ -15,8 +15,11 @@ public enum GrantCreate: RPCMethod {
     errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    /// The name of the client, as `grant.list` and the audit log show it.
     public var client: String
+    /// The accounts that the client may use.
     public var accounts: [AccountSelector]
+    /// The methods that the client may call.
     public var methods: [String]
     /// The scopes that a token of `token.get` may have; absent: all. A request without `scopes` gets those of them
     /// that the account has. Where the provider does not keep the scopes of a grant (`narrowing`), only a token with
@@ -30,6 +33,7 @@ public enum GrantCreate: RPCMethod {
     public var origins: [String]?
     /// The client is an AI agent: its requests may only have the methods GET and HEAD.
     public var agent: Bool?
+    /// The lifetime of the grant, in seconds; absent: until it is revoked.
     public var expiresInSeconds: Int?
 
     public init(

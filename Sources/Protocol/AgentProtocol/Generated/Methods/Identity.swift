@@ -18,6 +18,7 @@ public enum IdentityGet: RPCMethod {
     public var account: AccountSelector
     /// The minimum remaining lifetime. An older ID token is replaced by a refresh.
     public var minimumLifetimeSeconds: Int
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
     public var timeoutSeconds: Int?
 
     public init(

@@ -21,7 +21,9 @@ public enum OperationEnqueue: RPCMethod {
     public var capability: String
     /// The request that the agent delivers; absent: the client delivers the operation.
     public var request: WireOperationRequest?
+    /// A name for people, shown in lists. It is not sent to the server.
     public var label: String?
+    /// The value of the header `Idempotency-Key`; absent: the agent makes one.
     public var idempotencyKey: String?
     /// How long after its first attempt a request whose answer was lost is sent again; absent: a write is not.
     public var retryWithinSeconds: Int?
@@ -144,6 +146,7 @@ public enum OperationList: RPCMethod {
     public var status: WireOperationStatus?
     /// An operation: those that were enqueued after it.
     public var after: String?
+    /// The most operations to return.
     public var limit: Int
 
     public init(
@@ -372,6 +375,7 @@ public enum OperationClaim: RPCMethod {
     public var account: AccountSelector
     public var operation: String?
     public var capability: String?
+    /// How long the claim lasts without `operation.settle`, in seconds.
     public var leaseSeconds: Int
 
     public init(

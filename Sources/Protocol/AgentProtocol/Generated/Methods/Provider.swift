@@ -37,6 +37,7 @@ public enum ProviderAdd: RPCMethod {
     public var narrowing: WireNarrowing?
     /// Absent: `auto`.
     public var dpop: WireDpopUse?
+    /// What error codes of this provider mean, by the code that its token endpoint answers.
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -44,6 +45,7 @@ public enum ProviderAdd: RPCMethod {
     /// Where `endSessionUrl` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
     /// 1.0 §2).
     public var postLogoutRedirectUri: String?
+    /// Access tokens are kept in the store, sealed, so that they outlive the agent.
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
@@ -357,6 +359,7 @@ public enum ProviderUpdate: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
     public var issuer: String?
+    /// The client's id at the provider.
     public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?
@@ -371,6 +374,7 @@ public enum ProviderUpdate: RPCMethod {
     public var refresh: WireRefreshRules?
     public var narrowing: WireNarrowing?
     public var dpop: WireDpopUse?
+    /// What error codes of this provider mean, by the code that its token endpoint answers.
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
     public var authorization: WireAuthorizationRules?
@@ -378,6 +382,7 @@ public enum ProviderUpdate: RPCMethod {
     /// Where `endSessionUrl` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
     /// 1.0 §2).
     public var postLogoutRedirectUri: String?
+    /// Access tokens are kept in the store, sealed, so that they outlive the agent.
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?

@@ -22,11 +22,14 @@ public enum RequestSend: RPCMethod {
     public var body: String?
     /// Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
     public var bodyBase64: String?
+    /// The value of the header `Idempotency-Key`. With it a write is sent again after a refused token.
     public var idempotencyKey: String?
     /// After a response with status 401, refresh the token and send the request once more.
     public var allowAuthRetry: Bool
+    /// How long the request may take, in seconds, with a refresh that it needs.
     public var timeoutSeconds: Int?
     public var scopes: [String]?
+    /// The resource (RFC 8707) that the token of the request is for.
     public var resource: String?
 
     public init(

@@ -20,6 +20,7 @@ public enum SecretPut: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
+    /// The secret.
     public var value: Secret
 
     public init(

@@ -346,6 +346,7 @@ public enum SignInImport: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
+    /// The refresh token that another program obtained.
     public var refreshToken: Secret
     public var alias: Alias?
 

@@ -90,6 +90,7 @@ public enum StepUpVerify: RPCMethod {
     public var pin: Secret?
     public var prompt: WirePrompt?
     public var method: WireStepUpMethod?
+    /// How long the step-up is valid, in seconds.
     public var durationSeconds: Int?
 
     public init(

@@ -112,6 +112,7 @@ public enum TokenExchange: RPCMethod {
     public var requestedTokenType: String?
     /// Rights in detail (RFC 9396) that the token is for: objects with a `type`, at most 4 KiB of JSON in all.
     public var authorizationDetails: [RawJSON]?
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
     public var timeoutSeconds: Int?
 
     public init(
