@@ -38,7 +38,7 @@ public struct CommandFailure: Error, Sendable {
     let data = error["data"]
     let name = data?["name"]?.string ?? "error\(code)"
     self.init(
-      ExitStatus(errorCode: code, reason: data?["reason"]?.string), name: name,
+      ExitStatus(errorCode: code), name: name,
       ErrorMessages.message(code: code, error["message"]?.string))
     wire = String(decoding: error.raw, as: UTF8.self)
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {

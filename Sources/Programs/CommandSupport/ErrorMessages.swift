@@ -39,6 +39,9 @@ enum ErrorMessages {
       hints.append("Sign in again, as the server demands it: `\(command)`.")
       return hints
     }
+    if name == "untrustedServer", ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
+      hints.append("A network with a sign-in page of its own answers for the server: open any page in a browser.")
+    }
     for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
       if let hint, !hints.contains(hint) { hints.append(hint) }
     }
@@ -50,7 +53,7 @@ enum ErrorMessages {
 
   private static func facts(_ data: JSONNode?, _ problem: ParameterProblem?) -> [String] {
     var facts: [String] = []
-    if let reason = data?["reason"]?.string { facts.append("Reason: \(reason).") }
+    if let reason = data?["reason"]?.string { facts.append("Reason: \(Text.words(reason)).") }
     if let problem { facts.append(problem.hint) }
     if let left = data?["attemptsLeft"]?.integer { facts.append("Attempts left: \(left).") }
     let candidates = data?["candidates"]?.elements.compactMap(\.string) ?? []

@@ -14,6 +14,22 @@ public enum Text {
     text.split(separator: "\n", omittingEmptySubsequences: false).map { shown(String($0)) }.joined(separator: "\n")
   }
 
+  /// A word of the contract as a person writes it: `unknown authority` for `unknownAuthority`. What a provider said, such
+  /// as `invalid_scope`, stays.
+  static func words(_ name: String) -> String {
+    var words = ""
+    var wasLower = false
+    for character in name {
+      // "wrongPIN" keeps its capitals.
+      if character.isUppercase, wasLower { words += " " }
+      words.append(character)
+      wasLower = character.isLowercase
+    }
+    return words.split(separator: " ")
+      .map { $0.dropFirst().contains(where: \.isUppercase) ? String($0) : $0.lowercased() }
+      .joined(separator: " ")
+  }
+
   private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
     case 0..<0x20, 0x7F..<0xA0: true  // C0, DEL, C1

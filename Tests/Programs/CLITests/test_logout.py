@@ -134,6 +134,19 @@ class UnnamedTests(Logouts):
         self.assertIn("work (Alice Example <alice@acme.example>) is signed out already.", self.answer("logout", "work"))
         self.assertEqual(json.loads(self.answer("logout", "work", "--json"))["account"], WORK["id"])
 
+    def test_a_second_hard_sign_out_is_no_failure_although_the_name_is_erased(self):
+        erased = {**WORK, "state": "signedOut", "subject": "erased:q3v5", "active": False}
+        for member in ("alias", "displayName", "email", "tenant"):
+            erased.pop(member, None)
+        agent = self.people(HOME)
+        # A name that no account has, and none was erased: a mistake.
+        self.refused(1, "logout", "work", "--hard")
+        agent.answers["account.list"] = {"accounts": [HOME, erased]}
+        for mode in ([], ["--hard"]):
+            told = self.answer("logout", "work", *mode)
+            self.assertIn("No account is called work, so none was signed out.", told)
+            self.assertEqual(json.loads(self.answer("logout", "work", *mode, "--json")), {})
+
     def test_without_an_active_account_no_one_is_signed_out(self):
         agent = self.people(HOME)
         self.assertEqual(self.answer("logout"), "No account is active, so none was signed out.\n")

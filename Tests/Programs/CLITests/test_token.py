@@ -113,20 +113,27 @@ class FailureTests(Person):
         3: [(1002, "shuttingDown"), (1005, "unsupportedProtocol")],
         4: [(2003, "signedOut"), (2004, "reauthenticationRequired"), (2005, "interactionRequired"),
             (2007, "signInFailed")],
-        5: [(3001, "offline"), (3002, "providerUnavailable"), (3004, "untrustedServer")],
+        5: [(3001, "offline"), (3002, "providerUnavailable")],
         6: [(4001, "denied"), (1007, "notPermitted")],
         7: [(4002, "stepUpRequired"), (4003, "stepUpFailed"), (4004, "stepUpThrottled")],
         8: [(1001, "agentLocked"), (2008, "dataLocked"), (1008, "unlockFailed")],
         2: [(-32602, "invalidParams")],
         1: [(1003, "overloaded"), (1006, "timedOut"), (2001, "accountNotFound"), (2002, "accountAmbiguous"),
-            (2006, "accountLocked"), (3003, "providerMisconfigured"), (3005, "providerNotFound"), (4005, "policyInvalid"), (5001, "storeUnavailable"),
+            (2006, "accountLocked"), (3003, "providerMisconfigured"), (3004, "untrustedServer"), (3005, "providerNotFound"), (4005, "policyInvalid"), (5001, "storeUnavailable"),
             (5002, "integrity"), (5003, "rolledBack"), (6001, "originNotAllowed"), (6003, "notFound"),
             (-32601, "methodNotFound")],
     }
 
-    def test_pin_that_does_not_fit_is_not_worth_another_try(self):
-        self.agent({"token.get": Error(3004, "untrustedServer", "It has another key.", reason="pinMismatch")})
-        self.assertIn("It has another key.", self.refused(1, "token"))
+    def test_a_server_that_is_not_trusted_is_not_worth_another_try(self):
+        agent = self.agent()
+        for reason, shown in [("pinMismatch", "pin mismatch"), ("unknownAuthority", "unknown authority"),
+                              ("wrongName", "wrong name"), ("expired", "expired"), ("tls", "tls")]:
+            with self.subTest(reason):
+                agent.answers["token.get"] = Error(3004, "untrustedServer", "It is not the server.", reason=reason)
+                told = self.refused(1, "token")
+                self.assertIn("It is not the server.", told)
+                self.assertIn(f"Reason: {shown}.", told)
+                self.assertEqual("in a browser" in told, reason in ("unknownAuthority", "wrongName"))
 
     def test_every_error_has_its_exit_code(self):
         agent = self.agent()

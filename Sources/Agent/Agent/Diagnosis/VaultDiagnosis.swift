@@ -82,7 +82,7 @@ package struct VaultDiagnosis {
       findings.notice(
         "allowedOrigins",
         "The provider \(name) lists addresses for requests that are no origins, so no request goes to them: \(list).",
-        "`lanyard rpc provider.update` sets `allowedOrigins` of the provider \(name) anew: scheme, host and port, such as https://api.example."
+        "`lanyard provider update \(name) --allowed-origin ORIGIN` sets them anew: scheme, host and port, such as https://api.example."
       )
     }
   }

@@ -34,8 +34,9 @@ extension AgentFailure {
       "This account's tokens are bearer tokens: there is no key to prove. Its provider would have to offer DPoP, and the account to sign in again."
     case .wouldNarrow:
       """
-      A token with fewer scopes might cost this account its other scopes for good, so none was given. Request it \
-      without `exactScopes`, and without a grant that names scopes, for the token with all scopes; or set the provider's `narrowing` to `keeps` if it keeps them.
+      A token with fewer scopes might cost this account its other scopes for good, so none was given. A request that \
+      does not insist on fewer gets the token with all scopes, without a grant that names scopes. If this provider \
+      keeps an account's other scopes, say so once: `lanyard provider update NAME --narrowing keeps`.
       """
     case .identityLacks(.noIDToken, _):
       "The provider gives no ID token that is valid long enough when the session is refreshed. Access tokens are not affected; sign in again by `signIn.begin` for a new one."
@@ -43,7 +44,7 @@ extension AgentFailure {
       "The ID token that the provider gave does not pass the checks, so it was discarded. Access tokens are not affected."
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
-      "The account's provider does not list this origin, so nothing was sent. Add it to `allowedOrigins` by `provider.update`."
+      "The account's provider does not list this origin, so nothing was sent. Add it: `lanyard provider update NAME --allowed-origin ORIGIN`."
     case .operationNotFound:
       "There is no such operation: it was cancelled, or its claim has ended, or none fits. `operation.list` names those that are there."
     case .queueFull:
@@ -151,7 +152,7 @@ extension RightsFailure {
     case .offline: "There is no way to where the provider tells what the person may do. The last snapshot is kept."
     case .unavailable: "The provider could not tell what the person may do. The last snapshot is kept; try again later."
     case .refused:
-      "The provider's answer does not tell what this person may do. The last snapshot is kept; mend the provider's `authorization` by `provider.update`."
+      "The provider's answer does not tell what this person may do. The last snapshot is kept; correct by `provider.update` where the provider tells it."
     }
   }
 }

@@ -7,7 +7,7 @@ internal import AgentVault
 /// The messages of what a provider, its documents or its certificate lack.
 extension ProviderFailure {
   private static let byHand =
-    "Register one there, as a native or desktop application with the redirect http://127.0.0.1/callback, and give its clientId."
+    "Register one there, as a native or desktop application with the redirect http://127.0.0.1/callback, and give its client id (--client-id)."
 
   var message: String {
     switch self {
@@ -28,9 +28,9 @@ extension ProviderFailure {
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."
     case .noPushEndpoint:
-      "This provider takes only pushed authorization requests and does not say where. Give the endpoint pushedAuthorizationRequest by `provider.update`."
+      "This provider takes only pushed authorization requests and does not say where. Give the endpoint for them by `provider.update`."
     case .pushEndpointGone:
-      "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint pushedAuthorizationRequest by `provider.update`."
+      "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint for them by `provider.update`."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .unsupportedDetails(let types):
       "The provider does not know authorization details of this type. It knows: \(types.prefix(8).map { ProviderRefusals.cleaned($0) }.joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it; `lanyard login --details '[]'` asks for none."
@@ -64,7 +64,7 @@ extension TrustFailure {
   var message: String {
     switch self {
     case .unknownAuthority:
-      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named, as `caFile`."
+      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named: `lanyard provider update NAME --ca-file FILE`."
     case .wrongName: "The provider could not be trusted: its certificate is for another host."
     case .expired:
       "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."

@@ -52,7 +52,7 @@ extension SignInFailure {
       "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
     case .deviceFlowUnsupported:
-      "This provider offers no sign-in by device code. Sign in by browser or paste, or give its deviceAuthorization endpoint by `provider.update`."
+      "This provider offers no sign-in by device code. Sign in by browser or paste, or give its device authorization endpoint by `provider.update`."
     case .invalidDeviceAnswer: "The provider's answer names no code and no page for it. Nothing was kept."
     case .deviceCodeUnknown: "The provider does not know the code any more. Nothing was kept; begin again."
     case .portBusy(let port):

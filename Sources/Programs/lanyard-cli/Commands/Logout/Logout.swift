@@ -18,6 +18,9 @@ struct Logout: ParsableCommand {
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
       the page. With --open, or after your consent, it opens the page.
 
+      An account that is signed out already stays so, and the command exits with 0. An erased account has lost its name; \
+      so while there is one, a name that no account has counts as done, too.
+
       Without a name, the command shows the account and asks; a program names it or passes --yes.
 
       --all continues if one account can't be signed out, and reports each. With --json it prints a list.
@@ -98,6 +101,13 @@ struct Logout: ParsableCommand {
       Output.answer(Text.shown("\(account.label) (\(account.person)) is signed out already."))
     } else if failure.name == "accountNotFound", isActive {
       Output.answer(common.json ? "{}" : "No account is active, so none was signed out.")
+    } else if failure.name == "accountNotFound",
+      try AccountInfo.all(via: &agent).contains(where: \.isErased)
+    {
+      // The name may be that of an erased account, which no longer has it.
+      guard !common.json else { return Output.answer("{}") }
+      Output.answer(Text.shown("No account is called \(selection.selector), so none was signed out."))
+      Output.answer("  An account that was signed out with --hard has lost its name: see `lanyard list`.")
     } else {
       throw failure
     }
