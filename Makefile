@@ -31,7 +31,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
+.PHONY: help demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
   test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release is-built \
   format schemas install uninstall clean
 
@@ -41,8 +41,16 @@ help: ## List the targets.
 
 ##@ First
 
-demo: build ## Build, and see Lanyard at work with a practice provider on this machine.
+# A checkout that can't be written, by its owner's wish or for another user, shows what was built before.
+demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),build,demo-is-built) ## Build, and see Lanyard at work with a practice provider on this machine.
 	@$(DEBUG)/lanyard-demo
+
+demo-is-built:
+	@[ -x $(DEBUG)/lanyard-demo ] || { \
+	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
+	  exit 1; \
+	}
+	@echo 'lanyard: $(CURDIR) can not be written, so the demo runs as it was built before.' >&2
 
 build: packages ## Build all programs, for development.
 	$(SWIFT) build $(SWIFT_FLAGS)

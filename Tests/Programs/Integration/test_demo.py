@@ -2,13 +2,14 @@
 
 import os
 import random
+import shutil
 import signal
 import subprocess
 import tempfile
 import time
 import unittest
 
-from agent_fixture import DEMO, PATIENCE_SECONDS, AgentFixture
+from agent_fixture import DEMO, PATIENCE_SECONDS, ROOT, AgentFixture
 
 SECONDS = 60
 
@@ -66,6 +67,63 @@ class Demo(AgentFixture):
                 demo.communicate(timeout=PATIENCE_SECONDS)
                 self.assertEqual(demo.returncode, 128 + how)
                 self.assertNothingLeft()
+
+    def beginning(self):
+        """What the demo tells up to the fifth part. It is ended there."""
+        demo = self.start()
+        told = []
+        for line in demo.stdout:
+            told.append(line)
+            if line.startswith("5. "):
+                break
+        demo.terminate()
+        demo.communicate(timeout=PATIENCE_SECONDS)
+        return "".join(told)
+
+    def test_demo_without_python_says_what_is_missing(self):
+        tools = os.path.join(self.place, "tools")
+        os.mkdir(tools)
+        for tool in ("cat", "ls", "seq", "sh", "sort", "uniq"):
+            os.symlink(shutil.which(tool), os.path.join(tools, tool))
+        self.environment["PATH"] = tools
+        told = self.beginning()
+        self.assertIn("There is no python3 in PATH; Debian's package is python3.", " ".join(told.split()))
+        self.assertIn("The provider got one exchange, for home.", told)
+
+    def test_demo_with_a_python_that_can_not_import_the_client_says_so(self):
+        tools = os.path.join(self.place, "tools")
+        os.mkdir(tools)
+        with open(os.path.join(tools, "python3"), "w") as program:
+            program.write("#!/bin/sh\necho 'ImportError: too old' >&2\nexit 1\n")
+        os.chmod(os.path.join(tools, "python3"), 0o755)
+        self.environment["PATH"] = f"{tools}:{self.environment['PATH']}"
+        told = self.beginning()
+        self.assertIn("can't import the client: ImportError: too old.", " ".join(told.split()))
+        self.assertIn("The provider got one exchange, for home.", told)
+
+    @unittest.skipUnless(os.geteuid() == 0, "mounts a folder read-only, which takes root")
+    def test_make_demo_in_a_folder_that_can_not_be_written_runs_what_is_built(self):
+        folder = os.path.join(self.place, "lanyard")
+        os.makedirs(os.path.join(folder, ".build", "debug"))
+        shutil.copy(os.path.join(ROOT, "Makefile"), folder)
+        command = f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && make -C {folder} demo"
+
+        def make():
+            return subprocess.run(
+                ["unshare", "--mount", "sh", "-c", command], cwd="/", capture_output=True, text=True,
+                env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"})
+
+        done = make()
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn(f"{folder} can not be written, so nothing can be built there.", done.stderr)
+        program = os.path.join(folder, ".build", "debug", "lanyard-demo")
+        with open(program, "w") as file:
+            file.write("#!/bin/sh\necho shown\n")
+        os.chmod(program, 0o755)
+        done = make()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("shown\n", done.stdout)
+        self.assertIn("runs as it was built before", done.stderr)
 
     def test_demo_with_wrong_arguments_exits_with_usage(self):
         for words in (["run", "--fast"], ["nonsense"]):

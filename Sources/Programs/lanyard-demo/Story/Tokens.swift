@@ -12,14 +12,14 @@ extension Story {
       """)
     waitUntilShort()
     let before = refreshes
-    let hasPython = hasPython
-    if hasPython {
+    let missing = missingForPython()
+    if missing == nil {
       try write("badges.py", Self.badges)
       let told = try run("python3", "badges.py").output
       try check(told.contains("work: Alice Archer of acme, token from cache"), "work's person was not told so")
       try check(told.contains("home: Bob Baker of globex, token from refreshed"), "home's person was not told so")
     } else {
-      narrator.say("(There is no python3 here that finds the client, so `lanyard rpc` sends the same requests.)")
+      narrator.say("(\(missing ?? "") So `lanyard rpc` sends the same requests.)")
       for account in ["work", "home"] {
         let answer = try run("lanyard", "rpc", "token.get", "{\"account\":\"\(account)\"}").output
         guard let token = answer.firstMatch(of: #/"accessToken":"([^"]+)"/#) else { continue }
@@ -29,15 +29,21 @@ extension Story {
     try check(refreshes == before + 1, "\(refreshes - before) exchanges were made, not one")
     shortTokenIssued = .now
     narrator.checked(
-      hasPython
+      missing == nil
         ? "The provider accepted both tokens. It got one exchange, for home."
         : "The provider got one exchange, for home.")
   }
 
-  /// A Python that can import the client.
-  private var hasPython: Bool {
+  /// What keeps the Python program from running, in a sentence; nil if Python imports the client.
+  private func missingForPython() -> String? {
+    guard Programs.pythonClient != nil else {
+      return "The Python client is neither installed with this program nor in the source tree around it."
+    }
     let python = Child.find("python3", in: stage.environment["PATH"] ?? "")
-    return python != "python3" && (try? stage.start([python, "-c", "import lanyard"]).end().status) == 0
+    guard python != "python3" else { return "There is no python3 in PATH; Debian's package is python3." }
+    guard let ended = try? stage.start([python, "-c", "import lanyard"]).end() else { return "\(python) can't be run." }
+    guard ended.status != 0 else { return nil }
+    return "\(python) can't import the client: \(ended.text.split(separator: "\n").last ?? "it does not say why")."
   }
 
   private static let badges = """
