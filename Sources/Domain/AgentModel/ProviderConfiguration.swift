@@ -12,6 +12,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var scopes: [String]
   /// The resource indicators that a sign-in requests (RFC 8707).
   public var resources: [String]
+  /// Further parameters of the authorization request, by name (`AuthorizationParameters`).
+  public var authorizationParameters: [String: String] = [:]
   /// Configured endpoints, which override discovered ones.
   public var endpoints: ServerMetadata.Endpoints
   public var redirect: Redirect
@@ -159,6 +161,22 @@ public struct ServerMetadata: Hashable, Sendable {
     public var registration: String?
     public var pushedAuthorizationRequest: String?
     public init() {}
+
+    /// These endpoints, each changed by `change`.
+    public func mapped(_ change: (String) -> String?) -> Endpoints {
+      var mapped = Endpoints()
+      mapped.authorization = authorization.flatMap(change)
+      mapped.token = token.flatMap(change)
+      mapped.jwks = jwks.flatMap(change)
+      mapped.userinfo = userinfo.flatMap(change)
+      mapped.revocation = revocation.flatMap(change)
+      mapped.introspection = introspection.flatMap(change)
+      mapped.deviceAuthorization = deviceAuthorization.flatMap(change)
+      mapped.endSession = endSession.flatMap(change)
+      mapped.registration = registration.flatMap(change)
+      mapped.pushedAuthorizationRequest = pushedAuthorizationRequest.flatMap(change)
+      return mapped
+    }
 
     /// These endpoints, with missing ones taken from `other`: configured endpoints override discovered ones.
     public func completed(from other: Endpoints) -> Endpoints {

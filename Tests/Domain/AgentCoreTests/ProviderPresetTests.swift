@@ -12,14 +12,15 @@ import Testing
 
   static let usual = "openid profile email offline_access"
   static let rows: [Row] = [
-    ("auth0", nil, usual, .strict, 0, .grant, nil, "org_id", "auth0"),
+    ("auth0", nil, usual, .strict, 0, .family, nil, "org_id", "auth0"),
     ("entra", nil, usual, .none, 0, .family, .claim("tid"), nil, "entra"),
     (
       "github", "https://github.com/login/oauth", "read:user user:email", .strict, 0, .family, nil, nil, "github"
     ),
+    ("github-enterprise", nil, "read:user user:email", .strict, 0, .family, nil, nil, "github"),
     ("gitlab", "https://gitlab.com", "openid profile email", .strict, 0, .token, nil, nil, nil),
     ("google", "https://accounts.google.com", "openid profile email", .none, 0, .grant, nil, "hd", "google"),
-    ("keycloak", nil, usual, .strict, 0, .grant, nil, nil, "keycloak"),
+    ("keycloak", nil, usual, .strict, 0, .family, nil, nil, "keycloak"),
     ("okta", nil, usual, .grace, 30, .family, nil, nil, "okta"),
   ]
 
@@ -52,5 +53,92 @@ import Testing
     let token = "https://github.com/login/oauth/access_token"
     #expect(github.endpoints(at: "https://github.com/login/oauth").token == token)
     #expect(github.endpoints(at: "https://github.example") == ServerMetadata.Endpoints())
+  }
+
+  typealias Request = (
+    name: String, host: String, comparesPort: Bool, parameters: [String: String], takesResource: Bool, secret: Bool,
+    device: Bool
+  )
+
+  /// What each preset says of the requests of a sign-in.
+  static let requests: [Request] = [
+    ("auth0", "127.0.0.1", true, [:], true, false, false),
+    ("entra", "localhost", false, [:], false, false, false),
+    ("github", "127.0.0.1", false, [:], true, false, true),
+    ("github-enterprise", "127.0.0.1", false, [:], true, false, true),
+    ("gitlab", "127.0.0.1", false, [:], true, false, false),
+    ("google", "127.0.0.1", false, ["access_type": "offline"], true, true, false),
+    ("keycloak", "127.0.0.1", false, [:], true, false, false),
+    ("okta", "127.0.0.1", true, [:], true, false, false),
+  ]
+
+  @Test(arguments: requests) func presetRequests_matchTheTable(row: Request) throws {
+    let preset = try #require(ProviderPreset.named(row.name))
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.example", clientID: "app")
+    configuration.resources = ["https://api.example"]
+    preset.fill(&configuration)
+    #expect(configuration.redirect.host == row.host)
+    #expect(preset.comparesRedirectPort == row.comparesPort)
+    #expect(configuration.authorizationParameters == row.parameters)
+    #expect(configuration.sentResources == (row.takesResource ? ["https://api.example"] : []))
+    #expect(preset.needsClientSecret == row.secret)
+    #expect(preset.suggestsDevice == row.device)
+  }
+
+  @Test func everyParameterOfAPreset_isOneThatTheAgentTakes() {
+    for preset in ProviderPreset.all {
+      for (name, value) in preset.authorizationParameters {
+        #expect(AuthorizationParameters.refusal(of: name, value) == nil, "\(preset.name): \(name)")
+      }
+      for name in preset.parameterHints.keys {
+        #expect(AuthorizationParameters.refusal(of: name, "value") == nil, "\(preset.name): \(name)")
+      }
+    }
+  }
+
+  /// The device request has the parameters that are not of the browser's page alone.
+  @Test func deviceParameters_leaveOutThoseOfTheBrowser() throws {
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.example", clientID: "app")
+    try #require(ProviderPreset.named("google")).fill(&configuration)
+    configuration.authorizationParameters["hd"] = "acme.example"
+    #expect(configuration.deviceParameters.map(\.name) == ["hd"])
+    configuration.preset = nil
+    #expect(configuration.deviceParameters.map(\.name) == ["access_type", "hd"])
+  }
+
+  /// `provider.update` with a preset: what the person chose stays, what the former preset chose goes.
+  @Test func describe_replacesWhatTheFormerPresetFilledIn() throws {
+    let (google, entra) = (try #require(ProviderPreset.named("google")), try #require(ProviderPreset.named("entra")))
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.example", clientID: "app")
+    google.fill(&configuration)
+    entra.describe(&configuration)
+    #expect(configuration.authorizationParameters == [:])
+    #expect(configuration.redirect.host == "localhost")
+    configuration.authorizationParameters = ["domain_hint": "acme.example"]
+    configuration.redirect.port = 8765
+    google.describe(&configuration)
+    #expect(configuration.authorizationParameters == ["domain_hint": "acme.example"])
+    #expect(configuration.redirect.host == "localhost", "a registered redirect URI stays")
+  }
+
+  @Test func endpointsOfACustomer_areAtTheIssuersOwnHost() throws {
+    let enterprise = try #require(ProviderPreset.named("github-enterprise"))
+    let endpoints = enterprise.endpoints(at: "https://git.corp.example/login/oauth")
+    #expect(endpoints.token == "https://git.corp.example/login/oauth/access_token")
+    #expect(endpoints.userinfo == "https://git.corp.example/api/v3/user")
+    #expect(enterprise.endpoints(at: "https://git.corp.example/login") == ServerMetadata.Endpoints())
+  }
+
+  @Test func hosts_coverTheirSubdomainsOnlyWithAWildcard() throws {
+    let (okta, google) = (try #require(ProviderPreset.named("okta")), try #require(ProviderPreset.named("google")))
+    #expect(okta.isKnown(by: "acme.okta.com"))
+    for host in ["okta.com", ".okta.com", "notokta.com", "acme.okta.com.example"] {
+      #expect(!okta.isKnown(by: host), "\(host)")
+    }
+    #expect(google.isKnown(by: "accounts.google.com"))
+    #expect(!google.isKnown(by: "evil.accounts.google.com"))
   }
 }

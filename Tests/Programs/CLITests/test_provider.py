@@ -3,6 +3,7 @@
 import json
 import os
 
+from fake_agent import Error
 from people import IDP, OTHER, WORK, accounts
 from person import Person
 
@@ -39,6 +40,37 @@ class ProviderTests(Person):
                          {"name": "google", "clientId": "c", "preset": "google"})
         self.assertEqual(self.added("work", "--preset", "okta", "--issuer", "https://o", "--client-id", "c"),
                          {"name": "work", "issuer": "https://o", "clientId": "c", "preset": "okta"})
+
+    def test_authorization_parameters(self):
+        common = ["idp", "--issuer", "https://i", "--client-id", "c"]
+        self.assertEqual(
+            self.added(*common, "--authorization-parameter", "audience=https://api.example/?a=b",
+                       "--authorization-parameter", "ui_locales=de")["authorizationParameters"],
+            {"audience": "https://api.example/?a=b", "ui_locales": "de"})
+        # Those of the preset stay.
+        self.assertEqual(
+            self.added("--preset", "google", "--client-id", "c", "--authorization-parameter", "hd=acme.example")[
+                "authorizationParameters"], {"access_type": "offline", "hd": "acme.example"})
+        self.fake.answers["provider.update"] = {"provider": IDP}
+        self.answer("provider", "update", "idp", "--authorization-parameter", "audience=x")
+        self.assertEqual(self.fake.params("provider.update")["authorizationParameters"], {"audience": "x"})
+        for text in ("", "audience", "=x", "audience="):
+            told = self.refused(2, "provider", "add", *common, "--authorization-parameter", text)
+            self.assertIn("NAME=VALUE", told)
+
+    def test_refused_authorization_parameter_names_the_option(self):
+        self.fake.answers["provider.add"] = Error(
+            -32602, "invalidParams", "These params are not valid.", path="/authorizationParameters/prompt",
+            expected="a name that the protocol does not own")
+        told = self.refused(2, "provider", "add", "idp", "--issuer", "https://i", "--client-id", "c",
+                            "--authorization-parameter", "prompt=none")
+        self.assertIn("--authorization-parameter", told)
+        self.assertIn("a name that the protocol does not own", told)
+
+    def test_show_names_the_authorization_parameters(self):
+        self.fake.answers["provider.get"] = {
+            "provider": {**IDP, "authorizationParameters": {"audience": "https://api.example"}}}
+        self.assertRegex(self.answer("provider", "show", "idp"), r"authorizationParameters +audience: https://api")
 
     def test_without_a_client_id_the_agent_registers_itself(self):
         self.assertEqual(self.added("idp", "--issuer", "https://i"), {"name": "idp", "issuer": "https://i"})

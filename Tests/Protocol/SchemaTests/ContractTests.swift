@@ -19,10 +19,10 @@ struct ContractTests {
     agent.restore path passphrase?! prompt?
     agent.diagnose askProviders?
     agent.shutdown
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
     signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? authorizationDetails? openBrowser?

@@ -2075,6 +2075,7 @@ class Provider(Record):
     token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    authorization_parameters: Optional[Dict[str, str]] = None
     endpoints: Optional[Endpoints] = None
     ignored_endpoints: Optional[List[str]] = None
     redirect: Optional[Redirect] = None
@@ -3480,6 +3481,7 @@ class ProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -3573,6 +3575,7 @@ class ProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -3654,6 +3657,7 @@ class ProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -3749,6 +3753,7 @@ class ProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -3848,6 +3853,7 @@ class AsyncProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -3941,6 +3947,7 @@ class AsyncProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -4022,6 +4029,7 @@ class AsyncProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -4117,6 +4125,7 @@ class AsyncProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,

@@ -42,7 +42,10 @@ package struct AuthorizationRequest: Sendable {
     if let age = authentication.maxAgeSeconds { items.append(("max_age", "\(age)")) }
     if let claims = authentication.claims { items.append(("claims", claims)) }
     if let details { items.append(("authorization_details", details.text)) }  // RFC 9396 §3
-    for resource in provider.resources { items.append(("resource", resource)) }  // RFC 8707 §2.1
+    for resource in provider.sentResources { items.append(("resource", resource)) }  // RFC 8707 §2.1
+    for (name, value) in provider.authorizationParameters.sorted(by: { $0.key < $1.key }) {
+      items.append((name, value))
+    }
     return items
   }
 }

@@ -16,8 +16,7 @@ extension ProviderClient {
   package func authorizeDevice(
     at endpoint: String, scopes: [String], details: AuthorizationDetails? = nil
   ) async -> DeviceBeginning {
-    var form = FormBody.deviceAuthorization(
-      scopes: scopes, details: details, resources: provider.configuration.resources)
+    var form = FormBody.deviceAuthorization(scopes: scopes, details: details, at: provider.configuration)
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
     case .response(let response) where response.status == 200:

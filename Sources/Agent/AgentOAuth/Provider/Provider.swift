@@ -160,6 +160,7 @@ package struct Provider: Sendable {
       writer.member("tokenEndpointAuthMethod", it.tokenEndpointAuthMethod?.rawValue)
       writer.member("scopes", it.scopes)
       writer.member("resources", it.resources)
+      it.writeAuthorizationParameters(to: &writer)
       writer.key("endpoints")
       it.endpoints.write(to: &writer)
       writer.member("redirectHost", it.redirect.host)
@@ -241,6 +242,7 @@ package struct Provider: Sendable {
       var it = ProviderConfiguration(name: name, issuer: issuer, clientID: clientID)
       it.scopes = node["scopes"]?.strings ?? []
       it.resources = node["resources"]?.strings ?? []
+      it.readAuthorizationParameters(node)
       it.endpoints = node["endpoints"].map(ServerMetadata.Endpoints.init) ?? .init()
       it.redirect.host = node["redirectHost"]?.string ?? it.redirect.host
       it.redirect.port = node["redirectPort"]?.integer.flatMap { UInt16(exactly: $0) }

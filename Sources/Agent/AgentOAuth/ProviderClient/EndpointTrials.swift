@@ -37,7 +37,7 @@ package struct EndpointTrials: Sendable {
   /// Begins a device flow, which ends by itself since no person is given its code.
   package func device(at endpoint: String) async -> Answer {
     let configuration = client.provider.configuration
-    let form = FormBody.deviceAuthorization(scopes: configuration.scopes, resources: configuration.resources).finish()
+    let form = FormBody.deviceAuthorization(scopes: configuration.scopes, at: configuration).finish()
     return judge(await client.send(form, to: endpoint, naming: true, boundTo: nil), passing: [])
   }
 

@@ -67,6 +67,10 @@ package struct ProviderClient: Sendable {
     _ refreshToken: Secret, key: TokenKey, boundTo device: DeviceKey? = nil,
     beforeSending: (@Sendable () async -> Bool)? = nil
   ) async -> TokenAnswer {
+    // The provider would refuse the request, and count it.
+    guard key.resource == nil || provider.configuration.takesResource else {
+      return .failed(.misconfigured("invalid_target"))
+    }
     var form = FormBody()
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", refreshToken)
@@ -85,7 +89,7 @@ package struct ProviderClient: Sendable {
     form.append("code", code)
     form.append("redirect_uri", redirectURI)
     form.append("code_verifier", verifier)
-    for resource in provider.configuration.resources { form.append("resource", resource) }
+    for resource in provider.configuration.sentResources { form.append("resource", resource) }
     return await token(form, boundTo: device)
   }
 

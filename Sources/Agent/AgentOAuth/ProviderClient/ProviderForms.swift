@@ -23,12 +23,13 @@ extension FormBody {
 
   /// RFC 8628 §3.1.
   static func deviceAuthorization(
-    scopes: [String], details: AuthorizationDetails? = nil, resources: [String]
+    scopes: [String], details: AuthorizationDetails? = nil, at provider: ProviderConfiguration
   ) -> FormBody {
     var form = FormBody()
     if !scopes.isEmpty { form.append("scope", scopes.joined(separator: " ")) }
     if let details { form.append("authorization_details", details.text) }  // RFC 9396 §3
-    for resource in resources { form.append("resource", resource) }  // RFC 8707 §2.1
+    for resource in provider.sentResources { form.append("resource", resource) }  // RFC 8707 §2.1
+    for (name, value) in provider.deviceParameters { form.append(name, value) }
     return form
   }
 }

@@ -25,7 +25,8 @@ enum ProviderAddHandler: MethodHandler {
     preset?.fill(&configuration)
     try configuration.apply(
       ProviderChanges(
-        scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
+        scopes: params.scopes, resources: params.resources, authorizationParameters: params.authorizationParameters,
+        endpoints: params.endpoints, redirect: params.redirect,
         refresh: params.refresh, narrowing: params.narrowing, dpop: params.dpop, errorCodes: params.errorCodes,
         tenant: params.tenant, authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,

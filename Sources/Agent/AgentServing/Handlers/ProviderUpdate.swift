@@ -34,7 +34,8 @@ enum ProviderUpdateHandler: MethodHandler {
     preset?.describe(&provider.configuration)
     try provider.configuration.apply(
       ProviderChanges(
-        scopes: params.scopes, resources: params.resources, endpoints: params.endpoints, redirect: params.redirect,
+        scopes: params.scopes, resources: params.resources, authorizationParameters: params.authorizationParameters,
+        endpoints: params.endpoints, redirect: params.redirect,
         refresh: params.refresh, narrowing: params.narrowing, dpop: params.dpop, errorCodes: params.errorCodes,
         tenant: params.tenant, authorization: params.authorization, revocationScope: params.revocationScope,
         postLogoutRedirectURI: params.postLogoutRedirectUri,

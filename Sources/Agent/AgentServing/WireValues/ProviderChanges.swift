@@ -8,6 +8,7 @@ internal import AgentProtocol
 struct ProviderChanges {
   var scopes: [String]?
   var resources: [String]?
+  var authorizationParameters: WireMap<String>?
   var endpoints: WireEndpoints?
   var redirect: WireRedirect?
   var refresh: WireRefreshRules?
@@ -35,6 +36,9 @@ extension ProviderConfiguration {
     }
     if let scopes = changes.scopes { self.scopes = scopes }
     if let resources = changes.resources { self.resources = resources }
+    if let parameters = changes.authorizationParameters {
+      authorizationParameters = try Self.authorizationParameters(parameters)
+    }
     if let endpoints = changes.endpoints { self.endpoints = try .init(endpoints) }
     if let redirect = changes.redirect { self.redirect = try .init(redirect) }
     if let refresh = changes.refresh {
@@ -129,6 +133,22 @@ extension ProviderConfiguration {
     return pins
   }
 
+  fileprivate static func authorizationParameters(
+    _ wire: WireMap<String>
+  ) throws(AgentFailure) -> [String: String] {
+    var parameters: [String: String] = [:]
+    for entry in wire.entries {
+      let path = "/authorizationParameters/" + entry.name
+      switch AuthorizationParameters.refusal(of: entry.name, entry.value) {
+      case nil: parameters[entry.name] = entry.value
+      case .name: throw .invalidParameter(path, expected: "a parameter name: letters, digits, - . _")
+      case .ownedByTheProtocol: throw .invalidParameter(path, expected: "a name that the protocol does not own")
+      case .value: throw .invalidParameter(path, expected: "1 to 1024 bytes without control characters")
+      }
+    }
+    return parameters
+  }
+
   private static func host(_ text: String) -> String? {
     let isBareIPv6 = text.contains(":") && !text.hasPrefix("[")
     guard let url = HTTPURL("https://" + (isBareIPv6 ? "[\(text)]" : text)), url.origin == "https://" + url.hostText,
@@ -203,6 +223,9 @@ extension WireProvider {
       clientKeySet: provider.clientKey.map { _ in true },
       tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },
       scopes: it.scopes, resources: it.resources,
+      authorizationParameters: it.authorizationParameters.isEmpty
+        ? nil
+        : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       endpoints: WireEndpoints(
         authorization: ends.authorization, token: ends.token, deviceAuthorization: ends.deviceAuthorization,
         revocation: ends.revocation, introspection: ends.introspection, userinfo: ends.userinfo,

@@ -3,17 +3,27 @@ public import AgentModel
 /// A known provider: defaults for its configuration, and the meaning of its errors.
 ///
 /// A provider's configuration stores the preset's name, so that an updated error table applies after an update of the
-/// agent.
+/// agent. The presets themselves are data: `Schemas/presets`, rendered as `Generated`.
+///
+/// Some providers let an administrator choose refresh token rotation (Okta, Auth0, Keycloak). Their presets assume
+/// rotation with the provider's default grace: a wrong guess this way costs one sign-in, the other way a token family.
+/// `refresh` in the configuration overrides it.
 public struct ProviderPreset: Sendable {
   public let name: String
+  /// The provider's own name.
+  public var title = ""
   /// Nil if each customer has an issuer of their own.
   public var issuer: String?
-  /// An example of such an issuer, for a person.
+  /// What such an issuer looks like, with words in capitals for what is the customer's (`IssuerTemplate`).
   public var issuerTemplate: String?
+  /// The hosts by which the provider is known; `*.` at the beginning stands for one label or more.
+  public var hosts: [String] = []
+  /// False if the provider publishes no discovery document: `endpoints` are all of them.
+  public var hasDiscovery = true
   /// Each tenant has an issuer, and some addresses serve all tenants (`IssuerPattern`).
   public var hasIssuerOfEachTenant = false
   public var scopes: [String]
-  /// Endpoints that discovery does not name.
+  /// Endpoints that discovery does not name; with the words of `issuerTemplate`.
   public var endpoints: ServerMetadata.Endpoints
   /// Client authentication methods, if there is no discovery (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
@@ -28,6 +38,22 @@ public struct ProviderPreset: Sendable {
   public var tenant: ProviderConfiguration.TenantRule?
   /// The claim that names the tenant, for people who have one.
   public var tenantClaim: String?
+  /// The host of the redirect URI that the provider takes from a desktop client.
+  public var redirectHost = "127.0.0.1"
+  /// True if the provider compares the port of the redirect URI, so that one has to be registered and configured.
+  public var comparesRedirectPort = false
+  /// Further parameters of the authorization request.
+  public var authorizationParameters: [String: String] = [:]
+  /// Those of `authorizationParameters` that a device authorization request does not have.
+  public var browserParameters: [String] = []
+  /// Parameters that a customer may need, and what each says.
+  public var parameterHints: [String: String] = [:]
+  /// False if the provider refuses a request that names a `resource` (RFC 8707).
+  public var takesResource = true
+  /// True if a desktop client has a secret that the token request needs.
+  public var needsClientSecret = false
+  /// True if the sign-in by device is the easier one.
+  public var suggestsDevice = false
   /// Nil if the standard table is sufficient.
   public var failures: FailureTable?
 
@@ -60,6 +86,14 @@ public struct ProviderPreset: Sendable {
 
   /// Fills in the provider's behaviour, without the members that accounts are identified by.
   public func describe(_ configuration: inout ProviderConfiguration) {
+    // Parameters and a host that nothing was said of follow the preset.
+    let former = configuration.preset.flatMap(ProviderPreset.named)
+    if configuration.authorizationParameters == former?.authorizationParameters ?? [:] {
+      configuration.authorizationParameters = authorizationParameters
+    }
+    if configuration.redirect.port == nil, configuration.redirect.host == former?.redirectHost ?? "127.0.0.1" {
+      configuration.redirect.host = redirectHost
+    }
     configuration.preset = name
     configuration.refresh = refresh
     configuration.isRefreshConfigured = false
@@ -73,9 +107,24 @@ public struct ProviderPreset: Sendable {
     hasIssuerOfEachTenant ? IssuerPattern(sharedAddress: address) : nil
   }
 
-  /// The preset's endpoints, if `issuer` is the preset's issuer; otherwise none, so that credentials never go to a
-  /// foreign endpoint.
+  /// The preset's endpoints, if `issuer` is the preset's issuer or a customer's of it; otherwise none, so that
+  /// credentials never go to a foreign endpoint.
   public func endpoints(at issuer: String) -> ServerMetadata.Endpoints {
-    issuer == self.issuer ? endpoints : .init()
+    if let own = self.issuer { return equalCodePoints(issuer, own) ? endpoints : .init() }
+    guard let words = issuerTemplate.flatMap({ IssuerTemplate($0).words(of: issuer) }) else { return .init() }
+    return endpoints.mapped { IssuerTemplate($0).filled(with: words) }
+  }
+
+  /// Whether the provider is known by this host, in small letters.
+  public func isKnown(by host: String) -> Bool {
+    hosts.contains { known in
+      known.hasPrefix("*.") ? host.hasSuffix(known.dropFirst()) && host.utf8.count >= known.utf8.count : host == known
+    }
+  }
+
+  static func make(_ name: String, _ say: (inout ProviderPreset) -> Void) -> ProviderPreset {
+    var preset = ProviderPreset(name)
+    say(&preset)
+    return preset
   }
 }

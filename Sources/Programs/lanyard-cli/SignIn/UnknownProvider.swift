@@ -2,23 +2,28 @@ import CommandSupport
 
 /// The presets of `lanyard provider add`.
 enum Presets {
-  /// Presets with one issuer for all customers: they need only a client id.
-  static let shared = ["github", "gitlab", "google"]
-  static let ownIssuer = ["auth0", "entra", "keycloak", "okta"]
-  static let all = (shared + ownIssuer).sorted()
+  static let all = KnownServer.all.map(\.name)
+  /// Those that a hint names; a list of all would fill the screen.
+  private static let wellKnown = ["auth0", "entra", "github", "gitlab", "google", "keycloak", "okta"]
+  static let listed = "Known by --preset: \(wellKnown.joined(separator: ", "))."
+  static let others = "`lanyard provider presets` lists the others."
 
   /// The command that adds a provider of this name.
   static func command(adding name: String) -> String {
-    if shared.contains(name) { return "lanyard provider add --preset \(name) --client-id ID" }
-    if ownIssuer.contains(name) { return "lanyard provider add --preset \(name) --issuer URL --client-id ID" }
-    return "lanyard provider add \(name) --issuer URL --client-id ID"
+    guard let server = KnownServer.named(name) else {
+      return "lanyard provider add \(name) --issuer URL --client-id ID"
+    }
+    // With one issuer for all customers the client id is enough.
+    let issuer = server.issuer == nil ? " --issuer URL" : ""
+    return "lanyard provider add --preset \(name)\(issuer) --client-id ID"
   }
 
   /// Hints if no provider is configured.
   static let hints = [
     "Add one: `lanyard provider add --preset google --client-id ID`",
-    "         (presets: \(all.joined(separator: ", "))),",
-    "or any other: `\(command(adding: "NAME"))`.",
+    listed,
+    others,
+    "Add any other: `\(command(adding: "NAME"))`.",
   ]
 }
 
@@ -35,7 +40,7 @@ extension CommandFailure {
       told.hints.append("Did you mean \(meant)? Add it: `\(Presets.command(adding: meant))`.")
     } else {
       told.hints.append("Add it: `\(Presets.command(adding: name))`.")
-      if !Presets.all.contains(name) { told.hints.append("Known by --preset: \(Presets.all.joined(separator: ", ")).") }
+      if !Presets.all.contains(name) { told.hints += [Presets.listed, Presets.others] }
     }
     told.hints.append("`lanyard provider list` shows the providers.")
     return told

@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9bb75d10c21d392127f2d15f9bda8d7884636a7296d9d0276ff4c22629a50c25"
+  public static let schemaDigest = "d85dd68c9ba88a44dc2745fe396eaa19999856221e85cc1b551b76b2fd4fcff0"
 }

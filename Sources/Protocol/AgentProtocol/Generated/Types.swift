@@ -1394,6 +1394,8 @@ public struct WireProvider: WireWritable, Sendable {
   public var scopes: [String]?
   /// Resource indicators (RFC 8707) of the authorization request.
   public var resources: [String]?
+  /// Further parameters of the authorization request and of the device authorization request.
+  public var authorizationParameters: WireMap<String>?
   public var endpoints: WireEndpoints?
   /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
   /// machine; absent if there are none. `endpoints` can name others.
@@ -1437,6 +1439,7 @@ public struct WireProvider: WireWritable, Sendable {
     tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
     scopes: [String]? = nil,
     resources: [String]? = nil,
+    authorizationParameters: WireMap<String>? = nil,
     endpoints: WireEndpoints? = nil,
     ignoredEndpoints: [String]? = nil,
     redirect: WireRedirect? = nil,
@@ -1467,6 +1470,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
     self.scopes = scopes
     self.resources = resources
+    self.authorizationParameters = authorizationParameters
     self.endpoints = endpoints
     self.ignoredEndpoints = ignoredEndpoints
     self.redirect = redirect
@@ -1518,6 +1522,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let resources {
       writer.key("resources")
       writer.list(resources) { item, writer in writer.string(item) }
+    }
+    if let authorizationParameters {
+      writer.key("authorizationParameters")
+      writer.map(authorizationParameters) { item, writer in writer.string(item) }
     }
     if let endpoints {
       writer.key("endpoints")

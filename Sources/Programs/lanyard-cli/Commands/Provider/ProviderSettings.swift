@@ -41,7 +41,14 @@ struct ProviderSettings: ParsableArguments {
 
   @Option(
     name: .long,
-    help: "Settings of a known server: auth0, entra, github, gitlab, google, keycloak, okta.",
+    help: ArgumentHelp(
+      "A further parameter of the sign-in's address, as the server documents it; may be repeated.",
+      valueName: "name=value"))
+  var authorizationParameter: [String] = []
+
+  @Option(
+    name: .long,
+    help: "Settings of a known server; `lanyard provider presets` lists them.",
     completion: .list(Presets.all))
   var preset: String?
 
@@ -113,6 +120,9 @@ struct ProviderSettings: ParsableArguments {
   func validate() throws {
     if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
+    for text in authorizationParameter where !text.dropFirst().contains("=") || text.last == "=" {
+      throw ValidationError("--authorization-parameter needs NAME=VALUE, not `\(Text.shown(text))`.")
+    }
     guard [from, clientSecretFile, clientKeyFile].count(where: { $0 == "-" }) <= 1 else {
       throw ValidationError("Only one of --client-secret-file, --client-key and --from can read stdin.")
     }
@@ -167,6 +177,7 @@ struct ProviderSettings: ParsableArguments {
     writer.member("caFile", inputs.authorities)
     writer.member("proxy", proxy)
     writer.member("policy", policy)
+    writeAuthorizationParameters(to: &writer)
     writeTenant(to: &writer)
     inputs.redirect?.write(to: &writer)
     writeRefreshRules(to: &writer)
@@ -178,6 +189,23 @@ struct ProviderSettings: ParsableArguments {
     writer.beginObject()
     writer.member("claim", tenantClaim)
     writer.member("value", tenant)
+    writer.endObject()
+  }
+
+  /// Those of the preset stay beside the given ones.
+  private func writeAuthorizationParameters(to writer: inout JSONWriter) {
+    guard !authorizationParameter.isEmpty else { return }
+    var parameters = preset.flatMap(KnownServer.named)?.authorizationParameters ?? [:]
+    for text in authorizationParameter {
+      let name = text.prefix { $0 != "=" }
+      parameters[String(name)] = String(text.dropFirst(name.count + 1))
+    }
+    writer.key("authorizationParameters")
+    writer.beginObject()
+    for (name, value) in parameters.sorted(by: { $0.key < $1.key }) {
+      writer.key(name)
+      writer.string(value)
+    }
     writer.endObject()
   }
 

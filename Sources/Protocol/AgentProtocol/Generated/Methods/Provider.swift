@@ -31,6 +31,10 @@ public enum ProviderAdd: RPCMethod {
     public var scopes: [String]?
     /// Resource indicators (RFC 8707) of the authorization request.
     public var resources: [String]?
+    /// Further parameters of the authorization request and of the device authorization request, such as `audience`.
+    /// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value
+    /// are refused. No secrets: `provider.get` shows them.
+    public var authorizationParameters: WireMap<String>?
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
@@ -73,6 +77,7 @@ public enum ProviderAdd: RPCMethod {
       tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
       scopes: [String]? = nil,
       resources: [String]? = nil,
+      authorizationParameters: WireMap<String>? = nil,
       endpoints: WireEndpoints? = nil,
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
@@ -100,6 +105,7 @@ public enum ProviderAdd: RPCMethod {
       self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
+      self.authorizationParameters = authorizationParameters
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
@@ -130,6 +136,7 @@ public enum ProviderAdd: RPCMethod {
       var tokenEndpointAuthMethod: WireClientAuthMethod?
       var scopes: [String]?
       var resources: [String]?
+      var authorizationParameters: WireMap<String>?
       var endpoints: WireEndpoints?
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
@@ -165,6 +172,8 @@ public enum ProviderAdd: RPCMethod {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resources") {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
+        } else if memberName.isText("authorizationParameters") {
+          authorizationParameters = try reading("authorizationParameters") { () throws(ParamsProblem) in try memberValue.map(atMost: 32, names: .authorizationParametersNames) { (item) throws(ParamsProblem) in try item.text(TextRule(1...1024)) } }
         } else if memberName.isText("endpoints") {
           endpoints = try reading("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: memberValue) }
         } else if memberName.isText("redirect") {
@@ -214,6 +223,7 @@ public enum ProviderAdd: RPCMethod {
       self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
+      self.authorizationParameters = authorizationParameters
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
@@ -369,6 +379,10 @@ public enum ProviderUpdate: RPCMethod {
     public var scopes: [String]?
     /// Resource indicators (RFC 8707) of the authorization request.
     public var resources: [String]?
+    /// Further parameters of the authorization request and of the device authorization request, such as `audience`.
+    /// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value
+    /// are refused. No secrets: `provider.get` shows them.
+    public var authorizationParameters: WireMap<String>?
     public var endpoints: WireEndpoints?
     public var redirect: WireRedirect?
     public var refresh: WireRefreshRules?
@@ -411,6 +425,7 @@ public enum ProviderUpdate: RPCMethod {
       tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
       scopes: [String]? = nil,
       resources: [String]? = nil,
+      authorizationParameters: WireMap<String>? = nil,
       endpoints: WireEndpoints? = nil,
       redirect: WireRedirect? = nil,
       refresh: WireRefreshRules? = nil,
@@ -438,6 +453,7 @@ public enum ProviderUpdate: RPCMethod {
       self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
+      self.authorizationParameters = authorizationParameters
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh
@@ -468,6 +484,7 @@ public enum ProviderUpdate: RPCMethod {
       var tokenEndpointAuthMethod: WireClientAuthMethod?
       var scopes: [String]?
       var resources: [String]?
+      var authorizationParameters: WireMap<String>?
       var endpoints: WireEndpoints?
       var redirect: WireRedirect?
       var refresh: WireRefreshRules?
@@ -503,6 +520,8 @@ public enum ProviderUpdate: RPCMethod {
           scopes = try reading("scopes") { () throws(ParamsProblem) in try memberValue.list(0...128) { (item) throws(ParamsProblem) in try item.text(.scope) } }
         } else if memberName.isText("resources") {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(0...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
+        } else if memberName.isText("authorizationParameters") {
+          authorizationParameters = try reading("authorizationParameters") { () throws(ParamsProblem) in try memberValue.map(atMost: 32, names: .authorizationParametersNames) { (item) throws(ParamsProblem) in try item.text(TextRule(1...1024)) } }
         } else if memberName.isText("endpoints") {
           endpoints = try reading("endpoints") { () throws(ParamsProblem) in try WireEndpoints(from: memberValue) }
         } else if memberName.isText("redirect") {
@@ -552,6 +571,7 @@ public enum ProviderUpdate: RPCMethod {
       self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
       self.scopes = scopes
       self.resources = resources
+      self.authorizationParameters = authorizationParameters
       self.endpoints = endpoints
       self.redirect = redirect
       self.refresh = refresh

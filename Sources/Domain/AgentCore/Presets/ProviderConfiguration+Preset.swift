@@ -1,0 +1,19 @@
+public import AgentModel
+
+/// What the preset of a configuration says of its requests.
+extension ProviderConfiguration {
+  private var knownPreset: ProviderPreset? { preset.flatMap(ProviderPreset.named) }
+
+  /// False if the provider refuses a request that names a `resource` (RFC 8707).
+  public var takesResource: Bool { knownPreset?.takesResource ?? true }
+
+  /// The resource indicators of a sign-in, as far as the provider takes any.
+  public var sentResources: [String] { takesResource ? resources : [] }
+
+  /// The further parameters of a device authorization request, ordered by name.
+  public var deviceParameters: [(name: String, value: String)] {
+    let others = knownPreset?.browserParameters ?? []
+    return authorizationParameters.filter { !others.contains($0.key) }
+      .sorted { $0.key < $1.key }.map { (name: $0.key, value: $0.value) }
+  }
+}
