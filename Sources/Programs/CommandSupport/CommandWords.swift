@@ -86,6 +86,7 @@ public enum CommandWords {
     "policy.set": "lanyard policy set",
     "policy.validate": "lanyard policy check",
     "provider.add": "lanyard provider add",
+    "provider.discover": "lanyard provider add",
     "provider.get": "lanyard provider show",
     "provider.list": "lanyard provider list",
     "provider.remove": "lanyard provider remove",

@@ -237,6 +237,18 @@ class ProviderTests(Person):
         for name in json.loads(self.answer("provider", "presets", "--json"))["presets"]:
             self.assertIn(f"--preset {name}", shown)
 
+    def test_presets_fit_80_columns_and_tell_what_to_know(self):
+        screen = self.on_terminal("provider", "presets")
+        self.assertLessEqual(max(len(line.rstrip("\r")) for line in screen.text.splitlines()), 80)
+        self.assertIn("Issuer: https://login.microsoftonline.com/TENANT-ID/v2.0.", screen.text)
+        one = self.answer("provider", "presets", "okta")
+        self.assertIn("--redirect PORT", one)
+        self.assertNotIn("google", one)
+        servers = {server["name"]: server for server in json.loads(self.answer("provider", "presets", "--json"))["servers"]}
+        self.assertEqual(servers["google"]["authorizationParameters"], {"access_type": "offline"})
+        self.assertFalse(servers["entra"]["takesResource"])
+        self.assertIn("Did you mean okta?", self.refused(2, "provider", "presets", "otka"))
+
     def test_remove_without_a_name_shows_the_provider_and_asks(self):
         self.fake.answers.update(accounts(providers=[IDP]))
         told = self.refused(2, "provider", "remove")

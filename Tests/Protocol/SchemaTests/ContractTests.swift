@@ -25,6 +25,7 @@ struct ContractTests {
     provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
+    provider.discover url caFile? proxy?
     signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? authorizationDetails? openBrowser?
     signIn.wait signIn timeoutSeconds?
     signIn.complete signIn redirectUrl!

@@ -22,7 +22,7 @@ enum EveryMethod {
     ProviderList.self,
     ProviderGet.self,
     ProviderUpdate.self,
-    ProviderRemove.self, ProviderTest.self,
+    ProviderRemove.self, ProviderTest.self, ProviderDiscover.self,
     SignInBegin.self,
     SignInWait.self,
     SignInComplete.self,

@@ -110,6 +110,7 @@ __all__ = [
     "Protection",
     "Provider",
     "ProviderAddResult",
+    "ProviderDiscoverResult",
     "ProviderGetResult",
     "ProviderListResult",
     "ProviderMisconfigured",
@@ -2110,6 +2111,19 @@ class ProviderAddResult(Record):
 
 
 @dataclass(frozen=True)
+class ProviderDiscoverResult(Record):
+    """The result of `provider.discover`."""
+
+    issuer: str
+    is_elsewhere: bool
+    endpoints: Endpoints
+    token_endpoint_auth_methods: List[str]
+    pkce: bool
+    dpop: bool
+    preset: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class ProviderGetResult(Record):
     """The result of `provider.get`.
 
@@ -3835,6 +3849,29 @@ class ProviderMethods:
             ProviderTestResult,
         )
 
+    def discover(
+        self,
+        *,
+        url: str,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
+    ) -> ProviderDiscoverResult:
+        """Finds the issuer that a URL of a server belongs to, and what it offers. `url` is any address of the
+        server: its issuer, a page, a discovery document, an endpoint. The agent asks for the documents of RFC
+        8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
+        nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
+        whether it is meant is for the person to say.
+        """
+        return self._caller.invoke(
+            "provider.discover",
+            {
+                "url": url,
+                "caFile": ca_file,
+                "proxy": proxy,
+            },
+            ProviderDiscoverResult,
+        )
+
 
 class AsyncProviderMethods:
     """The methods `provider.*` of the contract, for asyncio."""
@@ -4205,6 +4242,29 @@ class AsyncProviderMethods:
                 "provider": provider,
             },
             ProviderTestResult,
+        )
+
+    async def discover(
+        self,
+        *,
+        url: str,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
+    ) -> ProviderDiscoverResult:
+        """Finds the issuer that a URL of a server belongs to, and what it offers. `url` is any address of the
+        server: its issuer, a page, a discovery document, an endpoint. The agent asks for the documents of RFC
+        8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
+        nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
+        whether it is meant is for the person to say.
+        """
+        return await self._caller.invoke(
+            "provider.discover",
+            {
+                "url": url,
+                "caFile": ca_file,
+                "proxy": proxy,
+            },
+            ProviderDiscoverResult,
         )
 
 

@@ -36,7 +36,17 @@ struct ProviderTrial {
   // MARK: endpoints
 
   mutating func reportAuthorization(_ answer: EndpointTrials.Answer, redirectURI: String) {
-    let shown = Self.portless(redirectURI, isFixed: provider.configuration.redirect.port != nil)
+    let isFixed = provider.configuration.redirect.port != nil
+    let shown = Self.portless(redirectURI, isFixed: isFixed)
+    if !isFixed, provider.preset?.comparesRedirectPort == true, case .works = answer {
+      let title = provider.preset?.title ?? ""
+      return findings.problem(
+        "authorizationEndpoint",
+        "The sign-in by browser begins, but the browser would come back to another port each time, and \(title) "
+          + "compares the port of the redirect URI.",
+        "Register a redirect URI with a port, such as http://127.0.0.1:8765/callback, and name it: "
+          + "`lanyard provider update \(name.text) --redirect 8765`.")
+    }
     report(
       answer, "authorizationEndpoint", "The sign-in by browser", works: "begins. The browser comes back to \(shown).",
       "Register the redirect URI \(shown) for the client \(provider.configuration.clientID) at the provider.",
@@ -90,11 +100,26 @@ struct ProviderTrial {
 
   /// What only a sign-in shows.
   mutating func reportRefreshing() {
-    findings.sound(
-      "refreshTokens",
-      "Whether refresh tokens are given and change with each use shows at the first sign-in; the agent is ready for both."
-    )
+    findings.sound("refreshTokens", Self.words(on: provider))
     if provider.bindsTokens { findings.sound("boundTokens", "Tokens are bound to a key of this machine (DPoP).") }
+  }
+
+  /// How the provider rotates refresh tokens, as far as anything tells.
+  private static func words(on provider: Provider) -> String {
+    let used =
+      switch provider.reuse {
+      case .none: "a used refresh token stays valid"
+      case .grace: "a used refresh token stays valid for \(provider.configuration.refresh.graceSeconds) s"
+      case .strict: "a refresh token works once"
+      }
+    return switch provider.refreshRuleBasis {
+    case .assumed:
+      "Rotation unknown: whether refresh tokens are given and change with each use shows at the first sign-in; the "
+        + "agent is ready for both."
+    case .preset: "Rotation by what is known of \(provider.preset?.title ?? "the server"): \(used)."
+    case .configured: "Rotation as it was configured: \(used)."
+    case .learned: "Rotation as the provider showed it: \(used)."
+    }
   }
 
   private mutating func report(

@@ -19,6 +19,11 @@ package struct ProviderDocuments: Sendable {
     return try judge(await client.send(request, authorizedBy: credential), read)
   }
 
+  /// The issuer that a discovery document names.
+  package func issuer(in url: String) async throws(DocumentFailure) -> String {
+    try await read(url) { $0["issuer"]?.string }
+  }
+
   /// The provider's answer about a token of this client (RFC 7662).
   func introspect<Result>(
     _ token: Secret, at endpoint: String, _ read: (JSONNode) -> Result?

@@ -55,6 +55,7 @@ struct ServedMethods: Sendable {
     ServedMethod(ProviderListHandler.self),
     ServedMethod(ProviderRemoveHandler.self),
     ServedMethod(ProviderTestHandler.self),
+    ServedMethod(ProviderDiscoverHandler.self),
     ServedMethod(ProviderUpdateHandler.self),
     ServedMethod(long: RequestSendHandler.self),
     ServedMethod(RevocationAbandonHandler.self),

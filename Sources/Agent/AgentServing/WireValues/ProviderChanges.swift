@@ -216,7 +216,6 @@ extension ProviderConfiguration.RefreshRule {
 extension WireProvider {
   init(_ provider: Provider) {
     let it = provider.configuration
-    let ends = provider.endpoints
     self.init(
       name: it.name, issuer: it.issuer, clientId: it.clientID,
       clientRegistered: provider.registration.map { _ in true }, clientSecretSet: provider.clientSecret != nil,
@@ -226,11 +225,7 @@ extension WireProvider {
       authorizationParameters: it.authorizationParameters.isEmpty
         ? nil
         : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
-      endpoints: WireEndpoints(
-        authorization: ends.authorization, token: ends.token, deviceAuthorization: ends.deviceAuthorization,
-        revocation: ends.revocation, introspection: ends.introspection, userinfo: ends.userinfo,
-        endSession: ends.endSession, jwks: ends.jwks, registration: ends.registration,
-        pushedAuthorizationRequest: ends.pushedAuthorizationRequest),
+      endpoints: WireEndpoints(provider.endpoints),
       ignoredEndpoints: provider.ignoredEndpoints,
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
@@ -258,6 +253,15 @@ extension WireProvider {
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       pinsExpireAt: it.pinsExpireAt,
       caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
+  }
+}
+
+extension WireEndpoints {
+  init(_ it: ServerMetadata.Endpoints) {
+    self.init(
+      authorization: it.authorization, token: it.token, deviceAuthorization: it.deviceAuthorization,
+      revocation: it.revocation, introspection: it.introspection, userinfo: it.userinfo, endSession: it.endSession,
+      jwks: it.jwks, registration: it.registration, pushedAuthorizationRequest: it.pushedAuthorizationRequest)
   }
 }
 

@@ -50,6 +50,7 @@ public enum MethodTable {
     PolicySet.info,
     PolicyValidate.info,
     ProviderAdd.info,
+    ProviderDiscover.info,
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
@@ -92,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "d85dd68c9ba88a44dc2745fe396eaa19999856221e85cc1b551b76b2fd4fcff0"
+  public static let schemaDigest = "a8328bf229c1d1c72462c937d90d2a9cdbf8d2b366d49a10f5024f243960ded2"
 }

@@ -93,6 +93,7 @@ struct PresetRenderer {
             "name: \(preset.name.swiftLiteral)", "title: \(preset.title.swiftLiteral)",
             "issuer: \(value["issuer"]?.swiftText ?? "nil")",
             "issuerTemplate: \(value["issuerTemplate"]?.swiftText ?? "nil")",
+            "hasDiscovery: \(value["discovery"]?.bool != false)",
             "redirectHost: \((value["redirect"]?["host"]?.string ?? "127.0.0.1").swiftLiteral)",
             "comparesRedirectPort: \(value["redirect"]?["port"]?.string == "registered")",
             "needsClientSecret: \(value["clientSecret"]?.string == "required")",

@@ -19,6 +19,13 @@ struct ParameterFile: ~Copyable {
     self.tape = tape
   }
 
+  /// Whether the file has this member.
+  borrowing func has(_ name: String) -> Bool {
+    input.withBytes { bytes in
+      tape.withRoot(of: bytes) { root in root.members.contains { $0.key.string == name } }
+    }
+  }
+
   /// Writes the members unchanged, on one line.
   borrowing func write(to writer: inout JSONWriter) {
     input.withBytes { bytes in

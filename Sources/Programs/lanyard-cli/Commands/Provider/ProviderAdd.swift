@@ -7,9 +7,13 @@ struct ProviderAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a provider.",
     discussion: """
+      With a URL of the server lanyard finds its issuer, says what it offers, and asks for the rest; without a terminal
+      it names the options that are missing.
       Settings without an option (endpoints, pins, error codes, …) go into a JSON file: --from FILE.
 
       EXAMPLES:
+        lanyard provider add https://login.corp.example
+        lanyard provider add corp https://login.corp.example/any/page --client-id my-app
         lanyard provider add --preset google --client-id my-app
         lanyard provider add idp --issuer https://idp.example --client-id my-app
         lanyard provider add idp --issuer https://idp.example
@@ -20,35 +24,98 @@ struct ProviderAdd: ParsableCommand {
         lanyard provider add idp --from idp.json
       """)
 
-  @Argument(help: "A name for it: lower-case letters, digits, . _ -. Default: the preset.")
-  var name: String?
+  @Argument(
+    help: ArgumentHelp(
+      "A name for it: lower-case letters, digits, . _ -. Default: the preset, or a part of the host.", valueName: "name"
+    ))
+  var first: String?
+
+  @Argument(help: ArgumentHelp("Any URL of the server: lanyard finds its issuer.", valueName: "url"))
+  var second: String?
 
   @OptionGroup var settings: ProviderSettings
 
   @OptionGroup var common: CommonOptions
 
+  /// The URL among the arguments. A host alone counts as one where nothing else tells the issuer.
+  private var url: String? {
+    if let second { return second.contains("://") ? second : "https://" + second }
+    guard let first else { return nil }
+    if first.contains("://") { return first }
+    let isHost = first.contains(".") && settings.issuer == nil && settings.preset == nil && settings.from == nil
+    return isHost ? "https://" + first : nil
+  }
+
+  private var name: String? { second == nil && url != nil ? nil : first }
+
   func validate() throws {
-    if name == nil, settings.preset == nil { throw ValidationError("The provider's name is missing.") }
-    if settings.from == nil, settings.preset == nil, settings.issuer == nil {
-      throw ValidationError("The provider's --issuer is missing.")
+    if url != nil, settings.issuer != nil { throw ValidationError("Give a URL or --issuer, not both.") }
+    if name == nil, url == nil, settings.preset == nil { throw ValidationError("The provider's name is missing.") }
+    if settings.from == nil, settings.preset == nil, settings.issuer == nil, url == nil {
+      throw ValidationError("The provider's URL or --issuer is missing.")
     }
   }
 
   func run() throws {
-    let inputs = try settings.readInputs()
+    var settings = settings
+    var inputs = try settings.readInputs()
     var agent = try common.connect()
+    let canAsk = Terminal.canAsk && !common.json
+    let server = try url.map { url throws(CommandFailure) in try find(url, via: &agent) }
+    let known = settings.preset.flatMap(KnownServer.named) ?? server?.known
+    let questions = ProviderQuestions(server: server, known: known, canAsk: canAsk, isStrict: server != nil)
+    if let server {
+      if Terminal.showsNotes, !common.json { server.tell() }
+      if server.isElsewhere { try questions.accepts(elsewhere: server, option: name.map { $0 + " " } ?? "") }
+      settings.issuer = server.issuer
+      settings.preset = settings.preset ?? server.known?.name
+    }
+    let name = try questions.name(given: name ?? (server == nil ? settings.preset : nil))
+    try questions.complete(&settings, &inputs)
     do throws(CommandFailure) {
-      try add(inputs, via: &agent)
+      try add(name, settings, inputs, known: known, via: &agent)
     } catch {
-      throw settings.explained(error, name: name ?? settings.preset)
+      throw settings.explained(error, name: name)
+    }
+  }
+
+  private func find(_ url: String, via agent: inout AgentConnection) throws(CommandFailure) -> FoundServer {
+    if let known = settings.preset.flatMap(KnownServer.named), !known.hasDiscovery,
+      let issuer = known.issuer ?? known.issuer(atHostOf: url)
+    {
+      return FoundServer(known, issuer: issuer)
+    }
+    let authorities = try settings.caFile.map { path throws(CommandFailure) in try BackupPath.absolute(path) }
+    do throws(CommandFailure) {
+      return try agent.call("provider.discover") { writer in
+        writer.member("url", url)
+        writer.member("caFile", authorities)
+        writer.member("proxy", settings.proxy)
+      } result: {
+        FoundServer($0)
+      }
+    } catch {
+      var told = error
+      if error.problem?.path == "/url" {
+        told.message = "\(url) is no URL of a server: it begins with https://, or http:// on this machine."
+        told.hints = []
+      } else if error.name == "providerMisconfigured" {
+        told.message = "At \(url) and above it there is no document that names an issuer. Nothing was changed."
+        told.hints = [
+          "Give the issuer as the server's administrator tells it: --issuer URL.",
+          "`lanyard provider presets` lists the servers that are known.",
+        ]
+      }
+      throw told
     }
   }
 
   private func add(
-    _ inputs: borrowing ProviderSettings.Inputs, via agent: inout AgentConnection
+    _ name: String, _ settings: ProviderSettings, _ inputs: borrowing ProviderSettings.Inputs, known: KnownServer?,
+    via agent: inout AgentConnection
   ) throws(CommandFailure) {
     try agent.call("provider.add") { writer in
-      writer.member("name", name ?? settings.preset)
+      writer.member("name", name)
       settings.write(inputs, to: &writer)
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
@@ -58,8 +125,19 @@ struct ProviderAdd: ParsableCommand {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
       provider.tellIgnoredEndpoints()
-      if Terminal.showsNotes { Output.note("Sign in: `lanyard login \(Text.shown(provider.name))`.") }
+      guard Terminal.showsNotes else { return }
+      if !provider.isRegistered { tellRedirect(result["provider"]?["redirect"]) }
+      let device = known?.suggestsDevice == true ? " --device" : ""
+      Output.note("Sign in: `lanyard login \(Text.shown(provider.name))\(device)`.")
     }
+  }
+
+  /// The redirect URI that the client has to be registered with.
+  private func tellRedirect(_ redirect: JSONNode?) {
+    guard let redirect, let host = redirect["host"]?.string, let path = redirect["path"]?.string else { return }
+    let port = redirect["port"]?.integer.map { ":\($0)" } ?? ""
+    let any = port.isEmpty ? " (lanyard takes any free port)" : ""
+    Output.note(Text.shown("Register the redirect URI http://\(host)\(port)\(path)\(any) for the client."))
   }
 }
 

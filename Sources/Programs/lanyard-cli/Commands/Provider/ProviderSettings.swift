@@ -130,9 +130,10 @@ struct ProviderSettings: ParsableArguments {
 
   /// The contents of the files and of stdin, read before connecting, so that a mistake starts no agent.
   struct Inputs: ~Copyable {
-    let secret, key: SecretInput
+    var secret: SecretInput
+    let key: SecretInput
     let further: ParameterFile
-    let redirect: RedirectAddress?
+    var redirect: RedirectAddress?
     let authorities: String?
   }
 

@@ -21,6 +21,8 @@ struct RedirectAddress {
     self.port = port
   }
 
+  init(host: String?, port: Int) { (self.host, self.port, path) = (host, port, nil) }
+
   func write(to writer: inout JSONWriter) {
     writer.key("redirect")
     writer.beginObject()

@@ -717,3 +717,113 @@ public enum ProviderTest: RPCMethod {
     }
   }
 }
+
+/// Finds the issuer that a URL of a server belongs to, and what it offers.
+///
+/// `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for the
+/// documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
+/// Changes nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
+/// whether it is meant is for the person to say.
+public enum ProviderDiscover: RPCMethod {
+  public static let info = MethodInfo(
+    name: "provider.discover", since: "1",
+    feature: "provider",
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
+    idempotent: true, carriesBody: false,
+    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, Sendable {
+    public var url: String
+    /// As in `provider.add`.
+    public var caFile: String?
+    /// As in `provider.add`.
+    public var proxy: String?
+
+    public init(
+      url: String,
+      caFile: String? = nil,
+      proxy: String? = nil
+    ) {
+      self.url = url
+      self.caFile = caFile
+      self.proxy = proxy
+    }
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      var url: String?
+      var caFile: String?
+      var proxy: String?
+      for (memberName, memberValue) in node.members {
+        if memberName.isText("url") {
+          url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("caFile") {
+          caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4095)) }
+        } else if memberName.isText("proxy") {
+          proxy = try reading("proxy") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else {
+          throw ParamsProblem.unknownMember(memberName)
+        }
+      }
+      guard let url else { throw ParamsProblem.missing("url", expected: "string") }
+      self.url = url
+      self.caFile = caFile
+      self.proxy = proxy
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    /// As the documents write it.
+    public var issuer: String
+    public var isElsewhere: Bool
+    /// The known provider that the host belongs to.
+    public var preset: String?
+    public var endpoints: WireEndpoints
+    /// Empty: the documents do not say.
+    public var tokenEndpointAuthMethods: [String]
+    /// The documents announce PKCE with S256 (RFC 7636).
+    public var pkce: Bool
+    /// The documents announce bound tokens (RFC 9449).
+    public var dpop: Bool
+
+    public init(
+      issuer: String,
+      isElsewhere: Bool,
+      preset: String? = nil,
+      endpoints: WireEndpoints,
+      tokenEndpointAuthMethods: [String],
+      pkce: Bool,
+      dpop: Bool
+    ) {
+      self.issuer = issuer
+      self.isElsewhere = isElsewhere
+      self.preset = preset
+      self.endpoints = endpoints
+      self.tokenEndpointAuthMethods = tokenEndpointAuthMethods
+      self.pkce = pkce
+      self.dpop = dpop
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      writer.key("issuer")
+      writer.string(issuer)
+      writer.key("isElsewhere")
+      writer.bool(isElsewhere)
+      if let preset {
+        writer.key("preset")
+        writer.string(preset)
+      }
+      writer.key("endpoints")
+      endpoints.write(to: &writer)
+      writer.key("tokenEndpointAuthMethods")
+      writer.list(tokenEndpointAuthMethods) { item, writer in writer.string(item) }
+      writer.key("pkce")
+      writer.bool(pkce)
+      writer.key("dpop")
+      writer.bool(dpop)
+      writer.endObject()
+    }
+  }
+}

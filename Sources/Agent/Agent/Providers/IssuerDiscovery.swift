@@ -1,0 +1,91 @@
+package import AgentCore
+package import AgentModel
+package import AgentOAuth
+
+/// The issuer that a URL belongs to, and what it offers.
+package struct FoundIssuer: Sendable {
+  package let issuer: String
+  /// Of another origin than the URL: whether it is meant is for the person to say.
+  package let isElsewhere: Bool
+  package let preset: ProviderPreset?
+  package let endpoints: ServerMetadata.Endpoints
+  /// Nil if the provider publishes no documents.
+  package let metadata: ServerMetadata?
+}
+
+/// Looks for the issuer of a server (docs/providers.md, Finding the issuer). Nothing is kept.
+package struct IssuerDiscovery: Sendable {
+  private let agent: AgentService
+  private let search: IssuerSearch
+  private let caFile: String?
+  private let proxy: String?
+
+  /// Nothing is kept under it.
+  private static let name = ProviderName("discovery")!
+
+  package init(_ url: String, caFile: String?, proxy: String?, of agent: AgentService) throws(AgentFailure) {
+    guard let search = IssuerSearch(url) else {
+      throw .invalidParameter("/url", expected: "an https URL; http only on a loopback host")
+    }
+    (self.agent, self.search, self.caFile, self.proxy) = (agent, search, caFile, proxy)
+  }
+
+  package func run() async throws(AgentFailure) -> FoundIssuer {
+    if let preset = search.preset, !preset.hasDiscovery, let issuer = preset.issuer {
+      return FoundIssuer(
+        issuer: issuer, isElsewhere: false, preset: preset, endpoints: preset.endpoints(at: issuer), metadata: nil)
+    }
+    var elsewhere: String?
+    var asked: Set<String> = []
+    var failure = DocumentFailure.unavailable(status: 404)
+    for place in search.places {
+      for document in place.documents {
+        guard let told = try await issuer(in: document, failure: &failure) else { continue }
+        switch search.verdict(on: told, at: place) {
+        case .itself(let issuer): return try await found(issuer)
+        case .sameOrigin(let issuer):
+          if asked.insert(issuer).inserted, let found = try? await found(issuer) { return found }
+        case .elsewhere(let issuer): elsewhere = elsewhere ?? issuer
+        case .none: break
+        }
+      }
+    }
+    if let elsewhere { return try await found(elsewhere, isElsewhere: true) }
+    throw .provider(.document(failure))
+  }
+
+  /// Nil if there is no such document. A server that can't be reached, or not be trusted, ends the search.
+  private func issuer(in document: String, failure: inout DocumentFailure) async throws(AgentFailure) -> String? {
+    let documents = try client(of: search.url.origin).documents
+    do throws(DocumentFailure) {
+      return try await documents.issuer(in: document)
+    } catch {
+      switch error {
+      case .offline, .untrusted: throw .provider(.document(error))
+      case .unavailable, .malformed: if error.isTemporary { failure = error }
+      }
+      return nil
+    }
+  }
+
+  /// Reads the issuer's own documents, which must name just this issuer.
+  private func found(_ issuer: String, isElsewhere: Bool = false) async throws(AgentFailure) -> FoundIssuer {
+    let host = HTTPURL(issuer)?.host ?? ""
+    let preset = search.preset ?? ProviderPreset.all.first { $0.isKnown(by: host) }
+    let metadata = try await client(of: issuer, preset: preset).documents.discoverOrExplain()
+    let endpoints = (preset?.endpoints(at: issuer) ?? .init()).completed(from: metadata.endpoints)
+    return FoundIssuer(
+      issuer: issuer, isElsewhere: isElsewhere, preset: preset, endpoints: endpoints, metadata: metadata)
+  }
+
+  private func client(of issuer: String, preset: ProviderPreset? = nil) throws(AgentFailure) -> ProviderClient {
+    var configuration = ProviderConfiguration(name: Self.name, issuer: issuer, clientID: "")
+    configuration.preset = preset?.name
+    if let caFile, !caFile.hasPrefix("/") { throw .invalidParameter("/caFile", expected: "an absolute path") }
+    if let proxy, !ProxyAddress.isValid(proxy) {
+      throw .invalidParameter("/proxy", expected: "http, https, socks5 or socks5h, ://, a host and a port; or none")
+    }
+    (configuration.caFile, configuration.proxy) = (caFile, proxy)
+    return agent.client(of: Provider(configuration: configuration))
+  }
+}

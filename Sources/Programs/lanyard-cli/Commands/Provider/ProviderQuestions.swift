@@ -1,0 +1,103 @@
+import CommandSupport
+import JSONRPC
+
+/// Completes the settings of `lanyard provider add`: asks on a terminal for what is missing, and otherwise names the
+/// options.
+struct ProviderQuestions {
+  let server: FoundServer?
+  let known: KnownServer?
+  /// Questions are possible: a terminal, and no program that reads JSON.
+  let canAsk: Bool
+  /// Without a terminal a missing option is an error. Else only what the agent requires is.
+  let isStrict: Bool
+
+  /// A port that few programs listen at, to propose.
+  private static let proposedPort = 8765
+
+  /// The name of the provider.
+  func name(given: String?) throws(CommandFailure) -> String {
+    if let given { return given }
+    let proposal = server?.proposedName ?? known?.name ?? "provider"
+    return canAsk ? try answer("Name [\(proposal)]: ", default: proposal) ?? proposal : proposal
+  }
+
+  /// True if the issuer at another host is meant.
+  func accepts(elsewhere server: FoundServer, option: String) throws(CommandFailure) {
+    if canAsk, Terminal.confirm(Text.shown("That is another host than the one you named. Use \(server.issuer)?")) {
+      return
+    }
+    throw .usage(
+      "The documents there name an issuer at another host, \(server.issuer). Nothing was changed.",
+      hints: ["If it is meant: `lanyard provider add \(option)\(server.issuer)`."])
+  }
+
+  func complete(
+    _ settings: inout ProviderSettings, _ inputs: inout ProviderSettings.Inputs
+  ) throws(CommandFailure) {
+    try completeClient(&settings, inputs.further)
+    let isRegistered = settings.clientID == nil && !inputs.further.has("clientId")
+    if !isRegistered { try completeSecret(settings, &inputs) }
+    if !isRegistered, known?.comparesRedirectPort == true, inputs.redirect == nil, !inputs.further.has("redirect") {
+      try completeRedirect(&inputs)
+    }
+  }
+
+  private func completeClient(
+    _ settings: inout ProviderSettings, _ further: borrowing ParameterFile
+  ) throws(CommandFailure) {
+    guard let server, settings.clientID == nil, !further.has("clientId") else { return }
+    if canAsk {
+      let question = server.offersRegistration ? "Client id (empty: register one): " : "Client id: "
+      settings.clientID = try answer(question, default: nil)
+    }
+    guard settings.clientID == nil, !server.offersRegistration else { return }
+    throw missing(
+      "--client-id", "\(server.issuer) does not register clients by itself, so that a client id is needed.",
+      "Register a desktop client there, and add its id: --client-id ID.")
+  }
+
+  private func completeSecret(
+    _ settings: ProviderSettings, _ inputs: inout ProviderSettings.Inputs
+  ) throws(CommandFailure) {
+    let isNeeded = known?.needsClientSecret == true
+    // Not every server that takes public clients announces it.
+    guard isNeeded || canAsk && server?.announcesPublicClients == false, inputs.secret.isEmpty, inputs.key.isEmpty,
+      settings.authMethod != .some(.none),
+      !inputs.further.has("clientSecret"), !inputs.further.has("clientKey")
+    else { return }
+    if canAsk {
+      let secret = try SecretInput.ask("Client secret (not shown; empty for none): ")
+      if !secret.isEmpty { inputs.secret = secret }
+    } else if isStrict {
+      throw missing(
+        "--client-secret-file", "Clients of this server have a secret that the token request needs.",
+        "Give it in a file or a pipe: --client-secret-file FILE. For a client without one: --auth-method none.")
+    }
+  }
+
+  private func completeRedirect(_ inputs: inout ProviderSettings.Inputs) throws(CommandFailure) {
+    let host = known?.redirectHost
+    if canAsk {
+      Output.note("This server compares the port of the redirect URI, so that one has to be registered there.")
+      let text = try answer("Port [\(Self.proposedPort)]: ", default: "\(Self.proposedPort)") ?? ""
+      guard let port = Int(text), 1...65_535 ~= port else { throw .usage("\(text) is no port. Nothing was changed.") }
+      inputs.redirect = RedirectAddress(host: host, port: port)
+    } else if isStrict {
+      throw missing(
+        "--redirect", "This server compares the port of the redirect URI.",
+        "Register http://\(host ?? "127.0.0.1"):\(Self.proposedPort)/callback there, and add --redirect "
+          + "\(Self.proposedPort). For sign-ins by device alone: --redirect 0.")
+    }
+  }
+
+  private func answer(_ question: String, default fallback: String?) throws(CommandFailure) -> String? {
+    guard let line = Terminal.ask(question) else { throw Interruption.failure }
+    let text = line.drop { $0 == " " || $0 == "\t" }.reversed().drop { $0 == " " || $0 == "\t" || $0 == "\r" }
+      .reversed()
+    return text.isEmpty ? fallback : String(text)
+  }
+
+  private func missing(_ option: String, _ reason: String, _ hint: String) -> CommandFailure {
+    .usage("The option \(option) is missing. \(reason) Nothing was changed.", hints: [hint])
+  }
+}
