@@ -1308,8 +1308,8 @@ class AgentStatusResult(Record):
         started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         callers_are_trusted: True if programs of this user need no grant.
-        memory_locked: True if the machine has kept every secret in locked memory since the agent's start, so that
-            none was written to swap.
+        memory_locked: True if the machine has kept all keys, tokens and other secrets of up to 16 KiB in locked
+            memory since the agent's start, so that none was written to swap.
         confinement: What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
@@ -2037,6 +2037,8 @@ class Provider(Record):
             the refresh token. One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
         scopes: Scopes. In any order; the agent sorts them.
         resources: Resource indicators (RFC 8707) of the authorization request.
+        authorization_parameters: Further parameters of the authorization request and of the device authorization
+            request.
         endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
             override discovered endpoints.
         ignored_endpoints: Endpoints that the provider's documents name and the agent does not use, since they are
@@ -2112,7 +2114,17 @@ class ProviderAddResult(Record):
 
 @dataclass(frozen=True)
 class ProviderDiscoverResult(Record):
-    """The result of `provider.discover`."""
+    """The result of `provider.discover`.
+
+    Attributes:
+        issuer: As the documents write it.
+        endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+            override discovered endpoints.
+        token_endpoint_auth_methods: Empty: the documents do not say.
+        pkce: The documents announce PKCE with S256 (RFC 7636).
+        dpop: The documents announce bound tokens (RFC 9449).
+        preset: The known provider that the host belongs to.
+    """
 
     issuer: str
     is_elsewhere: bool
@@ -3534,6 +3546,9 @@ class ProviderMethods:
                 One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -3709,6 +3724,9 @@ class ProviderMethods:
                 One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -3856,11 +3874,33 @@ class ProviderMethods:
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
     ) -> ProviderDiscoverResult:
-        """Finds the issuer that a URL of a server belongs to, and what it offers. `url` is any address of the
-        server: its issuer, a page, a discovery document, an endpoint. The agent asks for the documents of RFC
-        8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
-        nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
-        whether it is meant is for the person to say.
+        """Finds the issuer that a URL of a server belongs to, and what it offers.
+
+        `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
+        the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
+        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
+        itself: whether it is meant is for the person to say.
+
+        Args:
+            url: A URL.
+            ca_file: As in `provider.add`.
+            proxy: As in `provider.add`.
+
+        Returns:
+            ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
+                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "provider.discover",
@@ -3929,6 +3969,9 @@ class AsyncProviderMethods:
                 One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4104,6 +4147,9 @@ class AsyncProviderMethods:
                 One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
             scopes: Scopes. In any order; the agent sorts them.
             resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
             endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
                 override discovered endpoints.
             redirect: The redirect URI of the browser flow.
@@ -4251,11 +4297,33 @@ class AsyncProviderMethods:
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
     ) -> ProviderDiscoverResult:
-        """Finds the issuer that a URL of a server belongs to, and what it offers. `url` is any address of the
-        server: its issuer, a page, a discovery document, an endpoint. The agent asks for the documents of RFC
-        8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
-        nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
-        whether it is meant is for the person to say.
+        """Finds the issuer that a URL of a server belongs to, and what it offers.
+
+        `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
+        the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
+        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
+        itself: whether it is meant is for the person to say.
+
+        Args:
+            url: A URL.
+            ca_file: As in `provider.add`.
+            proxy: As in `provider.add`.
+
+        Returns:
+            ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
+                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "provider.discover",

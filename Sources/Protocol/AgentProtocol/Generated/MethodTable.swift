@@ -93,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a8328bf229c1d1c72462c937d90d2a9cdbf8d2b366d49a10f5024f243960ded2"
+  public static let schemaDigest = "c7034c1960ff235f6f14e6e1eaf19b267b815f66a1b6af28e084c9754dc33012"
 }
