@@ -87,19 +87,22 @@ public final class SQLiteStore: Store {
 
   // MARK: - Writing
 
-  public func commit(_ batch: [StoreWrite], _ wanted: StoreDurability) throws(StoreFailure) {
+  public func commit(
+    _ batch: [StoreWrite], _ wanted: StoreDurability, _ room: StoreRoom
+  ) throws(StoreFailure) {
     guard !batch.isEmpty else { return }
     let durability = unsynced.count < Self.unsyncedLimit ? wanted : .disk
     do {
       let connection = try opened()
       try checkInPlace()
+      if room == .free { try reserve.keep() }
       try connection.write(batch, durability)
     } catch .busy {
       metLockAt = PatientFileSystem.now
       throw .busy
-    } catch .full where reserve.release() {
+    } catch .full where room == .reserve && reserve.release() {
       // The reserve was the last free space. The next `checkWritable` reports that it is gone.
-      return try commit(batch, wanted)
+      return try commit(batch, wanted, room)
     } catch .inputOutput {
       return try commitAgain(batch)
     }

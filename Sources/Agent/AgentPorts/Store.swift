@@ -32,7 +32,7 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: `StoreFailure`. After `inputOutput` the batch may be durable or absent as a whole, which shows at the
   ///   next start; after any other failure it is absent.
-  func commit(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure)
+  func commit(_ batch: [StoreWrite], _ durability: StoreDurability, _ room: StoreRoom) throws(StoreFailure)
   /// Checks whether a commit of about `bytes` can succeed, before a refresh token is sent.
   ///
   /// - Throws: the failure that the commit would meet.
@@ -57,7 +57,7 @@ public protocol Store: AnyObject {
 
 extension Store {
   /// Applies a batch in one durable transaction.
-  public func commit(_ batch: [StoreWrite]) throws(StoreFailure) { try commit(batch, .disk) }
+  public func commit(_ batch: [StoreWrite]) throws(StoreFailure) { try commit(batch, .disk, .reserve) }
 
   public func checkInPlace() throws(StoreFailure) {}
 
@@ -66,6 +66,14 @@ extension Store {
   public func forEachRecord(of kind: RecordKind, _ body: (SealedRecord) -> Void) throws(StoreFailure) {
     for record in try records(kind: kind) { body(record) }
   }
+}
+
+/// The space of the disk that a batch may take.
+public enum StoreRoom: Sendable, Hashable {
+  /// On a full disk also what the store has reserved: so that a token is kept, and an account signed out.
+  case reserve
+  /// Only what is free: the batch is refused on a full disk, and the reserve stays.
+  case free
 }
 
 /// What a committed batch survives.

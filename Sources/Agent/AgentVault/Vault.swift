@@ -139,7 +139,8 @@ package final class Vault {
   /// - Parameter durability: changes that are counted or logged are synced in any case: the anchor and the journal of
   ///   repeats must never be ahead of the disk.
   package func apply(
-    _ changes: [VaultChange], with writes: [StoreWrite] = [], durability: StoreDurability = .disk
+    _ changes: [VaultChange], with writes: [StoreWrite] = [], durability: StoreDurability = .disk,
+    room: StoreRoom = .reserve
   ) throws(VaultFailure) {
     var draft = VaultDraft(self, writes: writes)
     for change in changes { try draft.draw(change) }
@@ -160,7 +161,7 @@ package final class Vault {
       ledger = try draft.settle(self.ledger(), owing: owedMarks, isCounted: isCounted)
       let batch = draft.writes
       let isSynced = isCounted || counted != nil
-      try onStore { () throws(StoreFailure) in try store.commit(batch, isSynced ? .disk : durability) }
+      try onStore { () throws(StoreFailure) in try store.commit(batch, isSynced ? .disk : durability, room) }
     } catch {
       // The batch may have been committed all the same: read the heads again.
       forget(draft.touched.keys)

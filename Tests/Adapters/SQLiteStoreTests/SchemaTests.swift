@@ -159,6 +159,25 @@ import Testing
     try store.checkWritable(bytes: 3_000_000)
   }
 
+  @Test func batchForFreeSpace_isRefusedOnAFullDisk_andLeavesTheReserve() throws {
+    let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
+    defer { store.close() }
+    let large = record(.alice, .clientSecret, String(repeating: "x", count: 50_000))
+    try store.commit([.put(record(.alice, .clientSecret, "before"))], .disk, .free)
+    disk.setCapacity(disk.bytes().count)
+    #expect(throws: StoreFailure.full) { try store.commit([.put(large)], .disk, .free) }
+    #expect(throws: StoreFailure.full) { try store.commit([.put(large)], .kernel, .free) }
+    let successor = record(.alice, .grant, generation: 2, String(repeating: "x", count: 100_000))
+    try store.commit([.put(successor)])
+    #expect(try store.record(successor.key) == successor)
+    #expect(try store.record(large.key) != large)
+    // The reserve is used up, and nothing but what needs it is stored until there is one again.
+    #expect(throws: StoreFailure.full) { try store.commit([.put(large)], .disk, .free) }
+    disk.setCapacity(nil)
+    try store.commit([.put(large)], .disk, .free)
+    #expect(try store.record(large.key) == large)
+  }
+
   @Test func simulatedFullDisk_failsTheCheckAndTheCommit() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }

@@ -39,6 +39,12 @@ final class Reserve {
     }
   }
 
+  /// Ensures the least space, without a look whether the disk takes a write now.
+  func keep() throws(StoreFailure) {
+    if let size = try? opened().size(), size >= Self.leastBytes { return }
+    try secure(bytes: 0)
+  }
+
   private func secureOnce(bytes: Int) throws(StoreFailure) {
     let file = try opened()
     let memory = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.stepBytes, alignment: 16)

@@ -31,7 +31,8 @@ package struct ClientSecretStore {
       profile.partition, .clientSecret, id: try place(of: name, in: profile), Self.record(name, value))
     return ChangeSet(
       [record] + (isNew ? [.put(profile.partition, .clientSecretNames, Self.record(names))] : []), of: profile.id,
-      result: profile.id)
+      result: profile.id
+    ).onlyIntoFreeRoom
   }
 
   package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {

@@ -5,12 +5,13 @@ extension StoreFailure {
   var message: String {
     guard self != .missing else {
       return """
-        The store's files were removed or replaced under the running agent, so nothing can be written. What is cached \
-        is still served. Put the state directory back, or end the agent (`lanyard stop`): the next start \
+        The store's files were removed or replaced under the running agent, so nothing can be written. What needs no \
+        write is still done. Put the state directory back, or end the agent (`lanyard stop`): the next start \
         says what to do.
         """
     }
-    return "The store can't be used now: \(cause). Nothing was lost; what is cached is still served."
+    let remedy = self == .full ? " Make room on the disk, then try again." : ""
+    return "The store can't be used now: \(cause). Nothing was lost; what needs no write is still done." + remedy
   }
 
   package var cause: String {

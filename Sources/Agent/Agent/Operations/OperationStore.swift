@@ -149,7 +149,8 @@ package struct OperationStore {
       removed + [
         .put(profile.partition, .operation, id: number, operation.record),
         .put(profile.partition, .operationContent, id: number, content), tally(after, of: id).record(of: id),
-      ], memory: memory(after, of: profile), of: id, result: operation)
+      ], memory: memory(after, of: profile), of: id, result: operation
+    ).onlyIntoFreeRoom
   }
 
   // MARK: accounts that go

@@ -18,6 +18,8 @@ package struct ChangeSet<Result> {
   var isWithdrawal: Bool
   /// What the transaction must survive before its result is told.
   var durability = StoreDurability.disk
+  /// What the transaction may take of a disk that is full.
+  private(set) var room = StoreRoom.reserve
   /// Called when everything is durable and in memory. `erased`: the accounts whose last data is erased now.
   package var result: (_ erased: [AccountID]) -> Result
 
@@ -41,6 +43,14 @@ package struct ChangeSet<Result> {
     self.init(
       records, writes: writes, memory: memory, of: account, erasing: erases, isWithdrawal: isWithdrawal,
       result: { _ in result })
+  }
+
+  /// The same, refused on a full disk: something new that a person can have stored later, while the reserve is kept for
+  /// tokens and for what makes less of the store.
+  var onlyIntoFreeRoom: ChangeSet {
+    var changes = self
+    changes.room = .free
+    return changes
   }
 
   /// A change set without changes.

@@ -110,7 +110,7 @@ package actor VaultActor {
     if changes.isWithdrawal { withdrawalCount += 1 }
     if !records.isEmpty || !changes.writes.isEmpty {
       try vault.withRecords(of: changes.account) { (sealed) throws(VaultFailure) in
-        try sealed.apply(records, with: changes.writes, durability: changes.durability)
+        try sealed.apply(records, with: changes.writes, durability: changes.durability, room: changes.room)
       }
     }
     vault.remember(changes.memory)

@@ -128,9 +128,9 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.partitions() }
   }
 
-  func commit(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure) {
+  func commit(_ batch: [StoreWrite], _ durability: StoreDurability, _ room: StoreRoom) throws(StoreFailure) {
     guard life.isAlive, !batch.isEmpty else {
-      return try call { (store) throws(StoreFailure) in try store.commit(batch, durability) }
+      return try call { (store) throws(StoreFailure) in try store.commit(batch, durability, room) }
     }
     let planned = plan.next()
     if planned.diesBefore {
@@ -138,7 +138,7 @@ final class ProcessStore: Store {
       throw .closed
     }
     if let failure = planned.failure { throw failure }
-    try call { (store) throws(StoreFailure) in try store.commit(batch, durability) }
+    try call { (store) throws(StoreFailure) in try store.commit(batch, durability, room) }
     if planned.diesAfter {
       die()
       throw .closed
