@@ -161,6 +161,18 @@ class Starting(unittest.TestCase):
             connect()
         self.assertIn("not in PATH", caught.exception.message)
 
+    def test_an_installed_client_starts_the_agent_that_was_installed_with_it(self) -> None:
+        client = os.path.join(self.place, "share", "lanyard", "python")
+        shutil.copytree(os.path.join(SOURCES, "lanyard"), os.path.join(client, "lanyard"))
+        told = subprocess.run(
+            [sys.executable, "-c", "import lanyard\nwith lanyard.Client() as client: print(client.hello.instance)"],
+            env=dict(os.environ, PATH="/nowhere", PYTHONPATH=client, PYTHONDONTWRITEBYTECODE="1"),
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self.assertEqual((told.returncode, told.stdout), (0, "instance-1\n"))
+        self.assertEqual(len(self.started()), 1)
+
     def test_an_agent_that_is_just_ending_is_waited_for(self) -> None:
         self.write_program(f"if len(open({self.starts!r}).readlines()) < 3: sys.exit(75)")
         connect()

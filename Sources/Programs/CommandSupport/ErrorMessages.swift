@@ -32,7 +32,8 @@ enum ErrorMessages {
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
     // The caller's own wish: neither the provider's settings nor its administrator are at fault.
     let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
-    if wish { return hints }
+    // The message has the command that lists an origin.
+    if wish || name == "originNotAllowed" { return hints }
     let remedies = data?["remedies"]?.elements.compactMap(\.string) ?? []
     let command = data.map { signInCommand(account, demanded: $0) }
     if name == "interactionRequired", let command, command != signInCommand(account) {

@@ -12,6 +12,7 @@ public struct ParameterProblem: Sendable {
   var name: String {
     let steps = path.split(separator: "/").filter { Int($0) == nil }
     guard let step = steps.last else { return "the parameters" }
+    if steps.count == 2, steps[0] == "headers" { return "the header \(step)" }
     return Self.names[String(step)] ?? Self.spelledOut(step)
   }
 

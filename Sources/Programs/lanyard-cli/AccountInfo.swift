@@ -39,6 +39,18 @@ struct AccountInfo {
   /// The alias, else the id.
   var label: String { alias ?? id }
 
+  /// An account's state for a person.
+  static func words(ofState state: String) -> String {
+    switch state {
+    case "offlineStale": "offline"
+    case "interactionRequired": "needs you"
+    case "reauthenticationRequired": "sign in again"
+    case "locked": "disabled"
+    case "signedOut": "signed out"
+    default: state
+    }
+  }
+
   /// A hard sign-out erased whose account it is.
   var isErased: Bool { state == "signedOut" && subject.hasPrefix("erased:") }
 

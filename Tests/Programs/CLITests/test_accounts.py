@@ -14,7 +14,7 @@ class ListTests(Person):
             ["ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE", "LAST", "ONLINE"]])
         lines = self.answer("list").splitlines()
         self.assertRegex(lines[1], r"^\*  work +Alice Example <alice@acme.example> +idp +acme +active +\d+ days ago$")
-        self.assertRegex(lines[2], r"^   home +alice2 +idp +- +reauthenticationRequired +-$")
+        self.assertRegex(lines[2], r"^   home +alice2 +idp +- +sign in again +-$")
         column = lines[0].index("PROVIDER")
         self.assertEqual([line[column:column + 3] for line in lines], ["PRO", "idp", "idp"])
 
@@ -95,7 +95,7 @@ class StatusTests(Person):
         self.agent(accounts(WORK))
         shown = self.answer("status")
         for words in ("Agent +running, version 0.1.0", "Vault +unlocked, protected by a key file", "Network +online",
-                      "Accounts +2: 1 active, 1 reauthenticationRequired", "Revocations +1 waiting",
+                      "Accounts +2: 1 active, 1 sign in again", "Revocations +1 waiting",
                       "Here +work +Alice Example", "Provider +idp, tenant acme", "Session +active",
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)

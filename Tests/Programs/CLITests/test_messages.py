@@ -88,6 +88,8 @@ class MessageTests(Person):
             ("/scopes/0", "string like ^[!#-~]{1,256}$",
              "Expected for --scope: a scope without spaces, quotes and backslashes."),
             ("/refresh/graceSeconds", "boolean", "Expected for grace seconds: true or false."),
+            ("/headers/Authorization", "a header field that a caller may set",
+             "Expected for the header Authorization: a header field that a caller may set."),
             ("/mystery", "member of params", "Expected for mystery: a setting that this agent knows."),
             ("", "object", "Expected for the parameters: a JSON object."),
         ]:

@@ -39,6 +39,8 @@ _KEPT_VARIABLES = (
 ).split()
 """The environment of a new agent, the same that a command gives it. The agent outlives this program."""
 
+_USUAL_PATH = "/usr/local/bin:/usr/bin:/bin"
+
 _ENDS = {
     64: "the agent did not accept its options or its configuration file (exit 64)",
     73: "a directory of the agent can't be created, or others may write to it (exit 73)",
@@ -68,7 +70,7 @@ def agent_program() -> Optional[str]:
     installed = os.path.join("share", "lanyard", "python", "lanyard")
     here = os.path.dirname(os.path.abspath(__file__))
     places = [os.path.join(here[: -len(installed)], "bin")] if here.endswith(os.sep + installed) else []
-    places += [place for place in os.environ.get("PATH", os.defpath).split(":") if place.startswith("/")]
+    places += [place for place in (os.environ.get("PATH") or _USUAL_PATH).split(":") if place.startswith("/")]
     for place in places:
         program = os.path.join(place, "lanyard-agent")
         if os.path.isfile(program) and os.access(program, os.X_OK):

@@ -36,7 +36,7 @@ struct List: ParsableCommand {
         [
           .init(account.isActive ? "*" : " "), .init(account.label, account.isActive ? .bold : nil),
           .init(account.person), .init(account.provider), .init(account.tenant ?? "-"),
-          .init(account.state, .state(account.state)),
+          .init(AccountInfo.words(ofState: account.state), .state(account.state)),
         ] + (showsBinding ? [tokens] : []) + [.init(account.lastOnline?.relative ?? "-")])
     }
     table.print(tables)

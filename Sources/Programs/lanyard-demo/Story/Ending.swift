@@ -19,7 +19,7 @@ extension Story {
     try run("lanyard", "logout", "work", "--soft")
     let left = stage.provider.activeRefreshTokens().count
     try check(left == 0, "\(left) refresh tokens still live")
-    try run("lanyard", "list", saying: "signedOut")
+    try run("lanyard", "list", saying: "signed out")
   }
 
   func end() throws {

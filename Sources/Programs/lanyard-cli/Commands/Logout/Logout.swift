@@ -107,7 +107,7 @@ struct Logout: ParsableCommand {
       // The name may be that of an erased account, which no longer has it.
       guard !common.json else { return Output.answer("{}") }
       Output.answer(Text.shown("No account is called \(selection.selector), so none was signed out."))
-      Output.answer("  An account that was signed out with --hard has lost its name: see `lanyard list`.")
+      Output.answer("  An account that was erased by --hard has lost its name: see `lanyard list`.")
     } else {
       throw failure
     }

@@ -33,7 +33,7 @@ struct StatusReport {
 
   private var accounts: String {
     guard !agent.isLocked || agent.accounts > 0 else { return "not known while the vault is locked" }
-    let states = agent.byState.map { "\($0.count) \($0.state)" }.joined(separator: ", ")
+    let states = agent.byState.map { "\($0.count) \(AccountInfo.words(ofState: $0.state))" }.joined(separator: ", ")
     return states.isEmpty ? "\(agent.accounts)" : "\(agent.accounts): \(states)"
   }
 
@@ -45,7 +45,7 @@ struct StatusReport {
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
     let since = session?.since.flatMap { state == "active" ? nil : ", since \($0.local) (\($0.relative))" } ?? ""
-    facts.add("Session", styled: Style.state(state)(Text.shown(state)) + since)
+    facts.add("Session", styled: Style.state(state)(Text.shown(AccountInfo.words(ofState: state))) + since)
     guard let session else { return addProblem(to: &facts) }
     facts.add("Token", session.tokenWords)
     facts.add("Refresh", session.refreshWords)
