@@ -1707,6 +1707,7 @@ class Grant(Record):
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     origins: Optional[List[str]] = None
+    capabilities: Optional[List[str]] = None
     agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
     last_used_at: Optional[datetime] = None
@@ -1734,6 +1735,7 @@ class GrantCreateResult(Record):
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
     origins: Optional[List[str]] = None
+    capabilities: Optional[List[str]] = None
     agent: Optional[bool] = None
     expires_at: Optional[datetime] = None
 
@@ -8939,6 +8941,7 @@ class GrantMethods:
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         origins: Optional[Sequence[str]] = None,
+        capabilities: Optional[Sequence[str]] = None,
         agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
@@ -8980,6 +8983,7 @@ class GrantMethods:
                 "scopes": scopes,
                 "resources": resources,
                 "origins": origins,
+                "capabilities": capabilities,
                 "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },
@@ -9053,6 +9057,7 @@ class AsyncGrantMethods:
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
         origins: Optional[Sequence[str]] = None,
+        capabilities: Optional[Sequence[str]] = None,
         agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
@@ -9094,6 +9099,7 @@ class AsyncGrantMethods:
                 "scopes": scopes,
                 "resources": resources,
                 "origins": origins,
+                "capabilities": capabilities,
                 "agent": agent,
                 "expiresInSeconds": expires_in_seconds,
             },

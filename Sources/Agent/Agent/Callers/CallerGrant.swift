@@ -20,6 +20,8 @@ package struct CallerGrant: Sendable {
   package var resources: [String]?
   /// The origins that its requests may go to; nil for all.
   package var origins: [String]?
+  /// The capabilities of other callers' operations that it may claim.
+  package var capabilities: [String]
   /// The program is an AI agent: its requests only read.
   package var isForAgent: Bool
   package var createdAt: TrustedInstant
@@ -41,7 +43,8 @@ package struct CallerGrant: Sendable {
   package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
-      resources: resources.map { Set($0) }, origins: origins.map { Set($0) }, isForAgent: isForAgent,
+      resources: resources.map { Set($0) }, origins: origins.map { Set($0) },
+      capabilities: Set(capabilities), isForAgent: isForAgent,
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
@@ -62,6 +65,7 @@ package struct CallerGrant: Sendable {
       if let scopes { writer.member("scopes", scopes) }
       if let resources { writer.member("resources", resources) }
       if let origins { writer.member("origins", origins) }
+      if !capabilities.isEmpty { writer.member("capabilities", capabilities) }
       if isForAgent {
         writer.key("agent")
         writer.bool(true)
@@ -75,8 +79,8 @@ package struct CallerGrant: Sendable {
 
   package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, isForAgent: Bool = false,
-    createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
+    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, capabilities: [String] = [],
+    isForAgent: Bool = false, createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
   ) {
     self.id = id
     self.hash = hash
@@ -86,6 +90,7 @@ package struct CallerGrant: Sendable {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.capabilities = capabilities
     self.isForAgent = isForAgent
     self.createdAt = createdAt
     self.lifetime = lifetime
@@ -108,7 +113,7 @@ package struct CallerGrant: Sendable {
         id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
         patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
         resources: node["resources"]?.strings, origins: node["origins"]?.strings,
-        isForAgent: node["agent"]?.bool ?? false,
+        capabilities: node["capabilities"]?.strings ?? [], isForAgent: node["agent"]?.bool ?? false,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
     }

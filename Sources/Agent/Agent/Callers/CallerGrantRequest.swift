@@ -12,6 +12,8 @@ package struct CallerGrantRequest: Sendable {
   package var resources: [String]?
   /// In their normal form; nil: as those of the maker's own grant, or all.
   package var origins: [String]?
+  /// Of other callers' operations that it may claim; nil: as those of the maker's own grant, or none.
+  package var capabilities: [String]?
   /// The program is an AI agent; so is one whose maker is.
   package var isForAgent: Bool
   /// Nil: as long as the maker's own grant, or until it is revoked.
@@ -21,9 +23,8 @@ package struct CallerGrantRequest: Sendable {
 
   package init(
     client: String, accounts: [AccountSelector], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, isForAgent: Bool = false,
-    lifetime: Milliseconds? = nil,
-    maker: EffectiveGrant? = nil
+    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil,
+    capabilities: [String]? = nil, isForAgent: Bool = false, lifetime: Milliseconds? = nil, maker: EffectiveGrant? = nil
   ) {
     self.client = client
     self.accounts = accounts
@@ -31,6 +32,7 @@ package struct CallerGrantRequest: Sendable {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.capabilities = capabilities
     self.isForAgent = isForAgent
     self.lifetime = lifetime
     self.maker = maker

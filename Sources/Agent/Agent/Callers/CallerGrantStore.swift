@@ -31,6 +31,7 @@ package struct CallerGrantStore {
       scopes: Self.names(wanted.scopes, within: wanted.maker?.permission.scopes),
       resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources),
       origins: Self.names(wanted.origins, within: wanted.maker?.permission.origins),
+      capabilities: Self.names(wanted.capabilities, within: wanted.maker?.permission.capabilities) ?? [],
       isForAgent: wanted.isForAgent || wanted.maker?.permission.isForAgent == true, createdAt: now,
       lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {

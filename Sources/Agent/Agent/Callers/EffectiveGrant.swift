@@ -47,6 +47,16 @@ package final class EffectiveGrant: Sendable {
   /// Whether the caller may know of the account.
   package func covers(_ account: AccountID) -> Bool { permission.accounts.contains(account) }
 
+  /// The limits under which the caller enqueues operations: the grants that it presented, and their ancestors.
+  package var caller: OperationCaller { OperationCaller(grants: line) }
+
+  /// Whether the caller may deliver this operation: it was enqueued under the caller's own grants, or under narrower
+  /// ones that were made under these. Any other one only if the permission names its capability.
+  package func coversClaim(of operation: Operation) -> Bool {
+    permission.capabilities.contains(operation.capability)
+      || operation.caller.grants.isSuperset(of: grants)
+  }
+
   package func coversToken(of account: AccountID) -> Bool { tokensOf.contains(account) }
 
   package func end() {

@@ -24,6 +24,8 @@ package struct Operation: Sendable {
   /// The token that its client could ask for.
   let key: TokenKey
   let scopeLimit: Set<String>?
+  /// Who enqueued it. An earlier version stored none: those count as the owner's.
+  let caller: OperationCaller
   /// The epoch of the account's sign-in in which it was enqueued.
   let epoch: UInt64
   /// The last decision about it.
@@ -59,7 +61,7 @@ package struct Operation: Sendable {
     digest = enqueued.digest
     (enqueuedAt, updatedAt) = (now, now)
     self.expiresAt = enqueued.expiresAt
-    (key, scopeLimit) = (enqueued.key, enqueued.scopeLimit)
+    (key, scopeLimit, caller) = (enqueued.key, enqueued.scopeLimit, enqueued.caller)
     self.epoch = epoch
     self.decision = decision
     self.bytes = bytes
@@ -86,6 +88,7 @@ package struct Operation: Sendable {
     (machine, capability, label, idempotencyKey) = (operation.machine, operation.capability, nil, operation.name)
     (digest, enqueuedAt, updatedAt, expiresAt) = ([], operation.enqueuedAt, operation.updatedAt, nil)
     (key, scopeLimit, epoch, decision) = (.standard, nil, operation.epoch, operation.decision)
+    caller = .owner
     bytes = 0
   }
 }
@@ -118,6 +121,7 @@ extension Operation {
       writer.member("resource", key.resource)
       if let scopes = key.scopes { writer.member("scopes", scopes.names) }
       if let scopeLimit { writer.member("scopeLimit", scopeLimit.sorted()) }
+      if caller != .owner { writer.member("caller", caller.grants.sorted()) }
       writer.member("epoch", Int64(epoch))
       writer.member("lastError", lastError?.kind.rawValue)
       writer.member("lastErrorAt", lastError?.at.milliseconds)
@@ -164,6 +168,7 @@ extension Operation {
     self.key = TokenKey(
       resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
     scopeLimit = node["scopeLimit"]?.strings.map { Set($0) }
+    caller = OperationCaller(grants: Set(node["caller"]?.strings ?? []))
     self.epoch = UInt64(clamping: epoch)
     if let kind = node["lastError"]?.string.flatMap({ FailureKind(rawValue: $0) }),
       let at = node["lastErrorAt"]?.timestamp

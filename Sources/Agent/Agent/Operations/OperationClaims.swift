@@ -32,12 +32,14 @@ package struct OperationClaims: Sendable {
   }
 
   /// Takes the oldest fitting operation for a client. The policy decides about it again; those that it denies end, and
-  /// the next one is looked at. What a caller with a scope limit alone may not do stays for another one, and is recorded
-  /// once for each claim, so that one claim writes one entry into the audit log at most.
+  /// the next one is looked at. A limited caller takes what it may (`EffectiveGrant.coversClaim`). What a caller with a
+  /// scope limit alone may not do stays for another one, and is recorded once for each claim, so that one claim writes
+  /// one entry into the audit log at most.
   package func claim(
     _ name: String?, _ capability: String?, of selector: AccountSelector, for lease: Milliseconds,
-    on connection: UInt64, within limit: Set<String>?
+    on connection: UInt64, for limits: EffectiveGrant?
   ) async throws(AgentFailure) -> Claimed {
+    let limit = limits?.permission.scopes
     let profile = try await dependencies.vault.read { vault throws(AgentFailure) in
       try vault.operations.enqueueable(selector)
     }
@@ -50,7 +52,7 @@ package struct OperationClaims: Sendable {
       let found = try await dependencies.vault.read { [denied, passed] vault throws(AgentFailure) in
         let profile = try vault.operations.enqueueable(.id(id))
         return try vault.operations.all(of: profile).first { operation in
-          operation.machine.state == .ready && !passed.contains(operation.id)
+          operation.machine.state == .ready && limits?.coversClaim(of: operation) ?? true && !passed.contains(operation.id)
             && (name.map { operation.name == $0 } ?? true) && (capability.map { operation.capability == $0 } ?? true)
             && !denied.contains(Question(operation, within: limit))
         }

@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 internal import JSONRPC
 internal import SecretJSON
@@ -15,10 +15,12 @@ package struct EnqueuedOperation: Sendable {
   package var expiresAt: Timestamp?
   package var key: TokenKey
   package var scopeLimit: Set<String>?
+  package var caller: OperationCaller
 
   package init(
     capability: String, content: OperationContent, label: String?, idempotencyKey: String?,
-    retryWithin: Milliseconds?, expiresAt: Timestamp?, key: TokenKey, scopeLimit: Set<String>?
+    retryWithin: Milliseconds?, expiresAt: Timestamp?, key: TokenKey, scopeLimit: Set<String>?,
+    caller: OperationCaller
   ) {
     self.capability = capability
     self.content = content
@@ -28,6 +30,7 @@ package struct EnqueuedOperation: Sendable {
     self.expiresAt = expiresAt
     self.key = key
     self.scopeLimit = scopeLimit
+    self.caller = caller
   }
 
   /// Of all that makes it another operation.

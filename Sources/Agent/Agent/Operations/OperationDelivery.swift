@@ -32,7 +32,7 @@ struct OperationDelivery: Sendable {
       }
     case _ where decision.decision.remedies.first == .connect:
       // The provider could not be asked after all.
-      await pause(id)
+      await pause(id, operation.caller)
     default:
       try await worker.change(operation, of: id) { operation in
         operation.decision = decision
@@ -85,7 +85,7 @@ struct OperationDelivery: Sendable {
     }
     switch result {
     case .success(let response):
-      await worker.answered(id)
+      await worker.answered(id, operation.caller)
       let pause = response.fields.retryAfter(now: await now(of: id))
       try await settle(operation, of: id, .answered(OperationAnswer(response), retryAfter: pause))
     case .failure(let failure): try await failed(operation, of: id, failure, hasLeft: departure.hasLeft)
@@ -174,8 +174,8 @@ struct OperationDelivery: Sendable {
     case .challenged: try await settle(operation, of: id, .personWanted, error: told)
     case .request(let request, _, _):
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
-      guard request != .notSent(reason: "withheld") else { return await pause(id, isElsewhere: true) }
-      await pause(id, isElsewhere: !request.isOfNetwork)
+      guard request != .notSent(reason: "withheld") else { return await pause(id, operation.caller, isElsewhere: true) }
+      await pause(id, operation.caller, isElsewhere: !request.isOfNetwork)
     case .originNotAllowed, .invalidParameter, .unsent(.originNotAllowed), .unsent(.invalidParameter):
       // The provider's origins changed since it was enqueued, or since its first request.
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
@@ -189,7 +189,7 @@ struct OperationDelivery: Sendable {
     default:
       // Before it was sent, or after the server refused its token.
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
-      try await couldNotSend(failure, for: id)
+      try await couldNotSend(operation, failure, for: id)
     }
   }
 
@@ -201,29 +201,37 @@ struct OperationDelivery: Sendable {
     }
   }
 
-  /// Nothing of this account can be sent now.
-  func couldNotSend(_ failure: AgentFailure, for id: AccountID) async throws(AgentFailure) {
-    if case .unsent(let cause) = failure { return try await couldNotSend(cause, for: id) }
+  /// Nothing of this account can be sent now, or nothing of the caller that enqueued `operation`.
+  func couldNotSend(
+    _ operation: Operation?, _ failure: AgentFailure, for id: AccountID
+  ) async throws(AgentFailure) {
+    if case .unsent(let cause) = failure { return try await couldNotSend(operation, cause, for: id) }
+    // The provider wants the person for one audience; a grant that has ended concerns all of them.
+    let audience = failure.kind == .interactionRequired ? operation?.key : nil
     switch failure.kind {
     case .reauthenticationRequired, .interactionRequired:
       _ = try await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<[Operation]> in
         guard let profile = vault.directory.profiles[id] else { return .unchanged([]) }
         let told = LastFailure(kind: failure.kind, at: vault.time.now(for: profile.provider), reason: nil)
         return try vault.operations.changeAll(of: id) { operation in
-          guard operation.machine.delivery == .agent || operation.machine.status == .queued else { return [] }
+          guard operation.machine.delivery == .agent || operation.machine.status == .queued,
+            audience.map({ $0.resource == operation.key.resource }) ?? true
+          else { return [] }
           let effects = operation.machine.personWanted()
           if !effects.isEmpty { operation.lastError = told }
           return effects
         }
       }
     case .agentLocked, .signedOut, .dataLocked, .accountNotFound, .integrity, .rolledBack: throw failure
-    case .accountLocked: await pause(id, for: .seconds(900))
-    default: await pause(id, for: failure.retryAfter)
+    case .accountLocked: await pause(id, nil, for: .seconds(900))
+    default: await pause(id, operation?.caller, for: failure.retryAfter)
     }
   }
 
-  private func pause(_ id: AccountID, for pause: Milliseconds? = nil, isElsewhere: Bool = false) async {
-    await worker.failed(id, at: await now(of: id), pause: pause, isElsewhere: isElsewhere)
+  private func pause(
+    _ id: AccountID, _ caller: OperationCaller?, for pause: Milliseconds? = nil, isElsewhere: Bool = false
+  ) async {
+    await worker.failed(id, caller, at: await now(of: id), pause: pause, isElsewhere: isElsewhere)
   }
 
   /// The provider's time, or the clock's for an account that is gone.

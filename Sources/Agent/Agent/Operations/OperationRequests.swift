@@ -55,16 +55,16 @@ package struct OperationRequests: Sendable {
     }
   }
 
-  /// The person wants it sent again. A decision that denies leaves it as it is. `permission`: nil for a caller without
-  /// limits; another one could have enqueued it itself, or may not have it sent.
+  /// The person wants it sent again. A decision that denies leaves it as it is. `limits`: nil for a caller without
+  /// limits; another one may have sent only what it could have enqueued itself, and what is its own.
   package func retry(
-    _ name: String, of selector: AccountSelector, for permission: Permission?
+    _ name: String, of selector: AccountSelector, for limits: EffectiveGrant?
   ) async throws(AgentFailure) -> ToldOperation {
     let (profile, operation) = try await dependencies.vault.read { vault throws(AgentFailure) in
       let profile = try vault.operations.enqueueable(selector)
       let operation = try vault.operations.operation(name, of: profile)
       let content = try vault.operations.told(name, of: .id(profile.id)).content
-      guard permission?.covers(operation, content?.request) ?? true else { throw .caller(.notCovered) }
+      guard limits?.covers(operation, content?.request) ?? true else { throw .caller(.notCovered) }
       if let request = content?.request {
         try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
       }
@@ -73,7 +73,7 @@ package struct OperationRequests: Sendable {
     let id = profile.id
     guard operation.machine.mayBeRetried else { throw Self.notNow }
     let decision = try await decided(
-      operation.capability, of: id, isRead: operation.machine.isRead, within: permission?.scopes)
+      operation.capability, of: id, isRead: operation.machine.isRead, within: limits?.permission.scopes)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
     let now = dependencies.time.now(for: profile.provider)
@@ -93,12 +93,12 @@ package struct OperationRequests: Sendable {
 
   /// Takes it out of the queue. What is on its way, or claimed by a client, can't be taken back.
   package func cancel(
-    _ name: String, of selector: AccountSelector, for permission: Permission?
+    _ name: String, of selector: AccountSelector, for limits: EffectiveGrant?
   ) async throws(AgentFailure) -> ToldOperation {
     let (before, id) = try await dependencies.vault.read { vault throws(AgentFailure) in
       (try vault.operations.told(name, of: selector), try vault.operations.readable(selector).id)
     }
-    guard permission?.covers(before.operation, before.content?.request) ?? true else { throw .caller(.notCovered) }
+    guard limits?.covers(before.operation, before.content?.request) ?? true else { throw .caller(.notCovered) }
     let changed = try await worker.change(before.operation, of: id) { $0.machine.cancelled() }
     guard let changed else { throw Self.notNow }
     var told = before
@@ -113,12 +113,14 @@ package struct OperationRequests: Sendable {
     "/operation", expected: "an operation whose status allows this")
 }
 
-extension Permission {
-  /// True if the caller could have enqueued this operation itself.
+extension EffectiveGrant {
+  /// Whether the caller may change this operation: it is its own, or the grant names its capability, and the caller
+  /// could have enqueued it.
   fileprivate func covers(_ operation: Operation, _ request: OperationContent.Request?) -> Bool {
-    if let request, !coversRequest(request.method, to: HTTPURL(request.url)?.origin ?? "") { return false }
-    guard token(operation.key) == operation.key else { return false }
-    guard let scopes else { return true }
+    guard coversClaim(of: operation) else { return false }
+    if let request, !permission.coversRequest(request.method, to: HTTPURL(request.url)?.origin ?? "") { return false }
+    guard permission.token(operation.key) == operation.key else { return false }
+    guard let scopes = permission.scopes else { return true }
     return operation.scopeLimit?.isSubset(of: scopes) ?? false
   }
 }

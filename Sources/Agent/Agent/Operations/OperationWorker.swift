@@ -138,7 +138,7 @@ package actor OperationWorker {
       guard let look = try await look(at: id) else { return }
       let queue = queues[id, default: OperationQueue()]
       let step = queue.next(
-        of: look.operations.machines, at: look.now, isReachable: look.mayBeTried)
+        of: look.operations.entries, at: look.now, isReachable: look.mayBeTried)
       switch step {
       case .wait(let moment):
         if let moment { schedule(id, clock.boot() + (moment - look.now)) }
@@ -214,7 +214,7 @@ package actor OperationWorker {
     case .token(.reauthenticate(reason: "noRefreshToken"), _)?:
       // The token at hand is all that there is.
       queues[id, default: OperationQueue()].confirmed()
-    case let failure?: try await delivery.couldNotSend(failure, for: id)
+    case let failure?: try await delivery.couldNotSend(nil, failure, for: id)
     }
   }
 
@@ -227,12 +227,15 @@ package actor OperationWorker {
   // MARK: pauses
 
   /// A resource server answered.
-  func answered(_ id: AccountID) { queues[id, default: OperationQueue()].answered() }
+  func answered(_ id: AccountID, _ caller: OperationCaller) { queues[id, default: OperationQueue()].answered(caller) }
 
-  /// Nothing of the account can be sent now. `now` is its provider's time.
-  func failed(_ id: AccountID, at now: Timestamp, pause: Milliseconds? = nil, isElsewhere: Bool = false) {
+  /// Nothing of the account, or of one caller of it, can be sent now. `now` is its provider's time.
+  func failed(
+    _ id: AccountID, _ caller: OperationCaller?, at now: Timestamp, pause: Milliseconds? = nil,
+    isElsewhere: Bool = false
+  ) {
     queues[id, default: OperationQueue()].failed(
-      at: now, pause: pause, isElsewhere: isElsewhere, jitter: dependencies.environment.entropy.fraction())
+      caller, at: now, pause: pause, isElsewhere: isElsewhere, jitter: dependencies.environment.entropy.fraction())
   }
 
   /// The person wants an operation sent again: the pause is over.

@@ -34,7 +34,9 @@ package struct QueuedOperations: RandomAccessCollection, Sendable {
 
   func place(named name: String) -> Int? { boxes.firstIndex { $0.operation.name == name } }
 
-  var machines: [OperationMachine] { boxes.map { $0.operation.machine } }
+  var entries: [OperationQueue.Entry] {
+    boxes.map { OperationQueue.Entry($0.operation.machine, of: $0.operation.caller) }
+  }
 
   var pending: Int { boxes.count { $0.operation.machine.isPending } }
 

@@ -33,7 +33,7 @@ enum GrantCreateHandler: MethodHandler {
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
       patterns: patterns, scopes: params.scopes, resources: params.resources,
-      origins: origins, isForAgent: params.agent ?? false,
+      origins: origins, capabilities: params.capabilities, isForAgent: params.agent ?? false,
       lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.callerGrants.create(request)
@@ -41,7 +41,7 @@ enum GrantCreateHandler: MethodHandler {
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time,
-      expiresAt: grant.expiresAt)
+      origins: grant.origins, capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
+      agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

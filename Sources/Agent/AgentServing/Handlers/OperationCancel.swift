@@ -11,6 +11,6 @@ enum OperationCancelHandler: MethodHandler {
   static func handle(_ params: OperationCancel.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     WireOperation(
       try await call.agent.operations.requests.cancel(
-        params.operation, of: params.account, for: call.limits?.permission))
+        params.operation, of: params.account, for: call.limits))
   }
 }

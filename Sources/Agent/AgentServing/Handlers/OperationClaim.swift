@@ -13,7 +13,7 @@ enum OperationClaimHandler: MethodHandler {
     call.client.mayHaveClaims.store(true, ordering: .releasing)
     let claimed = try await call.agent.operations.claims.claim(
       params.operation, params.capability, of: params.account, for: .seconds(Int64(params.leaseSeconds)),
-      on: call.client.id, within: call.scopeLimit)
+      on: call.client.id, for: call.limits)
     var operation = WireOperation(claimed.told)
     operation.claim = claimed.claim
     operation.claimExpiresAt = claimed.expiresAt

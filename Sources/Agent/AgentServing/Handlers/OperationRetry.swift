@@ -10,7 +10,7 @@ enum OperationRetryHandler: MethodHandler {
 
   static func handle(_ params: OperationRetry.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     WireOperation(
-      try await call.agent.operations.requests.retry(params.operation, of: params.account, for: call.limits?.permission)
+      try await call.agent.operations.requests.retry(params.operation, of: params.account, for: call.limits)
     )
   }
 }

@@ -13,25 +13,28 @@ public struct Permission: Hashable, Sendable {
   /// The origins that its requests may go to, in their normal form (`RequestTarget.origin`); nil for all that the
   /// provider allows.
   public private(set) var origins: Set<String>?
+  /// The capabilities of other callers' operations that it may claim.
+  public private(set) var capabilities: Set<String>
   /// The caller is an AI agent, whose requests only read.
   public private(set) var isForAgent: Bool
 
   public init(
     methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    origins: Set<String>? = nil, isForAgent: Bool = false
+    origins: Set<String>? = nil, capabilities: Set<String> = [], isForAgent: Bool = false
   ) {
     self.methods = methods
     self.accounts = accounts
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.capabilities = capabilities
     self.isForAgent = isForAgent
   }
 
   /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    origins: Set<String>? = nil, isForAgent: Bool = false,
+    origins: Set<String>? = nil, capabilities: Set<String> = [], isForAgent: Bool = false,
     among methods: [(name: String, mustBeNamed: Bool)]
   ) {
     let covered = methods.filter { method in
@@ -39,7 +42,7 @@ public struct Permission: Hashable, Sendable {
     }
     self.init(
       methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources, origins: origins,
-      isForAgent: isForAgent)
+      capabilities: capabilities, isForAgent: isForAgent)
   }
 
   /// True if some token of a covered account is not for this caller.
@@ -86,14 +89,15 @@ public struct Permission: Hashable, Sendable {
     Permission(
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
       scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
-      origins: Self.both(origins, other.origins), isForAgent: isForAgent || other.isForAgent)
+      origins: Self.both(origins, other.origins), capabilities: capabilities.intersection(other.capabilities),
+      isForAgent: isForAgent || other.isForAgent)
   }
 
   /// True if `other` covers all of this permission.
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
       && Self.isWithin(scopes, other.scopes) && Self.isWithin(resources, other.resources)
-      && Self.isWithin(origins, other.origins) && (isForAgent || !other.isForAgent)
+      && Self.isWithin(origins, other.origins) && capabilities.isSubset(of: other.capabilities) && (isForAgent || !other.isForAgent)
   }
 
   /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one

@@ -4,7 +4,8 @@ public import AgentModel
 ///
 /// Operations that the agent delivers go one at a time in the order in which they were enqueued: one that waits for the
 /// end of a pause, for the person, or for another attempt holds up those behind it, so that no later write overtakes an
-/// earlier one. One that has ended holds up none.
+/// earlier one. One that has ended holds up none. Order and pauses are those of one caller: what a limited caller
+/// enqueued holds up no operation of the owner, whose operations go first.
 public struct OperationQueue: Hashable, Sendable {
   public enum Step: Hashable, Sendable {
     /// The time of this operation is over.
@@ -19,60 +20,105 @@ public struct OperationQueue: Hashable, Sendable {
     case wait(until: Timestamp?)
   }
 
+  public struct Entry: Hashable, Sendable {
+    public var machine: OperationMachine
+    public var caller: OperationCaller
+
+    public init(_ machine: OperationMachine, of caller: OperationCaller = .owner) {
+      self.machine = machine
+      self.caller = caller
+    }
+  }
+
+  private struct Pause: Hashable, Sendable {
+    /// In a row.
+    var failures = 0
+    var until: Timestamp?
+
+    func isOver(at now: Timestamp) -> Bool { until.map { $0 <= now } ?? true }
+  }
+
   /// Operations waited for the provider, so that it confirms the account before one is sent.
   public private(set) var needsConfirmation = true
-  /// Failures in a row of what concerns the whole account.
-  public private(set) var failures = 0
-  private var pausedUntil: Timestamp?
+  /// After failures that concern the whole account.
+  private var pause = Pause()
+  /// After failures of one caller's operations.
+  private var pauses: [OperationCaller: Pause] = [:]
 
   public init() {}
 
   /// The provider confirmed the account.
   public mutating func confirmed() { needsConfirmation = false }
 
-  /// A resource server answered.
-  public mutating func answered() { (failures, pausedUntil) = (0, nil) }
+  /// A resource server answered to an operation of this caller.
+  public mutating func answered(_ caller: OperationCaller) { (pause, pauses[caller]) = (Pause(), nil) }
 
   /// What went before does not count any more: the network was away, the vault locked, or the account signed out.
   public mutating func interrupted() { needsConfirmation = true }
 
   /// The network may be back, the person signed in, or the configuration changed.
-  public mutating func reconnected() { (failures, pausedUntil) = (0, nil) }
+  public mutating func reconnected() { (pause, pauses) = (Pause(), [:]) }
 
-  /// Nothing can be sent for this account now. `pause`: as long as the provider asked for; nil: the backoff's.
-  /// `isElsewhere`: network and provider are not the cause, so that nothing has to be confirmed anew.
+  /// Nothing can be sent now: for the whole account, or for one caller of it. `pause`: as long as the provider asked for;
+  /// nil: the backoff's. `isElsewhere`: network and provider are not the cause, so that nothing has to be confirmed anew.
   public mutating func failed(
-    at now: Timestamp, pause: Milliseconds? = nil, isElsewhere: Bool = false, jitter: Double
+    _ caller: OperationCaller?, at now: Timestamp, pause wanted: Milliseconds? = nil, isElsewhere: Bool = false,
+    jitter: Double
   ) {
-    failures += 1
     if !isElsewhere { needsConfirmation = true }
-    let pause = pause ?? Backoff.pause(failures: failures, jitter: jitter)
-    pausedUntil = now + min(pause, OperationMachine.longestPause)
+    var next = caller.map { pauses[$0, default: Pause()] } ?? pause
+    next.failures += 1
+    let length = wanted ?? Backoff.pause(failures: next.failures, jitter: jitter)
+    next.until = now + min(length, OperationMachine.longestPause)
+    if let caller { pauses[caller] = next } else { pause = next }
   }
 
   /// `operations` are in their order. `isReachable`: false while a client said that there is no network.
-  public func next(of operations: [OperationMachine], at now: Timestamp, isReachable: Bool) -> Step {
-    if let lapsed = operations.firstIndex(where: { $0.lapse.map { $0 <= now } ?? false }) { return .lapse(lapsed) }
-    var moments = operations.compactMap(\.lapse)
+  public func next(of operations: [Entry], at now: Timestamp, isReachable: Bool) -> Step {
+    if let lapsed = operations.firstIndex(where: { $0.machine.lapse.map { $0 <= now } ?? false }) {
+      return .lapse(lapsed)
+    }
+    var moments = operations.compactMap(\.machine.lapse)
     let work = work(in: operations, at: now, &moments)
     guard isReachable, let work else { return .wait(until: moments.min()) }
-    if let pausedUntil, pausedUntil > now { return .wait(until: (moments + [pausedUntil]).min()) }
+    guard pause.isOver(at: now) else { return .wait(until: (moments + [pause.until].compactMap { $0 }).min()) }
     return needsConfirmation ? .confirm : work
   }
 
-  private func work(in operations: [OperationMachine], at now: Timestamp, _ moments: inout [Timestamp]) -> Step? {
-    if let offered = operations.firstIndex(where: { $0.delivery == .client && $0.status == .queued }) {
-      return .offer(offered)
+  private func work(in operations: [Entry], at now: Timestamp, _ moments: inout [Timestamp]) -> Step? {
+    var offered: Int?
+    /// The first operation of each caller that the agent sends.
+    var heads: [Int] = []
+    var callers: Set<OperationCaller> = []
+    for (place, entry) in operations.enumerated() where entry.machine.isPending {
+      let isOver = pauses[entry.caller]?.isOver(at: now) ?? true
+      if entry.machine.delivery == .client {
+        guard entry.machine.status == .queued else { continue }
+        if isOver { offered = offered ?? place } else { moments += [pauses[entry.caller]?.until].compactMap { $0 } }
+      } else if callers.insert(entry.caller).inserted {
+        heads.append(place)
+      }
     }
-    guard let head = operations.firstIndex(where: { $0.delivery == .agent && $0.isPending }) else { return nil }
-    switch operations[head].state {
-    case .queued(let moment), .unknown(let moment):
-      guard let moment, moment > now else { return .deliver(head) }
-      moments.append(moment)
-      return nil
-    default: return nil
+    if let offered { return .offer(offered) }
+    let due = heads.filter { head in
+      guard operations[head].machine.isDue else { return false }
+      return moment(of: operations[head]).map { $0 <= now } ?? true
     }
+    if let own = due.first(where: { operations[$0].caller == .owner }) ?? due.first { return .deliver(own) }
+    moments += heads.compactMap { moment(of: operations[$0]) }
+    return nil
   }
+
+  /// When the pauses of an operation end that the agent is to send; nil if it has none.
+  private func moment(of entry: Entry) -> Timestamp? {
+    guard entry.machine.isDue else { return nil }
+    return [entry.machine.nextAttemptAt, pauses[entry.caller]?.until].compactMap { $0 }.max()
+  }
+}
+
+extension OperationMachine {
+  /// It waits for nothing but time.
+  fileprivate var isDue: Bool { status == .queued || status == .unknown }
 }
 
 /// Which operations fit into the queue (docs/operations.md, Bounds).

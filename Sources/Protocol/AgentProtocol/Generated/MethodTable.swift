@@ -50,7 +50,6 @@ public enum MethodTable {
     PolicySet.info,
     PolicyValidate.info,
     ProviderAdd.info,
-    ProviderDiscover.info,
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
@@ -93,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c7034c1960ff235f6f14e6e1eaf19b267b815f66a1b6af28e084c9754dc33012"
+  public static let schemaDigest = "910586dccc447af9ea98384591621f9ff845fd3b409b6581260055eda5445933"
 }

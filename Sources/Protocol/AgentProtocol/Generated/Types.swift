@@ -891,6 +891,7 @@ public struct WireGrant: WireWritable, Sendable {
   public var scopes: [String]?
   public var resources: [String]?
   public var origins: [String]?
+  public var capabilities: [String]?
   public var agent: Bool?
   public var createdAt: Timestamp
   public var expiresAt: Timestamp?
@@ -904,6 +905,7 @@ public struct WireGrant: WireWritable, Sendable {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    capabilities: [String]? = nil,
     agent: Bool? = nil,
     createdAt: Timestamp,
     expiresAt: Timestamp? = nil,
@@ -916,6 +918,7 @@ public struct WireGrant: WireWritable, Sendable {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.capabilities = capabilities
     self.agent = agent
     self.createdAt = createdAt
     self.expiresAt = expiresAt
@@ -943,6 +946,10 @@ public struct WireGrant: WireWritable, Sendable {
     if let origins {
       writer.key("origins")
       writer.list(origins) { item, writer in writer.string(item) }
+    }
+    if let capabilities {
+      writer.key("capabilities")
+      writer.list(capabilities) { item, writer in writer.string(item) }
     }
     if let agent {
       writer.key("agent")

@@ -57,7 +57,7 @@ struct PermissionTests {
     return Permission(
       methods: Set(names), accounts: Set(accounts), scopes: some(["mail", "files", "openid"]),
       resources: some(["https://a.test", "https://b.test"]), origins: some(["https://a.test", "https://b.test"]),
-      isForAgent: Bool.random(using: &random))
+      capabilities: Set(["note", "sign"].filter { _ in Bool.random(using: &random) }), isForAgent: Bool.random(using: &random))
   }
 
   private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }

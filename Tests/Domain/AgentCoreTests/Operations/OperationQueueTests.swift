@@ -11,6 +11,8 @@ import Testing
     return queue
   }
 
+  private func entries(_ machines: OperationMachine...) -> [OperationQueue.Entry] { machines.map { .init($0) } }
+
   private func sent() -> OperationMachine {
     var machine = OperationMachine(.agent, retryWithin: .seconds(100))
     _ = machine.leaves(at: now)
@@ -19,10 +21,10 @@ import Testing
 
   @Test("the provider confirms the account before the first operation")
   func confirmsFirst() {
-    let waiting = [OperationMachine(.agent)]
+    let waiting = entries(OperationMachine(.agent))
     #expect(queue(isConfirmed: false).next(of: waiting, at: now, isReachable: true) == .confirm)
     #expect(queue().next(of: waiting, at: now, isReachable: true) == .deliver(0))
-    #expect(queue(isConfirmed: false).next(of: [], at: now, isReachable: true) == .wait(until: nil))
+    #expect(queue(isConfirmed: false).next(of: entries(), at: now, isReachable: true) == .wait(until: nil))
   }
 
   @Test("an operation that waits, is sent or needs the person holds up those behind it")
@@ -34,10 +36,10 @@ import Testing
     var lost = sent()
     _ = lost.lost(at: now, jitter: 0.9)
     let second = OperationMachine(.agent)
-    #expect(queue().next(of: [paused, second], at: now, isReachable: true) == .wait(until: now + .seconds(5)))
-    #expect(queue().next(of: [sent(), second], at: now, isReachable: true) == .wait(until: nil))
-    #expect(queue().next(of: [person, second], at: now, isReachable: true) == .wait(until: nil))
-    #expect(queue().next(of: [lost, second], at: now + .seconds(1), isReachable: true) == .deliver(0))
+    #expect(queue().next(of: entries(paused, second), at: now, isReachable: true) == .wait(until: now + .seconds(5)))
+    #expect(queue().next(of: entries(sent(), second), at: now, isReachable: true) == .wait(until: nil))
+    #expect(queue().next(of: entries(person, second), at: now, isReachable: true) == .wait(until: nil))
+    #expect(queue().next(of: entries(lost, second), at: now + .seconds(1), isReachable: true) == .deliver(0))
   }
 
   @Test("an operation that has ended holds up none")
@@ -49,18 +51,18 @@ import Testing
     var unknown = OperationMachine(.agent)
     _ = unknown.leaves(at: now)
     _ = unknown.lost(at: now, jitter: 0)
-    let operations = [done, rejected, unknown, OperationMachine(.agent)]
+    let operations = entries(done, rejected, unknown, OperationMachine(.agent))
     #expect(queue().next(of: operations, at: now, isReachable: true) == .deliver(3))
   }
 
   @Test("an operation of a client waits for none that the agent sends, and is offered")
   func clients() {
-    #expect(queue().next(of: [sent(), OperationMachine(.client)], at: now, isReachable: true) == .offer(1))
+    #expect(queue().next(of: entries(sent(), OperationMachine(.client)), at: now, isReachable: true) == .offer(1))
   }
 
   @Test("without a network nothing is sent, and time goes on")
   func unreachable() {
-    let operations = [OperationMachine(.agent, expiresAt: now + .seconds(9))]
+    let operations = entries(OperationMachine(.agent, expiresAt: now + .seconds(9)))
     #expect(queue().next(of: operations, at: now, isReachable: false) == .wait(until: now + .seconds(9)))
     #expect(queue().next(of: operations, at: now + .seconds(9), isReachable: false) == .lapse(0))
   }
@@ -68,10 +70,56 @@ import Testing
   @Test("after a failure of the account nothing goes before the pause, and a reconnect ends it")
   func pauses() {
     var queue = queue()
-    queue.failed(at: now, pause: .seconds(30), jitter: 0)
-    #expect(queue.next(of: [OperationMachine(.agent)], at: now, isReachable: true) == .wait(until: now + .seconds(30)))
+    queue.failed(nil, at: now, pause: .seconds(30), jitter: 0)
+    #expect(queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .wait(until: now + .seconds(30)))
     queue.reconnected()
-    #expect(queue.next(of: [OperationMachine(.agent)], at: now, isReachable: true) == .confirm)
+    #expect(queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .confirm)
+  }
+
+  // MARK: callers
+
+  private let bot = OperationCaller(grants: ["grt_bot"])
+  private let other = OperationCaller(grants: ["grt_other"])
+
+  private func paused() -> OperationMachine {
+    var paused = sent()
+    _ = paused.answered(.init(status: 503, retryAfter: .seconds(5)), at: now, jitter: 0)
+    return paused
+  }
+
+  @Test("an operation of a limited caller holds up its own, and neither the owner's nor another caller's")
+  func callersAreApart() {
+    let agent = OperationMachine(.agent)
+    let own = [OperationQueue.Entry(paused(), of: bot), .init(agent, of: bot)]
+    #expect(queue().next(of: own, at: now, isReachable: true) == .wait(until: now + .seconds(5)))
+    #expect(queue().next(of: own + [.init(agent)], at: now, isReachable: true) == .deliver(2))
+    #expect(queue().next(of: own + [.init(agent, of: other)], at: now, isReachable: true) == .deliver(2))
+    #expect(
+      queue().next(of: [.init(paused()), .init(agent), .init(agent, of: bot)], at: now, isReachable: true)
+        == .deliver(2))
+  }
+
+  @Test("an operation of the owner goes before those that limited callers enqueued earlier")
+  func ownerFirst() {
+    let agent = OperationMachine(.agent)
+    let operations = [OperationQueue.Entry(agent, of: bot), .init(agent, of: other), .init(agent)]
+    #expect(queue().next(of: operations, at: now, isReachable: true) == .deliver(2))
+    #expect(queue().next(of: Array(operations.dropLast()), at: now, isReachable: true) == .deliver(0))
+  }
+
+  @Test("a failure of one caller's operation pauses that caller alone")
+  func callerPauses() {
+    var queue = queue()
+    queue.failed(bot, at: now, pause: .seconds(30), isElsewhere: true, jitter: 0)
+    let agent = OperationMachine(.agent)
+    let limited = [OperationQueue.Entry(agent, of: bot), .init(OperationMachine(.client), of: bot)]
+    #expect(queue.next(of: limited, at: now, isReachable: true) == .wait(until: now + .seconds(30)))
+    #expect(queue.next(of: limited + [.init(agent)], at: now, isReachable: true) == .deliver(2))
+    #expect(queue.next(of: limited, at: now + .seconds(30), isReachable: true) == .offer(1))
+    queue.answered(bot)
+    #expect(queue.next(of: limited, at: now, isReachable: true) == .offer(1))
+    queue.failed(nil, at: now, pause: .seconds(30), isElsewhere: true, jitter: 0)
+    #expect(queue.next(of: limited + [.init(agent)], at: now, isReachable: true) == .wait(until: now + .seconds(30)))
   }
 
   @Test("a full queue loses none that was not delivered")

@@ -50,6 +50,13 @@ struct GrantCreate: ParsableCommand {
       valueName: "url"))
   var origins: [String] = []
 
+  @Option(
+    name: .customLong("capability"),
+    help: ArgumentHelp(
+      "A capability whose operations it may claim although other programs queued them; may be repeated. Default: only its own operations.",
+      valueName: "capability"))
+  var capabilities: [String] = []
+
   @Flag(name: .customLong("agent"), help: "The program is an AI agent: its requests may only read (GET and HEAD).")
   var isForAgent = false
 
@@ -98,6 +105,7 @@ struct GrantCreate: ParsableCommand {
         writer.member("scopes", ifAny: scopes)
         writer.member("resources", ifAny: resources)
         writer.member("origins", ifAny: origins)
+        writer.member("capabilities", ifAny: capabilities)
         if isForAgent { writer.member("agent", true) }
         if let lifetime {
           writer.key("expiresInSeconds")

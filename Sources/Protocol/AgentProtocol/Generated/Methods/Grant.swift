@@ -31,6 +31,9 @@ public enum GrantCreate: RPCMethod {
     /// The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins` of the
     /// provider. They add nothing to these.
     public var origins: [String]?
+    /// The capabilities of operations that `operation.claim` may take although other callers enqueued them; absent:
+    /// only what was enqueued under this grant, or under one that was made under it.
+    public var capabilities: [String]?
     /// The client is an AI agent: its requests may only have the methods GET and HEAD.
     public var agent: Bool?
     /// The lifetime of the grant, in seconds; absent: until it is revoked.
@@ -43,6 +46,7 @@ public enum GrantCreate: RPCMethod {
       scopes: [String]? = nil,
       resources: [String]? = nil,
       origins: [String]? = nil,
+      capabilities: [String]? = nil,
       agent: Bool? = nil,
       expiresInSeconds: Int? = nil
     ) {
@@ -52,6 +56,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.capabilities = capabilities
       self.agent = agent
       self.expiresInSeconds = expiresInSeconds
     }
@@ -64,6 +69,7 @@ public enum GrantCreate: RPCMethod {
       var scopes: [String]?
       var resources: [String]?
       var origins: [String]?
+      var capabilities: [String]?
       var agent: Bool?
       var expiresInSeconds: Int?
       for (memberName, memberValue) in node.members {
@@ -79,6 +85,8 @@ public enum GrantCreate: RPCMethod {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(1...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
         } else if memberName.isText("origins") {
           origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("capabilities") {
+          capabilities = try reading("capabilities") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.capability) } }
         } else if memberName.isText("agent") {
           agent = try reading("agent") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("expiresInSeconds") {
@@ -96,6 +104,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.capabilities = capabilities
       self.agent = agent
       self.expiresInSeconds = expiresInSeconds
     }
@@ -110,6 +119,7 @@ public enum GrantCreate: RPCMethod {
     public var scopes: [String]?
     public var resources: [String]?
     public var origins: [String]?
+    public var capabilities: [String]?
     public var agent: Bool?
     public var createdAt: Timestamp
     public var expiresAt: Timestamp?
@@ -123,6 +133,7 @@ public enum GrantCreate: RPCMethod {
       scopes: [String]? = nil,
       resources: [String]? = nil,
       origins: [String]? = nil,
+      capabilities: [String]? = nil,
       agent: Bool? = nil,
       createdAt: Timestamp,
       expiresAt: Timestamp? = nil
@@ -135,6 +146,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.capabilities = capabilities
       self.agent = agent
       self.createdAt = createdAt
       self.expiresAt = expiresAt
@@ -163,6 +175,10 @@ public enum GrantCreate: RPCMethod {
       if let origins {
         writer.key("origins")
         writer.list(origins) { item, writer in writer.string(item) }
+      }
+      if let capabilities {
+        writer.key("capabilities")
+        writer.list(capabilities) { item, writer in writer.string(item) }
       }
       if let agent {
         writer.key("agent")
