@@ -62,6 +62,31 @@ import Testing
     #expect(content(#""bytes":"?""#) == nil)
   }
 
+  @Test("a content is compared by its members, whatever form it was stored in")
+  func sameContent() throws {
+    func content(
+      _ body: String? = "a", isText: Bool = true, url: String = "https://a/", header: String = "1",
+      payload: String? = nil
+    ) -> OperationContent {
+      OperationContent(
+        request: OperationContent.Request(
+          method: "PUT", url: url, headers: [("x", header)], body: body.map { Secret(text: $0) }, isText: isText),
+        payload: payload.map { Secret(text: $0) })
+    }
+    let old = try #require(
+      OperationContent(Secret(text: #"{"method":"PUT","url":"https://a/","headers":["x","1"],"bodyBase64":"YQ=="}"#)))
+    #expect(old.isSame(as: content(isText: false)))
+    #expect(content().isSame(as: content()))
+    #expect(content(payload: "1").isSame(as: content(payload: "1")))
+    for other in [
+      content("b"), content(nil), content(isText: false), content(url: "https://b/"), content(header: "2"),
+      content(payload: "1"), OperationContent(request: nil, payload: nil),
+    ] {
+      #expect(!content().isSame(as: other))
+      #expect(!other.isSame(as: content()))
+    }
+  }
+
   @Test("the id of an operation names its place to its own account alone")
   func names() throws {
     let mine = try #require(PartitionID(bytes: [UInt8](repeating: 1, count: 16)))

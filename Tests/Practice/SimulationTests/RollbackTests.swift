@@ -227,6 +227,40 @@ import Testing
     }
   }
 
+  /// The person accepts the old copy of an account with a PIN: its operations are under the PIN then, and a hard sign-out
+  /// still tells which of them are lost (docs/operations.md, Storage).
+  @Test func acceptedOldCopyUnderAPIN_tellsTheOperationsThatAHardSignOutLoses() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let policy =
+        #"{"name":"default","version":1,"capabilities":{"note":{"kind":"write","offlineWindowSeconds":86400}}}"#
+      for (method, params) in [
+        ("policy.set", #"{"name":"default","policy":\#(policy)}"#),
+        ("stepUp.enroll", #"{"account":"work","pin":"2468"}"#),
+      ] {
+        let done = try await Self.call(world, method, params)
+        #expect(done.error == nil, "\(done)")
+      }
+      let enqueued = try await Self.call(
+        world, "operation.enqueue", #"{"account":"work","capability":"note","payload":1}"#)
+      let name = try #require(enqueued.result?["operation"]?.stringValue, "\(enqueued)")
+      world.crash()
+      let old = world.disk.snapshot()
+      try await world.restart()
+      try await Self.refresh(scene)
+      world.crash()
+      world.disk.restore(old)
+      try await world.restart(acceptingOldStore: true)
+      #expect(try await Self.call(world, "operation.list", #"{"account":"work"}"#).code == 2008)
+      let out = try await Self.call(world, "account.signOut", #"{"account":"work","mode":"hard"}"#)
+      #expect(out.error == nil, "\(out)")
+      let left = try await Self.call(world, "operation.list", #"{"account":"\#(scene.account)"}"#)
+      let operations = try #require(left.result?["operations"]?.arrayValue, "\(left)")
+      #expect(operations.map { $0["operation"]?.stringValue } == [name])
+      #expect(operations.map { $0["status"]?.stringValue } == ["orphaned"])
+    }
+  }
+
   /// A row that was damaged when the copy was accepted, and is repaired afterwards, brings no token back.
   @Test func rowRepairedAfterAcceptingAnOldCopy_staysClosed() throws {
     try scenario { world in

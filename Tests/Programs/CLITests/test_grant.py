@@ -56,14 +56,16 @@ class GrantTests(Person):
 
     def test_origins_and_an_ai_agent(self):
         calls = agent(self, **{"grant.list": {"grants": [
-            {**GRANT, "origins": ["https://api.example"], "capabilities": ["note"], "agent": True}]}}).calls
+            {**GRANT, "origins": ["https://api.example"], "capabilities": ["note"],
+             "authorizationDetailTypes": ["payment"], "agent": True}]}}).calls
         done = self.lanyard("grant", "create", "ai", "-m", "request.send", "-u", "work", "--origin", "https://api.example",
-                            "--origin", "https://b.example", "--capability", "note", "--agent")
+                            "--origin", "https://b.example", "--capability", "note", "--details-type", "payment", "--agent")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(created(calls), [("grant.create", {
             "client": "ai", "accounts": ["work"], "methods": ["request.send"],
-            "origins": ["https://api.example", "https://b.example"], "capabilities": ["note"], "agent": True})])
-        self.assertIn("(https://api.example; claims note; AI agent: GET and HEAD only)", self.answer("grant"))
+            "origins": ["https://api.example", "https://b.example"], "capabilities": ["note"],
+            "authorizationDetailTypes": ["payment"], "agent": True})])
+        self.assertIn("(payment; https://api.example; claims note; AI agent: GET and HEAD only)", self.answer("grant"))
 
     def test_without_an_account_the_selected_one_is_used(self):
         calls = agent(self).calls

@@ -80,7 +80,7 @@ struct ContractTests {
     event.unsubscribe subscription
     audit.list account? after? limit?
     audit.verify account? after? limit?
-    grant.create client accounts methods scopes? resources? origins? capabilities? agent? expiresInSeconds?
+    grant.create client accounts methods scopes? resources? origins? authorizationDetailTypes? capabilities? agent? expiresInSeconds?
     grant.list
     grant.revoke grant
     """

@@ -57,7 +57,9 @@ extension ProofRequest {
   private func token(of account: isolated Account) async throws(AgentFailure) -> AccessCredential {
     guard let fingerprint = fingerprint else {
       guard let key = permission.map({ $0.token(.standard) }) ?? .standard else { throw .caller(.notCovered) }
-      return try await account.token(key, .usable(minimumLifetime: .zero), within: permission?.scopes).token.credential
+      return try await account.token(
+        key, .usable(minimumLifetime: .zero), within: permission?.tokenLimit ?? .none
+      ).token.credential
     }
     // A disabled account's tokens are not served, either.
     if account.loaded?.machine.health == .locked { throw .token(.locked, account.id) }
@@ -67,15 +69,17 @@ extension ProofRequest {
     guard let token = account.tokens.live(fingerprint: fingerprint, of: account) else {
       throw .notFound(.token, account.id)
     }
-    guard permission?.covers(token.key, scopes: token.scopes) ?? true else { throw .caller(.notCovered) }
+    guard permission?.covers(token.key, scopes: token.scopes, account.loaded?.grant.details) ?? true else {
+      throw .caller(.notCovered)
+    }
     return token.credential
   }
 }
 
 extension Permission {
   /// True if the caller could have been given this token.
-  fileprivate func covers(_ key: TokenKey, scopes granted: ScopeSet) -> Bool {
-    guard let covered = token(key), covered.resource == key.resource else { return false }
+  fileprivate func covers(_ key: TokenKey, scopes granted: ScopeSet, _ details: AuthorizationDetails?) -> Bool {
+    guard tokenLimit.covers(details), let covered = token(key), covered.resource == key.resource else { return false }
     return scopes.map { granted.names.allSatisfy($0.contains) } ?? true
   }
 }

@@ -7,16 +7,23 @@ extension Account {
   package func load() async throws(AgentFailure) { try await loader.load(self) }
 
   /// Returns a token from memory, or after the one exchange that all callers share. A caller with a `limit` gets no
-  /// token with other scopes.
+  /// token with other scopes, or with rights in detail of another type.
   package func token(
-    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: Set<String>? = nil
+    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: TokenLimit = .none
   ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
-    let key = try loaded?.resolved(key, exactScopes: exactScopes, within: limit) ?? key
+    let key = try loaded?.resolved(key, exactScopes: exactScopes, within: limit.scopes) ?? key
+    try requireDetails(within: limit)
     let answer = try await answer(to: demand, for: key)
-    // The provider may have granted other scopes than were asked for.
-    guard let limit, !answer.token.scopes.names.allSatisfy(limit.contains) else { return answer }
+    // The provider may have granted other rights than were asked for.
+    try requireDetails(within: limit)
+    guard let scopes = limit.scopes, !answer.token.scopes.names.allSatisfy(scopes.contains) else { return answer }
     throw .wouldNarrow(id)
+  }
+
+  /// Every token of the account carries the rights in detail that its grant has (RFC 9396 §6).
+  private func requireDetails(within limit: TokenLimit) throws(AgentFailure) {
+    guard limit.covers(loaded?.grant.details) else { throw .wouldNarrow(id, .details) }
   }
 
   func answer(
@@ -50,7 +57,7 @@ extension Account {
       guard let covered = permission.token(key) else { throw .caller(.notCovered) }
       key = covered
     }
-    return try await token(key, .replacing(fingerprint: fingerprint), within: permission?.scopes)
+    return try await token(key, .replacing(fingerprint: fingerprint), within: permission?.tokenLimit ?? .none)
   }
 
   private func leave(_ waiter: UInt64) {

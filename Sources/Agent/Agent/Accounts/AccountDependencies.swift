@@ -21,6 +21,7 @@ package struct AccountDependencies: Sendable {
   /// What servers told for the proofs of bound tokens.
   let nonces = DPoPNonces()
   package let environment: AgentEnvironment
+  let operationAttempts: OperationAttempts
   /// Sends an entry of the outbox in the background.
   package let revoke: @Sendable (OutboxEntry) -> Void
   /// Tries the outstanding revocations of one person at a provider, or of all persons, within a few seconds.
@@ -48,6 +49,7 @@ package struct AccountDependencies: Sendable {
     metadata = MetadataRefresher(
       vault: vault, background: background, environment: environment, time: tables.time)
     self.environment = environment
+    operationAttempts = tables.operationAttempts
     revoke = { entry in background.start { _ = await revoker.value?.send(entry) } }
     drain = { await revoker.value?.drain($0, of: $1) }
     operationsMayGo = { account in background.start { await operations.value?.accountReturned(account) } }

@@ -18,6 +18,8 @@ package struct CallerGrant: Sendable {
   /// The scopes that its tokens may have, and the resources that they may be for; nil for all.
   package var scopes: [String]?
   package var resources: [String]?
+  /// The types of rights in detail that its tokens may carry; nil: as `Permission` says.
+  package var detailTypes: [String]?
   /// The origins that its requests may go to; nil for all.
   package var origins: [String]?
   /// The capabilities of other callers' operations that it may claim.
@@ -43,7 +45,7 @@ package struct CallerGrant: Sendable {
   package func permission(among methods: [GrantableMethod]) -> Permission {
     Permission(
       patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
-      resources: resources.map { Set($0) }, origins: origins.map { Set($0) },
+      resources: resources.map { Set($0) }, detailTypes: detailTypes.map { Set($0) }, origins: origins.map { Set($0) },
       capabilities: Set(capabilities), isForAgent: isForAgent,
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
@@ -64,6 +66,7 @@ package struct CallerGrant: Sendable {
       writer.member("methods", patterns.map(\.text))
       if let scopes { writer.member("scopes", scopes) }
       if let resources { writer.member("resources", resources) }
+      if let detailTypes { writer.member("detailTypes", detailTypes) }
       if let origins { writer.member("origins", origins) }
       if !capabilities.isEmpty { writer.member("capabilities", capabilities) }
       if isForAgent {
@@ -79,7 +82,8 @@ package struct CallerGrant: Sendable {
 
   package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil, capabilities: [String] = [],
+    scopes: [String]? = nil, resources: [String]? = nil, detailTypes: [String]? = nil, origins: [String]? = nil,
+    capabilities: [String] = [],
     isForAgent: Bool = false, createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
   ) {
     self.id = id
@@ -89,6 +93,7 @@ package struct CallerGrant: Sendable {
     self.patterns = patterns
     self.scopes = scopes
     self.resources = resources
+    self.detailTypes = detailTypes
     self.origins = origins
     self.capabilities = capabilities
     self.isForAgent = isForAgent
@@ -106,13 +111,15 @@ package struct CallerGrant: Sendable {
         // A limit that can't be read is not the same as none.
         (node["scopes"] == nil) == (node["scopes"]?.strings == nil),
         (node["resources"] == nil) == (node["resources"]?.strings == nil),
+        (node["detailTypes"] == nil) == (node["detailTypes"]?.strings == nil),
         (node["origins"] == nil) == (node["origins"]?.strings == nil),
         (node["agent"] == nil) == (node["agent"]?.bool == nil)
       else { return nil }
       return CallerGrant(
         id: id, hash: hash, client: client, accounts: accounts.compactMap { AccountID($0) },
         patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
-        resources: node["resources"]?.strings, origins: node["origins"]?.strings,
+        resources: node["resources"]?.strings, detailTypes: node["detailTypes"]?.strings,
+        origins: node["origins"]?.strings,
         capabilities: node["capabilities"]?.strings ?? [], isForAgent: node["agent"]?.bool ?? false,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)

@@ -10,6 +10,8 @@ package struct CallerGrantRequest: Sendable {
   /// Nil: as those of the maker's own grant, or all.
   package var scopes: [String]?
   package var resources: [String]?
+  /// Nil: as those of the maker's own grant, or as `Permission` says.
+  package var detailTypes: [String]?
   /// In their normal form; nil: as those of the maker's own grant, or all.
   package var origins: [String]?
   /// Of other callers' operations that it may claim; nil: as those of the maker's own grant, or none.
@@ -23,14 +25,16 @@ package struct CallerGrantRequest: Sendable {
 
   package init(
     client: String, accounts: [AccountSelector], patterns: [MethodPattern],
-    scopes: [String]? = nil, resources: [String]? = nil, origins: [String]? = nil,
-    capabilities: [String]? = nil, isForAgent: Bool = false, lifetime: Milliseconds? = nil, maker: EffectiveGrant? = nil
+    scopes: [String]? = nil, resources: [String]? = nil, detailTypes: [String]? = nil,
+    origins: [String]? = nil, capabilities: [String]? = nil, isForAgent: Bool = false, lifetime: Milliseconds? = nil,
+    maker: EffectiveGrant? = nil
   ) {
     self.client = client
     self.accounts = accounts
     self.patterns = patterns
     self.scopes = scopes
     self.resources = resources
+    self.detailTypes = detailTypes
     self.origins = origins
     self.capabilities = capabilities
     self.isForAgent = isForAgent

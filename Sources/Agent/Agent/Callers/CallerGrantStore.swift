@@ -30,6 +30,7 @@ package struct CallerGrantStore {
       accounts: accounts, patterns: wanted.patterns,
       scopes: Self.names(wanted.scopes, within: wanted.maker?.permission.scopes),
       resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources),
+      detailTypes: Self.names(wanted.detailTypes, within: wanted.maker?.permission.detailTypes),
       origins: Self.names(wanted.origins, within: wanted.maker?.permission.origins),
       capabilities: Self.names(wanted.capabilities, within: wanted.maker?.permission.capabilities) ?? [],
       isForAgent: wanted.isForAgent || wanted.maker?.permission.isForAgent == true, createdAt: now,

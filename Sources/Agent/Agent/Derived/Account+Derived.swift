@@ -19,7 +19,8 @@ extension Account {
     }
     let answer = try await DerivedTokenRequest(key: key, isDisabled: loaded.machine.health == .locked).answer(
       from: self)
-    if let permission, !permission.covers(scopes: answer.token.scopes, type: answer.token.issuedTokenType) {
+    let token = answer.token
+    if let permission, !permission.covers(scopes: token.scopes, details: token.details, type: token.issuedTokenType) {
       throw .wouldNarrow(id)
     }
     return answer

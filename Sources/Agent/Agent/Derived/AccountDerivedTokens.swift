@@ -39,7 +39,7 @@ final class AccountDerivedTokens {
     else { return nil }
     if let permission {
       guard permission.derived(key, granted: granted) == key,
-        permission.covers(scopes: token.scopes, type: token.issuedTokenType)
+        permission.covers(scopes: token.scopes, details: token.details, type: token.issuedTokenType)
       else { throw .caller(.notCovered) }
     }
     return token

@@ -32,6 +32,11 @@ extension AgentFailure {
     case .token(let refusal, _): refusal.message
     case .notBound:
       "This account's tokens are bearer tokens: there is no key to prove. Its provider would have to offer DPoP, and the account to sign in again."
+    case .wouldNarrow(_, .details):
+      """
+      This account's tokens carry authorization details of a type that the caller's grant does not name, so none was given. Make a \
+      grant with `lanyard grant create --details-type TYPE`, or one that names neither scopes nor resources.
+      """
     case .wouldNarrow:
       """
       A token with fewer scopes might cost this account its other scopes for good, so none was given. A request that \

@@ -4,6 +4,9 @@ package import AgentOAuth
 package import AgentPorts
 package import AgentVault
 
+/// The rights that a narrower token would cost the account, or that only a token with too many rights is to be had for.
+package enum UncoveredRights: Sendable { case scopes, details }
+
 /// Why the agent does not do what it is asked: one case a failure, with its own facts.
 ///
 /// It knows nothing of the wire. `RPCError` translates it to the contract, at one place; decisions are taken on its
@@ -43,8 +46,8 @@ package enum AgentFailure: Error, Sendable {
   case dataUnderPIN(AccountID?)
   /// No token can be given.
   case token(TokenMachine.Refusal, AccountID)
-  /// A token with exactly these scopes might take the others away from the grant.
-  case wouldNarrow(AccountID)
+  /// Only a token with more rights than these is to be had, or another one might take them away from the grant.
+  case wouldNarrow(AccountID, UncoveredRights = .scopes)
   /// A refresh brings no ID token that may be given out.
   case identityLacks(IDTokenMachine.Lack, AccountID)
   /// The account's token is a bearer token, for which there is no proof of possession.
@@ -186,7 +189,7 @@ extension AgentFailure {
   /// The account that the failure is about; nil where it is about none.
   package var account: AccountID? {
     switch self {
-    case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id),
+    case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
       .identityLacks(_, let id), .notBound(let id), .stepUp(_, let id, _), .originNotAllowed(let id),
       .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id):
       id

@@ -23,7 +23,7 @@ package struct Operation: Sendable {
   package let expiresAt: Timestamp?
   /// The token that its client could ask for.
   let key: TokenKey
-  let scopeLimit: Set<String>?
+  let limit: TokenLimit
   /// Who enqueued it. An earlier version stored none: those count as the owner's.
   let caller: OperationCaller
   /// The epoch of the account's sign-in in which it was enqueued.
@@ -61,7 +61,7 @@ package struct Operation: Sendable {
     digest = enqueued.digest
     (enqueuedAt, updatedAt) = (now, now)
     self.expiresAt = enqueued.expiresAt
-    (key, scopeLimit, caller) = (enqueued.key, enqueued.scopeLimit, enqueued.caller)
+    (key, limit, caller) = (enqueued.key, enqueued.limit, enqueued.caller)
     self.epoch = epoch
     self.decision = decision
     self.bytes = bytes
@@ -87,7 +87,7 @@ package struct Operation: Sendable {
     (id, name, account, sequence) = (operation.id, operation.name, operation.account, operation.sequence)
     (machine, capability, label, idempotencyKey) = (operation.machine, operation.capability, nil, operation.name)
     (digest, enqueuedAt, updatedAt, expiresAt) = ([], operation.enqueuedAt, operation.updatedAt, nil)
-    (key, scopeLimit, epoch, decision) = (.standard, nil, operation.epoch, operation.decision)
+    (key, limit, epoch, decision) = (.standard, .none, operation.epoch, operation.decision)
     caller = .owner
     bytes = 0
   }
@@ -120,7 +120,8 @@ extension Operation {
       writer.member("expiresAt", expiresAt?.milliseconds)
       writer.member("resource", key.resource)
       if let scopes = key.scopes { writer.member("scopes", scopes.names) }
-      if let scopeLimit { writer.member("scopeLimit", scopeLimit.sorted()) }
+      if let scopes = limit.scopes { writer.member("scopeLimit", scopes.sorted()) }
+      if let types = limit.detailTypes { writer.member("detailLimit", types.sorted()) }
       if caller != .owner { writer.member("caller", caller.grants.sorted()) }
       writer.member("epoch", Int64(epoch))
       writer.member("lastError", lastError?.kind.rawValue)
@@ -167,7 +168,10 @@ extension Operation {
     expiresAt = node["expiresAt"]?.timestamp
     self.key = TokenKey(
       resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
-    scopeLimit = node["scopeLimit"]?.strings.map { Set($0) }
+    let scopeLimit = node["scopeLimit"]?.strings.map { Set($0) }
+    // An earlier version stored none: its grants named no types.
+    let detailLimit = node["detailLimit"]?.strings.map { Set($0) } ?? scopeLimit.map { _ in [] }
+    limit = TokenLimit(scopes: scopeLimit, detailTypes: detailLimit)
     caller = OperationCaller(grants: Set(node["caller"]?.strings ?? []))
     self.epoch = UInt64(clamping: epoch)
     if let kind = node["lastError"]?.string.flatMap({ FailureKind(rawValue: $0) }),

@@ -14,7 +14,7 @@ final class OperationAttempts: Sendable {
 
     var account: AccountID
     var outcome: Outcome
-    var error: LastFailure?
+    var error: LastFailure? = nil
   }
 
   private struct State {
@@ -39,4 +39,26 @@ final class OperationAttempts: Sendable {
 
   /// The operations that this process has sent, so that no restart interrupted them.
   var known: Set<[UInt8]> { state.withLock { $0.inFlight.union($0.unsettled.keys) } }
+}
+
+extension Operation {
+  /// `jitter` is a fraction from 0 up to 1.
+  mutating func settle(
+    _ unsettled: OperationAttempts.Unsettled, at now: Timestamp, jitter: Double
+  ) -> [OperationMachine.Effect] {
+    if let error = unsettled.error { lastError = error }
+    switch unsettled.outcome {
+    case .answered(let answer, let pause):
+      let told = OperationMachine.Answer(status: answer.status, retryAfter: pause)
+      let effects = machine.answered(told, at: now, jitter: jitter)
+      if machine.status == .queued || machine.status == .unknown {
+        lastError = LastFailure(kind: .providerUnavailable, at: now, reason: "status\(answer.status)")
+      }
+      return effects
+    case .lost: return machine.lost(at: now, jitter: jitter)
+    case .unreadable: return machine.unreadable()
+    case .withheld: return machine.withheld()
+    case .personWanted: return machine.personWanted()
+    }
+  }
 }

@@ -27,7 +27,7 @@ package struct OperationClaims: Sendable {
     /// `limit`: the scopes of the caller, beside those of the client that enqueued the operation.
     init(_ operation: Operation, within limit: Set<String>?) {
       capability = operation.capability
-      scopes = limit.map { limit in operation.scopeLimit.map(limit.intersection) ?? limit } ?? operation.scopeLimit
+      scopes = limit.map { limit in operation.limit.scopes.map(limit.intersection) ?? limit } ?? operation.limit.scopes
     }
   }
 
@@ -52,7 +52,8 @@ package struct OperationClaims: Sendable {
       let found = try await dependencies.vault.read { [denied, passed] vault throws(AgentFailure) in
         let profile = try vault.operations.enqueueable(.id(id))
         return try vault.operations.all(of: profile).first { operation in
-          operation.machine.state == .ready && limits?.coversClaim(of: operation) ?? true && !passed.contains(operation.id)
+          operation.machine.state == .ready && limits?.coversClaim(of: operation) ?? true
+            && !passed.contains(operation.id)
             && (name.map { operation.name == $0 } ?? true) && (capability.map { operation.capability == $0 } ?? true)
             && !denied.contains(Question(operation, within: limit))
         }

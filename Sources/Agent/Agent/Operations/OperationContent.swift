@@ -14,12 +14,12 @@ package struct EnqueuedOperation: Sendable {
   /// By the wall clock.
   package var expiresAt: Timestamp?
   package var key: TokenKey
-  package var scopeLimit: Set<String>?
+  package var limit: TokenLimit
   package var caller: OperationCaller
 
   package init(
     capability: String, content: OperationContent, label: String?, idempotencyKey: String?,
-    retryWithin: Milliseconds?, expiresAt: Timestamp?, key: TokenKey, scopeLimit: Set<String>?,
+    retryWithin: Milliseconds?, expiresAt: Timestamp?, key: TokenKey, limit: TokenLimit,
     caller: OperationCaller
   ) {
     self.capability = capability
@@ -29,7 +29,7 @@ package struct EnqueuedOperation: Sendable {
     self.retryWithin = retryWithin
     self.expiresAt = expiresAt
     self.key = key
-    self.scopeLimit = scopeLimit
+    self.limit = limit
     self.caller = caller
   }
 
@@ -76,6 +76,14 @@ package struct OperationContent: Sendable {
   package init(request: Request?, payload: Secret?) {
     self.request = request
     self.payload = payload
+  }
+
+  /// Compares what is delivered, and not how it is stored.
+  func isSame(as other: OperationContent) -> Bool {
+    guard payload.isSame(as: other.payload) else { return false }
+    guard let request, let wanted = other.request else { return request == nil && other.request == nil }
+    return request.method == wanted.method && request.url == wanted.url && request.isText == wanted.isText
+      && request.headers.elementsEqual(wanted.headers, by: ==) && request.body.isSame(as: wanted.body)
   }
 
   var record: Secret { SecretJSON.write { write(to: &$0) } }
@@ -137,7 +145,8 @@ package struct OperationAnswer: Sendable {
 
   init(_ response: ResourceResponse) {
     (status, body) = (response.status, response.body)
-    cut(to: Self.mostBytes)
+    // It is not left at rest, and a caller that reads the operation may not have it.
+    cut(to: response.repeatsToken ? 0 : Self.mostBytes)
   }
 
   /// A text that is cut stays a text.
@@ -179,6 +188,13 @@ package struct OperationAnswer: Sendable {
     }
     guard let read else { return nil }
     (status, body, isTruncated) = read
+  }
+}
+
+extension Secret? {
+  fileprivate func isSame(as other: Secret?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    return self.withBytes { mine in other.withBytes { mine.elementsEqual($0) } }
   }
 }
 

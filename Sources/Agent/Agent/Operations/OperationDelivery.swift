@@ -20,7 +20,7 @@ struct OperationDelivery: Sendable {
   /// which is stored already.
   private func allowed(_ operation: Operation, of id: AccountID) async throws(AgentFailure) -> RecordedDecision? {
     let (_, decided) = try await worker.decisions.decide(
-      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.scopeLimit)
+      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.limit.scopes)
     let decision = decided[0]
     if decision.decision.allows(isRead: operation.machine.isRead) { return decision }
     switch decision.decision.reason {
@@ -57,8 +57,11 @@ struct OperationDelivery: Sendable {
   func deliver(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
     guard let decision = try await allowed(operation, of: id) else { return }
     let number = operation.id
-    let content = try await dependencies.vault.read { vault throws(AgentFailure) in
-      try vault.operations.told(operation.name, of: .id(id)).content
+    let (content, provider) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      (
+        try vault.operations.told(operation.name, of: .id(id)).content,
+        try vault.operations.enqueueable(.id(id)).provider
+      )
     }
     guard let request = content?.request else { throw .vault(.integrity, id) }
     guard let fields = request.fields(key: operation.idempotencyKey) else {
@@ -71,23 +74,29 @@ struct OperationDelivery: Sendable {
     let body = request.body.flatMap { $0.count > 0 ? $0 : nil }
     var outgoing = ResourceRequest(
       method: request.method, url: request.url, fields: fields, body: body, hasIdempotencyKey: true,
-      allowsAuthRetry: true, key: operation.key, scopeLimit: operation.scopeLimit, timeout: nil)
+      allowsAuthRetry: true, key: operation.key, limit: operation.limit, timeout: nil)
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: decision, departure) }
+    // The answer is kept, and told to callers that may not have the token.
+    outgoing.showsToken = false
     let sender = RequestSender(outgoing, of: worker.accounts.account(id)) { () throws(AgentFailure) in }
     worker.attempts.begins(number)
     defer { worker.attempts.ended(number) }
-    let result = await worker.stop.until { () async -> Result<ResourceResponse, AgentFailure> in
+    let result = await worker.stop.until { () async -> Result<Unsettled, AgentFailure> in
       do throws(AgentFailure) {
-        return .success(try await sender.send())
+        let response = try await sender.send()
+        let pause = response.fields.retryAfter(now: dependencies.time.now(for: provider))
+        let answered = Unsettled(account: id, outcome: .answered(OperationAnswer(response), retryAfter: pause))
+        // Before anything is awaited: a sign-out from now on finds that the answer came first.
+        worker.attempts.keep(answered, of: number)
+        return .success(answered)
       } catch {
         return .failure(error)
       }
     }
     switch result {
-    case .success(let response):
+    case .success(let answered):
       await worker.answered(id, operation.caller)
-      let pause = response.fields.retryAfter(now: await now(of: id))
-      try await settle(operation, of: id, .answered(OperationAnswer(response), retryAfter: pause))
+      try await store(answered, of: number)
     case .failure(let failure): try await failed(operation, of: id, failure, hasLeft: departure.hasLeft)
     }
   }
@@ -141,20 +150,7 @@ struct OperationDelivery: Sendable {
       guard let profile = vault.directory.profiles[id] else { return .unchanged(nil) }
       let now = vault.time.now(for: profile.provider)
       return try vault.operations.change(number, of: id, answer: answer) { operation in
-        if let error = unsettled.error { operation.lastError = error }
-        switch unsettled.outcome {
-        case .answered(let answer, let pause):
-          let told = OperationMachine.Answer(status: answer.status, retryAfter: pause)
-          let effects = operation.machine.answered(told, at: now, jitter: jitter)
-          if operation.machine.status == .queued || operation.machine.status == .unknown {
-            operation.lastError = LastFailure(kind: .providerUnavailable, at: now, reason: "status\(answer.status)")
-          }
-          return effects
-        case .lost: return operation.machine.lost(at: now, jitter: jitter)
-        case .unreadable: return operation.machine.unreadable()
-        case .withheld: return operation.machine.withheld()
-        case .personWanted: return operation.machine.personWanted()
-        }
+        operation.settle(unsettled, at: now, jitter: jitter)
       }
     }
     worker.attempts.isStored(number)
@@ -168,6 +164,7 @@ struct OperationDelivery: Sendable {
     var isRefusedAgain = false
     if hasLeft, failure.kind == .interactionRequired { isRefusedAgain = !(await wantsPerson(id)) }
     switch failure {
+    case .request(.tokenRepeated, _, _): try await settle(operation, of: id, .personWanted, error: told)
     case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
     case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
       try await settle(operation, of: id, .lost, error: told)
@@ -270,6 +267,7 @@ extension AgentFailure {
     case .notSent(let reason), .lost(let reason): return reason
     case .untrusted(let reason): return reason.rawValue
     case .responseTooLarge: return "responseTooLarge"
+    case .tokenRepeated: return "tokenRepeated"
     case .timedOut, .cancelled: return nil
     }
   }

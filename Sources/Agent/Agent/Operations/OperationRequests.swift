@@ -28,7 +28,7 @@ package struct OperationRequests: Sendable {
     let id = profile.id
     if let repeated { return Enqueued(operation: repeated, decision: repeated.decision) }
     let decision = try await decided(
-      enqueued.capability, of: id, isRead: enqueued.content.request?.isRead ?? false, within: enqueued.scopeLimit)
+      enqueued.capability, of: id, isRead: enqueued.content.request?.isRead ?? false, within: enqueued.limit.scopes)
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
       !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
@@ -120,8 +120,7 @@ extension EffectiveGrant {
     guard coversClaim(of: operation) else { return false }
     if let request, !permission.coversRequest(request.method, to: HTTPURL(request.url)?.origin ?? "") { return false }
     guard permission.token(operation.key) == operation.key else { return false }
-    guard let scopes = permission.scopes else { return true }
-    return operation.scopeLimit?.isSubset(of: scopes) ?? false
+    return operation.limit.isWithin(permission.tokenLimit)
   }
 }
 

@@ -111,10 +111,24 @@ package struct OperationStore {
   func repeated(_ enqueued: EnqueuedOperation, of profile: AccountProfile) throws(AgentFailure) -> Operation? {
     guard let key = enqueued.idempotencyKey else { return nil }
     guard let known = try all(of: profile).last(where: { $0.idempotencyKey == key }) else { return nil }
-    guard known.digest == enqueued.digest else {
+    let isRepeated = known.digest == enqueued.digest ? true : try isSame(known, enqueued, in: profile)
+    guard isRepeated else {
       throw .invalidParameter("/idempotencyKey", expected: "a key that no other operation of the account has")
     }
     return known
+  }
+
+  /// Compares the members: an earlier version stored a digest of another form.
+  private func isSame(
+    _ known: Operation, _ enqueued: EnqueuedOperation, in profile: AccountProfile
+  ) throws(AgentFailure) -> Bool {
+    guard known.capability == enqueued.capability, known.label == enqueued.label,
+      known.machine.retryWithin == enqueued.retryWithin, known.expiresAt == enqueued.expiresAt
+    else { return false }
+    let stored = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
+      try records.read(profile.partition, .operationContent, id: known.id)
+    }
+    return stored.flatMap { OperationContent($0) }?.isSame(as: enqueued.content) ?? false
   }
 
   /// `isOffered`: a client may claim it at once.
@@ -156,12 +170,21 @@ package struct OperationStore {
   // MARK: accounts that go
 
   /// For the transaction that erases an account, or renews a data key that was lost with its PIN. What is told of each
-  /// that was not delivered, and what stays of them in `partition`; none stays of an account that is forgotten.
+  /// that was not delivered before, and what stays of them in `partition`; none stays of an account that is forgotten.
   func orphaning(_ profile: AccountProfile, into partition: PartitionID?) -> OrphanedOperations {
     // Under a PIN only their traces can be read.
     let before = (try? all(of: profile)) ?? QueuedOperations(vault.operationTraces.operations(of: profile.id))
     let now = vault.time.now(for: profile.provider)
-    let orphans = before.compactMap { known in known.erased(at: now).map { (known, $0) } }
+    // What is known of a request counts first, although it could not be stored yet: an answer that came before the
+    // sign-out has ended its operation.
+    let unsettled = vault.tables.operationAttempts.unsettled(of: profile.id)
+    let settled = before.map { known in
+      var operation = known
+      if let outcome = unsettled[known.id] { _ = operation.settle(outcome, at: now, jitter: 0) }
+      return operation
+    }
+    let ended = zip(before, settled).filter { $0.0.machine.status != $0.1.machine.status }
+    let orphans = settled.compactMap { known in known.erased(at: now).map { (known, $0) } }
     let staying = partition == nil ? [] : orphans.map(\.1) + before.filter { $0.machine.status == .orphaned }
     let last = max(before.last?.sequence ?? 0, vault.operationTallies[profile.id]?.lastSequence ?? 0)
     let tally = staying.isEmpty ? nil : OperationTally(pending: 0, bytes: 0, lastSequence: last)
@@ -175,7 +198,8 @@ package struct OperationStore {
     }
     records += vault.operationTraces.deleting(profile.id)
     return OrphanedOperations(
-      told: orphans.map { ($0.0.name, $0.0.machine.status) }, records: records,
+      told: ended.map { ($0.0.name, $0.1.machine.status, previous: $0.0.machine.status) }
+        + orphans.map { ($0.0.name, .orphaned, previous: $0.0.machine.status) }, records: records,
       memory: [.operations(profile.partition, nil), .operationTally(profile.id, tally)])
   }
 }

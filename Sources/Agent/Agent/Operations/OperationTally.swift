@@ -8,13 +8,14 @@ internal import Secrets
 
 /// The operations of an account that is erased.
 package struct OrphanedOperations: Sendable {
-  var told: [(name: String, previous: OperationMachine.Status)] = []
+  /// The changes of their statuses.
+  var told: [(name: String, status: OperationMachine.Status, previous: OperationMachine.Status)] = []
   var records: [VaultChange] = []
   var memory: [MemoryChange] = []
 
   func tell(_ events: any EventPublishing, of account: AccountID) {
-    for (name, previous) in told {
-      events.publish(.operationStatusChanged(name, .orphaned, previous: previous), account: account)
+    for (name, status, previous) in told {
+      events.publish(.operationStatusChanged(name, status, previous: previous), account: account)
     }
   }
 }

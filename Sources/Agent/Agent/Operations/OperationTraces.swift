@@ -17,7 +17,12 @@ struct OperationTraces {
 
   /// With the transaction that seals the data of the account. Empty without operations.
   func putting(_ profile: AccountProfile) -> [VaultChange] {
-    guard let operations = try? vault.operations.all(of: profile), !operations.isEmpty else { return [] }
+    guard let operations = try? vault.operations.all(of: profile) else { return [] }
+    return Self.putting(operations, of: profile.id)
+  }
+
+  static func putting(_ operations: some Collection<Operation>, of id: AccountID) -> [VaultChange] {
+    guard !operations.isEmpty else { return [] }
     let plain = SecretJSON.write { writer in
       writer.key("operations")
       writer.beginArray()
@@ -30,7 +35,7 @@ struct OperationTraces {
       }
       writer.endArray()
     }
-    return [.put(.vault, .operationTraces, id: OperationTally.place(of: profile.id), plain)]
+    return [.put(.vault, .operationTraces, id: OperationTally.place(of: id), plain)]
   }
 
   /// With the transaction that opens the data of the account, or erases it.

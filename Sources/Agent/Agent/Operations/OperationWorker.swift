@@ -20,7 +20,7 @@ package actor OperationWorker {
   private let revocations: RevocationWorker
   private let alarm: Alarm
   let leases: OperationLeases
-  let attempts = OperationAttempts()
+  nonisolated var attempts: OperationAttempts { dependencies.operationAttempts }
   let stop = StopSignal()
 
   private var queues: [AccountID: OperationQueue] = [:]

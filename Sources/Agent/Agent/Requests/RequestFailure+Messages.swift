@@ -14,6 +14,11 @@ extension RequestFailure {
     case .cancelled(.unknown): "The request was cancelled after it was sent. The server may have carried it out."
     case .responseTooLarge:
       "The server answered with more than an answer of the agent may hold, so nothing of it is passed on. Ask the server for less at once."
+    case .tokenRepeated:
+      """
+      The server answered, and its answer repeats the access token, which this caller's grant does not give it. So the \
+      answer was withheld; the server may have carried out the request.
+      """
     }
   }
 
@@ -25,6 +30,7 @@ extension RequestFailure {
     case .timedOut: .timedOut
     case .cancelled: .requestCancelled
     case .responseTooLarge: .overloaded
+    case .tokenRepeated: .notPermitted
     }
   }
 }

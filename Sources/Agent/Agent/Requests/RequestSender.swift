@@ -54,12 +54,15 @@ package struct RequestSender: Sendable {
       throw .stopped(error, nil, hasKey: request.hasIdempotencyKey)
     }
     var nonce: String?
+    var refused: RequestToken?
     while true {
       let (response, fields) = try await response(to: &machine, token, &nonce, by: fresh)
       fresh = nil
+      let repeatsToken = !request.showsToken && [token, refused].contains { $0.map(response.repeats) ?? false }
       var action = machine.answered(
         RequestMachine.Response(response, tellsNonce: nonce != nil), fingerprint: token.fingerprint)
       if case .replaceToken(let fingerprint) = action {
+        refused = token
         do throws(AgentFailure) {
           token = try await self.token(.replacing(fingerprint: fingerprint))
         } catch {
@@ -69,25 +72,26 @@ package struct RequestSender: Sendable {
       }
       switch action {
       case .send: continue
+      case .interact where repeatsToken: throw failure(.tokenRepeated, machine)
       case .interact(let demand): throw .challenged(demand, account.id)
       case .answer, .replaceToken:
         return ResourceResponse(
           status: response.status, fields: fields, body: response.body, share: response.share,
-          attempts: machine.attempts, isRefreshed: machine.isRefreshed)
+          attempts: machine.attempts, isRefreshed: machine.isRefreshed, repeatsToken: repeatsToken)
       }
     }
   }
 
   /// The standard token, if the caller may have it and it is in memory.
   private func cachedToken() -> RequestToken? {
-    guard request.key == .standard, request.scopeLimit == nil else { return nil }
+    guard request.key == .standard, request.limit == .none else { return nil }
     return dependencies.tokenCache.requestToken(of: account.id, at: clock.boot())
   }
 
   private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> RequestToken {
     let answer = try await withDeadline(at: deadline, clock: clock) {
       [account, request] () async throws(AgentFailure) in
-      try await account.token(request.key, demand, within: request.scopeLimit)
+      try await account.token(request.key, demand, within: request.limit)
     }
     guard let answer else { throw .timedOut(account.id) }
     return RequestToken(answer.token)
@@ -190,6 +194,18 @@ package struct RequestSender: Sendable {
     let failed = AgentFailure.request(failure, account.id, isRepeatable: isRepeatable)
     guard failure.outcome == .notSent, machine.mayBePerformed, !machine.isRead else { return failed }
     return .sentBefore(failed, isRepeatable: isRepeatable)
+  }
+}
+
+extension HTTPResponse {
+  /// The token stands in its body, or in one of its fields.
+  fileprivate func repeats(_ token: RequestToken) -> Bool {
+    token.credential.token.withBytes { token in
+      body.withBytes { RepeatedToken.occurs(token, in: $0) }
+        || fields.contains { field in
+          Array(field.value.utf8).withUnsafeBytes { RepeatedToken.occurs(token, in: $0) }
+        }
+    }
   }
 }
 

@@ -13,16 +13,18 @@ package struct ResourceRequest: Sendable {
   package var allowsAuthRetry: Bool
   /// The token that the caller may ask for.
   package var key: TokenKey
-  /// The only scopes that the token may have; nil for all.
-  package var scopeLimit: Set<String>?
+  /// What the token may have.
+  package var limit: TokenLimit
   /// The time for all of it, with the wait for a token; nil: each request may take `RequestSender.longestResponse`.
   package var timeout: Milliseconds?
+  /// False for a caller that could not ask for the token: it gets no response that repeats it.
+  package var showsToken = true
   /// Asked once the connection stands, before the first byte of each request leaves; if it says no, nothing is sent.
   package var beforeSending: (@Sendable () async -> Bool)?
 
   package init(
     method: String, url: String, fields: RequestFields, body: Secret?, hasIdempotencyKey: Bool, allowsAuthRetry: Bool,
-    key: TokenKey, scopeLimit: Set<String>?, timeout: Milliseconds?
+    key: TokenKey, limit: TokenLimit, timeout: Milliseconds?
   ) {
     self.method = method
     self.url = url
@@ -31,7 +33,7 @@ package struct ResourceRequest: Sendable {
     self.hasIdempotencyKey = hasIdempotencyKey
     self.allowsAuthRetry = allowsAuthRetry
     self.key = key
-    self.scopeLimit = scopeLimit
+    self.limit = limit
     self.timeout = timeout
   }
 }
@@ -45,4 +47,6 @@ package struct ResourceResponse: Sendable {
   package var share: MemoryBudget.Share?
   package var attempts: Int
   package var isRefreshed: Bool
+  /// It repeats the token, and the request does not show that.
+  package var repeatsToken = false
 }

@@ -49,8 +49,17 @@ struct OldStore {
     profile.noteState(after: nil, at: dependencies.clock.wall())
     var changes: [VaultChange] = [.put(profile.partition, .profile, profile.record)]
     changes += SignOutStore.tokenRecords.map { .delete(profile.partition, $0) }
-    if profile.hasStepUp, !isLocked { changes.append(.lockData(profile.partition)) }
+    if profile.hasStepUp, !isLocked {
+      let operations = try operations(of: profile)
+      changes += [.lockData(profile.partition)] + OperationTraces.putting(operations, of: profile.id)
+    }
     return changes
+  }
+
+  /// In their order. One whose record can't be read is left out: its account answers `integrity` when it is opened.
+  private func operations(of profile: AccountProfile) throws(VaultFailure) -> [Operation] {
+    try records.readAll(profile.partition, .operation).compactMap { Operation($0.plain, id: $0.id) }
+      .sorted { $0.sequence < $1.sequence }
   }
 
   private func profiles() throws(VaultFailure) -> [AccountProfile] {

@@ -14,6 +14,8 @@ struct PublishedTables: Sendable {
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
   let events: any EventPublishing
+  /// What is known of requests of operations and is not stored yet.
+  let operationAttempts = OperationAttempts()
   /// Takes counted repeats into the log in the background, soon after the first one.
   let repeatsBegan: @Sendable () -> Void
 

@@ -33,7 +33,7 @@ extension RPCError {
     }
     if case .request(let request, _, let isRepeatable) = failure {
       details.append(("outcome", .text(request.outcome.rawValue)))
-      retryable = retryable && request != .responseTooLarge && (request.outcome == .notSent || isRepeatable)
+      retryable = retryable && !request.isOfResponse && (request.outcome == .notSent || isRepeatable)
     }
   }
 }
@@ -233,9 +233,13 @@ extension RequestFailure {
     case .notSent(let reason), .lost(let reason): reason
     case .untrusted(let reason): reason.rawValue
     case .responseTooLarge: "responseTooLarge"
+    case .tokenRepeated: "tokenRepeated"
     case .timedOut, .cancelled: nil
     }
   }
+
+  /// A response came: the same request would get the same one.
+  fileprivate var isOfResponse: Bool { self == .responseTooLarge || self == .tokenRepeated }
 }
 
 extension InteractionDemand {

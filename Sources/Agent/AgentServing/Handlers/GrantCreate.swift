@@ -33,7 +33,8 @@ enum GrantCreateHandler: MethodHandler {
       client: params.client,
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
       patterns: patterns, scopes: params.scopes, resources: params.resources,
-      origins: origins, capabilities: params.capabilities, isForAgent: params.agent ?? false,
+      detailTypes: params.authorizationDetailTypes, origins: origins, capabilities: params.capabilities,
+      isForAgent: params.agent ?? false,
       lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.callerGrants.create(request)
@@ -41,7 +42,8 @@ enum GrantCreateHandler: MethodHandler {
     return GrantCreate.Result(
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
+      origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
+      capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

@@ -19,7 +19,8 @@ extension WireGrant {
     self.init(
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
       scopes: grant.scopes, resources: grant.resources,
-      origins: grant.origins, capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
+      origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
+      capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

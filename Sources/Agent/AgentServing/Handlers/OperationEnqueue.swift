@@ -23,7 +23,7 @@ enum OperationEnqueueHandler: MethodHandler {
       content: OperationContent(request: request, payload: params.payload?.withBytes { Secret(copying: $0) }),
       label: params.label, idempotencyKey: params.idempotencyKey,
       retryWithin: params.retryWithinSeconds.map { .seconds(Int64($0)) }, expiresAt: params.expiresAt,
-      key: try call.covered(.standard), scopeLimit: call.scopeLimit,
+      key: try call.covered(.standard), limit: call.tokenLimit,
       caller: call.limits?.caller ?? .owner)
     let done = try await call.agent.operations.requests.enqueue(enqueued, of: params.account)
     return OperationEnqueue.Result(

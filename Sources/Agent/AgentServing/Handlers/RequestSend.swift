@@ -19,10 +19,11 @@ enum RequestSendHandler: LongAnswerHandler {
     let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
     try call.requireCovers(request: params.method, to: params.url)
     let account = try await call.agent.accounts.actor(params.account)
-    let request = ResourceRequest(
+    var request = ResourceRequest(
       method: params.method, url: params.url, fields: fields, body: body,
       hasIdempotencyKey: params.idempotencyKey != nil, allowsAuthRetry: params.allowAuthRetry, key: key,
-      scopeLimit: call.scopeLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
+      limit: call.tokenLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
+    request.showsToken = call.limits?.permission.givesTokens ?? true
     let sender = RequestSender(request, of: account) { () throws(AgentFailure) in try call.requireOpen() }
     let response = try await sender.send()
     do throws(AgentFailure) {
@@ -30,6 +31,9 @@ enum RequestSendHandler: LongAnswerHandler {
     } catch {
       // The response is withheld from a caller whose grant has ended, and not that a write was sent.
       throw RequestMachine.isRead(params.method) ? error : .sentBefore(error, isRepeatable: false)
+    }
+    guard !response.repeatsToken else {
+      throw .request(.tokenRepeated, account.id, isRepeatable: RequestMachine.isRead(params.method))
     }
     return (RequestSend.Result(response, account: account.id), response.share)
   }

@@ -20,7 +20,7 @@ enum TokenGetHandler: MethodHandler {
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.token(
-        key, demand, exactScopes: params.exactScopes, within: call.scopeLimit)
+        key, demand, exactScopes: params.exactScopes, within: call.tokenLimit)
     }
     guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)

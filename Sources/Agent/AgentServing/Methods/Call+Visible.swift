@@ -25,6 +25,9 @@ extension Call {
   /// The only scopes that count for the caller; nil for all.
   var scopeLimit: Set<String>? { limits?.permission.scopes }
 
+  /// What the caller's tokens may have.
+  var tokenLimit: TokenLimit { limits?.permission.tokenLimit ?? .none }
+
   /// The token that the caller may ask for.
   func covered(_ key: TokenKey) throws(AgentFailure) -> TokenKey {
     guard let limits else { return key }

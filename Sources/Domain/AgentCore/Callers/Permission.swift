@@ -10,6 +10,8 @@ public struct Permission: Hashable, Sendable {
   public private(set) var scopes: Set<String>?
   /// The resources that its tokens may be for (RFC 8707); nil for all, and for tokens without one.
   public private(set) var resources: Set<String>?
+  /// The types of rights in detail that its tokens may carry; nil for all.
+  public private(set) var detailTypes: Set<String>?
   /// The origins that its requests may go to, in their normal form (`RequestTarget.origin`); nil for all that the
   /// provider allows.
   public private(set) var origins: Set<String>?
@@ -18,14 +20,18 @@ public struct Permission: Hashable, Sendable {
   /// The caller is an AI agent, whose requests only read.
   public private(set) var isForAgent: Bool
 
+  /// `detailTypes`: nil for none where scopes or resources are limited, else for all.
   public init(
     methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    origins: Set<String>? = nil, capabilities: Set<String> = [], isForAgent: Bool = false
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String> = [],
+    isForAgent: Bool = false
   ) {
     self.methods = methods
     self.accounts = accounts
     self.scopes = scopes
     self.resources = resources
+    // A list of scopes says nothing of rights that no scope expresses.
+    self.detailTypes = detailTypes ?? (scopes == nil && resources == nil ? nil : [])
     self.origins = origins
     self.capabilities = capabilities
     self.isForAgent = isForAgent
@@ -34,19 +40,25 @@ public struct Permission: Hashable, Sendable {
   /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    origins: Set<String>? = nil, capabilities: Set<String> = [], isForAgent: Bool = false,
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String> = [],
+    isForAgent: Bool = false,
     among methods: [(name: String, mustBeNamed: Bool)]
   ) {
     let covered = methods.filter { method in
       patterns.contains { $0.covers(method.name, mustBeNamed: method.mustBeNamed) }
     }
     self.init(
-      methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources, origins: origins,
-      capabilities: capabilities, isForAgent: isForAgent)
+      methods: Set(covered.map(\.name)), accounts: accounts, scopes: scopes, resources: resources,
+      detailTypes: detailTypes, origins: origins, capabilities: capabilities, isForAgent: isForAgent)
   }
 
   /// True if some token of a covered account is not for this caller.
-  public var limitsTokens: Bool { scopes != nil || resources != nil }
+  public var limitsTokens: Bool { scopes != nil || resources != nil || detailTypes != nil }
+
+  public var tokenLimit: TokenLimit { TokenLimit(scopes: scopes, detailTypes: detailTypes) }
+
+  /// True if some method returns access tokens to the caller.
+  public var givesTokens: Bool { !methods.isDisjoint(with: ["token.get", "token.refresh", "token.reject"]) }
 
   /// True if the caller may have the person's ID token. It is for no resource, and comes with the scope `openid`.
   public var coversIDToken: Bool { resources == nil && scopes?.contains("openid") ?? true }
@@ -55,8 +67,7 @@ public struct Permission: Hashable, Sendable {
   /// of its own it is for those of the account that the permission names.
   public func derived(_ wanted: DerivedTokenKey, granted: ScopeSet) -> DerivedTokenKey? {
     guard limitsTokens else { return wanted }
-    // A permission names no rights in detail, so that it covers none.
-    guard wanted.details == nil else { return nil }
+    guard tokenLimit.covers(wanted.details) else { return nil }
     guard covers(type: wanted.type ?? Self.ordinaryTypes[0]) else { return nil }
     guard let token = token(TokenKey(resource: wanted.resource, scopes: wanted.scopes)) else { return nil }
     if let resources, let audience = wanted.audience, !resources.contains(audience) { return nil }
@@ -69,9 +80,10 @@ public struct Permission: Hashable, Sendable {
     return key
   }
 
-  /// True if a token that was exchanged with these scopes and of this type is for the caller.
-  public func covers(scopes told: ScopeSet, type: String) -> Bool {
-    covers(type: type) && scopes.map { limit in told.names.allSatisfy(limit.contains) } ?? true
+  /// True if a token that was exchanged with these rights and of this type is for the caller.
+  public func covers(scopes told: ScopeSet, details: AuthorizationDetails?, type: String) -> Bool {
+    covers(type: type) && tokenLimit.covers(details)
+      && scopes.map { limit in told.names.allSatisfy(limit.contains) } ?? true
   }
 
   /// Types of tokens that have scopes and audiences (RFC 8693 §3).
@@ -89,15 +101,17 @@ public struct Permission: Hashable, Sendable {
     Permission(
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
       scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
-      origins: Self.both(origins, other.origins), capabilities: capabilities.intersection(other.capabilities),
+      detailTypes: Self.both(detailTypes, other.detailTypes), origins: Self.both(origins, other.origins),
+      capabilities: capabilities.intersection(other.capabilities),
       isForAgent: isForAgent || other.isForAgent)
   }
 
   /// True if `other` covers all of this permission.
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
-      && Self.isWithin(scopes, other.scopes) && Self.isWithin(resources, other.resources)
-      && Self.isWithin(origins, other.origins) && capabilities.isSubset(of: other.capabilities) && (isForAgent || !other.isForAgent)
+      && tokenLimit.isWithin(other.tokenLimit) && TokenLimit.isWithin(resources, other.resources)
+      && TokenLimit.isWithin(origins, other.origins) && capabilities.isSubset(of: other.capabilities)
+      && (isForAgent || !other.isForAgent)
   }
 
   /// The token that the caller gets when it asks for `wanted`: the only resource of the permission stands in for one
@@ -126,10 +140,5 @@ public struct Permission: Hashable, Sendable {
   private static func both(_ one: Set<String>?, _ other: Set<String>?) -> Set<String>? {
     guard let one, let other else { return one ?? other }
     return one.intersection(other)
-  }
-
-  private static func isWithin(_ one: Set<String>?, _ other: Set<String>?) -> Bool {
-    guard let other else { return true }
-    return one?.isSubset(of: other) ?? false
   }
 }

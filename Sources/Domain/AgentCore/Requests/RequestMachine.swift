@@ -165,6 +165,8 @@ public enum RequestFailure: Error, Hashable, Sendable {
   case cancelled(Outcome)
   /// The response is larger than an answer may be.
   case responseTooLarge
+  /// The response repeats the token, which the caller may not have.
+  case tokenRepeated
 
   /// `data.outcome`.
   public enum Outcome: String, Hashable, Sendable { case notSent, unknown }
@@ -172,7 +174,7 @@ public enum RequestFailure: Error, Hashable, Sendable {
   public var outcome: Outcome {
     switch self {
     case .notSent, .untrusted: .notSent
-    case .lost, .responseTooLarge: .unknown
+    case .lost, .responseTooLarge, .tokenRepeated: .unknown
     case .timedOut(let outcome), .cancelled(let outcome): outcome
     }
   }

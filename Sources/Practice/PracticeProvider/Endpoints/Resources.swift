@@ -41,11 +41,15 @@ extension ProviderState {
   }
 
   /// A resource that needs a token. The query may demand more: `scope`, `audience`, `max_age` (RFC 9470), `claims`.
+  /// With `echo` in the query it carelessly repeats the request's credentials.
   mutating func protectedResource(_ request: HTTPRequest) throws(OAuthError) -> HTTPResponse {
     let (token, grant) = try authorized(request)
     try token.check(request.queryItems, age: context.nowSeconds - grant.authTime)
     let user = context.options.users[grant.userIndex]
     let effect = effects.perform(request)
+    if request.queryItems.contains(where: { $0.name == "echo" }) {
+      return .json(["authorization": .string(request.header("Authorization") ?? "")])
+    }
     return .json(
       [
         "sub": .string(user.subject),

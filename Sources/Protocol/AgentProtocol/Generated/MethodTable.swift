@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "910586dccc447af9ea98384591621f9ff845fd3b409b6581260055eda5445933"
+  public static let schemaDigest = "a317830ef06d3fac692b51bc6225f8d44c10cb688aaa989c4551052a3a9a4cc5"
 }

@@ -891,6 +891,7 @@ public struct WireGrant: WireWritable, Sendable {
   public var scopes: [String]?
   public var resources: [String]?
   public var origins: [String]?
+  public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
   public var createdAt: Timestamp
@@ -905,6 +906,7 @@ public struct WireGrant: WireWritable, Sendable {
     scopes: [String]? = nil,
     resources: [String]? = nil,
     origins: [String]? = nil,
+    authorizationDetailTypes: [String]? = nil,
     capabilities: [String]? = nil,
     agent: Bool? = nil,
     createdAt: Timestamp,
@@ -918,6 +920,7 @@ public struct WireGrant: WireWritable, Sendable {
     self.scopes = scopes
     self.resources = resources
     self.origins = origins
+    self.authorizationDetailTypes = authorizationDetailTypes
     self.capabilities = capabilities
     self.agent = agent
     self.createdAt = createdAt
@@ -946,6 +949,10 @@ public struct WireGrant: WireWritable, Sendable {
     if let origins {
       writer.key("origins")
       writer.list(origins) { item, writer in writer.string(item) }
+    }
+    if let authorizationDetailTypes {
+      writer.key("authorizationDetailTypes")
+      writer.list(authorizationDetailTypes) { item, writer in writer.string(item) }
     }
     if let capabilities {
       writer.key("capabilities")

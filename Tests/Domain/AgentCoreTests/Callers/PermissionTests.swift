@@ -56,8 +56,10 @@ struct PermissionTests {
     }
     return Permission(
       methods: Set(names), accounts: Set(accounts), scopes: some(["mail", "files", "openid"]),
-      resources: some(["https://a.test", "https://b.test"]), origins: some(["https://a.test", "https://b.test"]),
-      capabilities: Set(["note", "sign"].filter { _ in Bool.random(using: &random) }), isForAgent: Bool.random(using: &random))
+      resources: some(["https://a.test", "https://b.test"]), detailTypes: some(["payment", "account"]),
+      origins: some(["https://a.test", "https://b.test"]),
+      capabilities: Set(["note", "sign"].filter { _ in Bool.random(using: &random) }),
+      isForAgent: Bool.random(using: &random))
   }
 
   private static let accounts = (0..<5).map { AccountID(bytes: Array(repeating: UInt8($0), count: 16))! }

@@ -71,7 +71,8 @@ import Testing
   func pauses() {
     var queue = queue()
     queue.failed(nil, at: now, pause: .seconds(30), jitter: 0)
-    #expect(queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .wait(until: now + .seconds(30)))
+    #expect(
+      queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .wait(until: now + .seconds(30)))
     queue.reconnected()
     #expect(queue.next(of: entries(OperationMachine(.agent)), at: now, isReachable: true) == .confirm)
   }

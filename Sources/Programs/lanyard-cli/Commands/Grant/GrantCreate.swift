@@ -44,6 +44,13 @@ struct GrantCreate: ParsableCommand {
   var resources: [String] = []
 
   @Option(
+    name: .customLong("details-type"),
+    help: ArgumentHelp(
+      "A type of authorization details that its tokens may carry; may be repeated. Default: none with --scope or --resource, else all.",
+      valueName: "type"))
+  var detailTypes: [String] = []
+
+  @Option(
     name: .customLong("origin"),
     help: ArgumentHelp(
       "An origin that its requests may go to, such as https://api.example; may be repeated. Default: all of the provider's.",
@@ -104,6 +111,7 @@ struct GrantCreate: ParsableCommand {
         writer.member("methods", ifAny: methods + abilities.flatMap(\.methods).filter { !methods.contains($0) })
         writer.member("scopes", ifAny: scopes)
         writer.member("resources", ifAny: resources)
+        writer.member("authorizationDetailTypes", ifAny: detailTypes)
         writer.member("origins", ifAny: origins)
         writer.member("capabilities", ifAny: capabilities)
         if isForAgent { writer.member("agent", true) }

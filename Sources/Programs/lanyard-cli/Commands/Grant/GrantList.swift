@@ -30,9 +30,10 @@ struct GrantList: ParsableCommand {
     }
   }
 
-  /// The methods, then the scopes, resources and origins that limit its tokens and requests, and what else it may claim.
+  /// The methods, then the scopes, resources, types of details and origins that limit its tokens and requests, and what else it may claim.
   private static func permission(_ grant: JSONNode) -> String {
-    var limits = [grant["scopes"], grant["resources"], grant["origins"]].compactMap { $0 }.map { joined($0) { $0 } }
+    let lists = [grant["scopes"], grant["resources"], grant["authorizationDetailTypes"], grant["origins"]]
+    var limits = lists.compactMap { $0 }.map { joined($0) { $0 } }
     if let capabilities = grant["capabilities"] { limits.append("claims \(joined(capabilities) { $0 })") }
     if grant["agent"]?.bool == true { limits.append("AI agent: GET and HEAD only") }
     return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")

@@ -31,6 +31,10 @@ public enum GrantCreate: RPCMethod {
     /// The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins` of the
     /// provider. They add nothing to these.
     public var origins: [String]?
+    /// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names
+    /// scopes or resources, else all. A token that carries another type is not given: error 3003, reason
+    /// `wouldNarrow`.
+    public var authorizationDetailTypes: [String]?
     /// The capabilities of operations that `operation.claim` may take although other callers enqueued them; absent:
     /// only what was enqueued under this grant, or under one that was made under it.
     public var capabilities: [String]?
@@ -46,6 +50,7 @@ public enum GrantCreate: RPCMethod {
       scopes: [String]? = nil,
       resources: [String]? = nil,
       origins: [String]? = nil,
+      authorizationDetailTypes: [String]? = nil,
       capabilities: [String]? = nil,
       agent: Bool? = nil,
       expiresInSeconds: Int? = nil
@@ -56,6 +61,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.authorizationDetailTypes = authorizationDetailTypes
       self.capabilities = capabilities
       self.agent = agent
       self.expiresInSeconds = expiresInSeconds
@@ -69,6 +75,7 @@ public enum GrantCreate: RPCMethod {
       var scopes: [String]?
       var resources: [String]?
       var origins: [String]?
+      var authorizationDetailTypes: [String]?
       var capabilities: [String]?
       var agent: Bool?
       var expiresInSeconds: Int?
@@ -85,6 +92,8 @@ public enum GrantCreate: RPCMethod {
           resources = try reading("resources") { () throws(ParamsProblem) in try memberValue.list(1...32) { (item) throws(ParamsProblem) in try item.text(TextRule(1...2048)) } }
         } else if memberName.isText("origins") {
           origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("authorizationDetailTypes") {
+          authorizationDetailTypes = try reading("authorizationDetailTypes") { () throws(ParamsProblem) in try memberValue.list(1...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...256)) } }
         } else if memberName.isText("capabilities") {
           capabilities = try reading("capabilities") { () throws(ParamsProblem) in try memberValue.list(1...128) { (item) throws(ParamsProblem) in try item.text(.capability) } }
         } else if memberName.isText("agent") {
@@ -104,6 +113,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.authorizationDetailTypes = authorizationDetailTypes
       self.capabilities = capabilities
       self.agent = agent
       self.expiresInSeconds = expiresInSeconds
@@ -119,6 +129,7 @@ public enum GrantCreate: RPCMethod {
     public var scopes: [String]?
     public var resources: [String]?
     public var origins: [String]?
+    public var authorizationDetailTypes: [String]?
     public var capabilities: [String]?
     public var agent: Bool?
     public var createdAt: Timestamp
@@ -133,6 +144,7 @@ public enum GrantCreate: RPCMethod {
       scopes: [String]? = nil,
       resources: [String]? = nil,
       origins: [String]? = nil,
+      authorizationDetailTypes: [String]? = nil,
       capabilities: [String]? = nil,
       agent: Bool? = nil,
       createdAt: Timestamp,
@@ -146,6 +158,7 @@ public enum GrantCreate: RPCMethod {
       self.scopes = scopes
       self.resources = resources
       self.origins = origins
+      self.authorizationDetailTypes = authorizationDetailTypes
       self.capabilities = capabilities
       self.agent = agent
       self.createdAt = createdAt
@@ -175,6 +188,10 @@ public enum GrantCreate: RPCMethod {
       if let origins {
         writer.key("origins")
         writer.list(origins) { item, writer in writer.string(item) }
+      }
+      if let authorizationDetailTypes {
+        writer.key("authorizationDetailTypes")
+        writer.list(authorizationDetailTypes) { item, writer in writer.string(item) }
       }
       if let capabilities {
         writer.key("capabilities")

@@ -666,7 +666,8 @@ public enum ProviderRemove: RPCMethod {
 /// Tries each endpoint of a provider without a sign-in, and reports what works.
 ///
 /// Sends no token that was ever issued, and changes nothing at the agent. `serverKey` findings tell the pin of the
-/// key of each server, with the server's host as `subject`; nothing but the handshake is sent for them.
+/// key of each server, with the server's host as `subject`; nothing but the handshake is sent for them. It takes 30 s
+/// at most. Callers for one provider share a test; ten of one provider may begin in a minute.
 public enum ProviderTest: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.test", since: "1",

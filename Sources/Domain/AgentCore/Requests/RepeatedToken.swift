@@ -1,0 +1,106 @@
+/// Finds an access token in what a resource server answers, so that a caller that may not have the token does not get it
+/// from a server that repeats it (docs/tokens.md, Requests).
+///
+/// Found are its bytes, also with the escapes of JSON (RFC 8259 §7) or percent-encoding (RFC 3986 §2.1), and its Base64 at
+/// any place of a longer text, as in the credentials of RFC 7617. A server that encodes it otherwise is not found out.
+public enum RepeatedToken {
+  /// A shorter token occurs in texts by chance.
+  static let leastBytes = 8
+
+  public static func occurs(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
+    guard token.count >= leastBytes, text.count >= token.count else { return false }
+    if occursPlain(token, in: text) { return true }
+    return (0..<3).contains { occursEncoded(token, after: $0, in: text) }
+  }
+
+  // MARK: plain
+
+  private static func occursPlain(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
+    let (first, backslash, percent) = (token[0], UInt8(ascii: "\\"), UInt8(ascii: "%"))
+    for start in text.indices where text[start] == first || text[start] == backslash || text[start] == percent {
+      if isPlain(token, in: text, at: start) { return true }
+    }
+    return false
+  }
+
+  private static func isPlain(
+    _ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at start: Int
+  ) -> Bool {
+    var place = start
+    for byte in token {
+      guard let (read, length) = character(of: text, at: place), read == byte else { return false }
+      place += length
+    }
+    return true
+  }
+
+  /// The byte that stands there, and how many bytes spell it.
+  private static func character(of text: UnsafeRawBufferPointer, at place: Int) -> (UInt8, length: Int)? {
+    guard place < text.count else { return nil }
+    switch text[place] {
+    case UInt8(ascii: "%"):
+      guard let byte = hex(text, at: place + 1) else { break }
+      return (byte, 3)
+    case UInt8(ascii: "\\") where place + 1 < text.count && text[place + 1] == UInt8(ascii: "/"):
+      return (UInt8(ascii: "/"), 2)
+    case UInt8(ascii: "\\") where place + 1 < text.count && text[place + 1] == UInt8(ascii: "u"):
+      guard hex(text, at: place + 2) == 0, let byte = hex(text, at: place + 4) else { break }
+      return (byte, 6)
+    default: break
+    }
+    return (text[place], 1)
+  }
+
+  private static func hex(_ text: UnsafeRawBufferPointer, at place: Int) -> UInt8? {
+    guard place + 1 < text.count, let high = digit(text[place]), let low = digit(text[place + 1]) else { return nil }
+    return high << 4 | low
+  }
+
+  private static func digit(_ byte: UInt8) -> UInt8? {
+    switch byte {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): byte - UInt8(ascii: "0")
+    case UInt8(ascii: "a")...UInt8(ascii: "f"): byte - UInt8(ascii: "a") + 10
+    case UInt8(ascii: "A")...UInt8(ascii: "F"): byte - UInt8(ascii: "A") + 10
+    default: nil
+    }
+  }
+
+  // MARK: Base64
+
+  /// `offset`: the bytes of another text that share the token's first group. Compared are the characters that the token
+  /// alone decides.
+  private static func occursEncoded(
+    _ token: UnsafeRawBufferPointer, after offset: Int, in text: UnsafeRawBufferPointer
+  ) -> Bool {
+    let skipped = offset == 0 ? 0 : offset + 1
+    let count = (offset + token.count) * 8 / 6 - skipped
+    guard text.count >= count else { return false }
+    let first = sextet(skipped, of: token, after: offset)
+    for start in 0...(text.count - count) where value(of: text[start]) == first {
+      let isThere = (1..<count).allSatisfy {
+        value(of: text[start + $0]) == sextet(skipped + $0, of: token, after: offset)
+      }
+      if isThere { return true }
+    }
+    return false
+  }
+
+  /// The number that the character at `index` of the token's Base64 stands for.
+  private static func sextet(_ index: Int, of token: UnsafeRawBufferPointer, after offset: Int) -> UInt8 {
+    func byte(_ place: Int) -> UInt16 { token.indices.contains(place - offset) ? UInt16(token[place - offset]) : 0 }
+    let (place, shift) = (index * 6 / 8, index * 6 % 8)
+    return UInt8((byte(place) << 8 | byte(place + 1)) >> (10 - UInt16(shift)) & 63)
+  }
+
+  /// Of both alphabets (RFC 4648 §4, §5).
+  private static func value(of character: UInt8) -> UInt8? {
+    switch character {
+    case UInt8(ascii: "A")...UInt8(ascii: "Z"): character - UInt8(ascii: "A")
+    case UInt8(ascii: "a")...UInt8(ascii: "z"): character - UInt8(ascii: "a") + 26
+    case UInt8(ascii: "0")...UInt8(ascii: "9"): character - UInt8(ascii: "0") + 52
+    case UInt8(ascii: "+"), UInt8(ascii: "-"): 62
+    case UInt8(ascii: "/"), UInt8(ascii: "_"): 63
+    default: nil
+    }
+  }
+}

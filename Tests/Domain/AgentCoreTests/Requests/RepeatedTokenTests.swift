@@ -1,0 +1,48 @@
+import AgentCore
+import AgentModel
+import Testing
+
+/// A server that repeats the token that it was sent.
+struct RepeatedTokenTests {
+  private static let token = "eyJhbGciOi/J9+abc=.x_y-z~0123456789"
+
+  private static func occurs(_ text: String, _ token: String = token) -> Bool {
+    Array(text.utf8).withUnsafeBytes { text in
+      Array(token.utf8).withUnsafeBytes { RepeatedToken.occurs($0, in: text) }
+    }
+  }
+
+  private static func base64(_ text: String) -> String { Array(text.utf8).withUnsafeBytes { Base64.encode($0) } }
+
+  @Test func tokenInTheText_isFound() {
+    #expect(Self.occurs(Self.token))
+    #expect(Self.occurs("{\"authorization\":\"Bearer \(Self.token)\"}"))
+    #expect(!Self.occurs(""))
+    #expect(!Self.occurs("{\"authorization\":\"Bearer \(Self.token.dropLast())\"}"))
+  }
+
+  @Test("a token with the escapes of JSON or percent-encoding is found")
+  func escaped() {
+    #expect(Self.occurs("a" + Self.token.replacing("/", with: "\\/")))
+    #expect(Self.occurs(Self.token.replacing("+", with: "\\u002B").replacing("=", with: "\\u003d")))
+    #expect(Self.occurs("token=" + Self.token.replacing("+", with: "%2b").replacing("/", with: "%2F") + "&a=b"))
+    #expect(Self.occurs("%65" + Self.token.dropFirst()))
+    #expect(!Self.occurs(Self.token.replacing("+", with: "\\u")))
+    #expect(!Self.occurs(Self.token.dropLast() + "%3"))
+  }
+
+  @Test("the Base64 of a text with the token is found wherever the token stands in it", arguments: 0..<7, 0..<4)
+  func encoded(before: Int, after: Int) {
+    let text = String(repeating: "u", count: before) + Self.token + String(repeating: "e", count: after)
+    let encoded = Self.base64(text)
+    #expect(Self.occurs("Basic " + encoded))
+    #expect(Self.occurs(encoded.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")))
+    #expect(!Self.occurs(Self.base64(text.replacing("0123", with: "0132"))))
+  }
+
+  @Test("a token of a few characters is not searched for: it occurs by chance")
+  func short() {
+    #expect(!Self.occurs("abcdefg", "abcdefg"))
+    #expect(Self.occurs("abcdefgh", "abcdefgh"))
+  }
+}
