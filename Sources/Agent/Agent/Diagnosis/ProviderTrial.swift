@@ -135,6 +135,10 @@ struct ProviderTrial {
       findings.problem(
         check, "\(subject) refuses the request\(error == nil ? " with status \(status)" : told(error)).",
         remedies: remedies)
+    case .unclear:
+      findings.notice(
+        check, "\(subject) leads to a page that seems to tell an error, which only a person can read there.",
+        "`lanyard login \(provider.configuration.name.text)` opens it.")
     case .notThere:
       findings.problem(
         check, "\(subject) has an address at which the provider serves nothing.",

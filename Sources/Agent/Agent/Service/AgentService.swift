@@ -15,6 +15,7 @@ package final class AgentService: Sendable {
   package let background = BackgroundWork()
   /// Requests that ask a provider before anything is known of it: a hanging one holds their memory for half a minute.
   package let introductions = ConcurrencyLimit(most: 16, of: "changes of providers and imports at one time")
+  package let providerTests = ProviderTests()
   package let events: any EventPublishing
   package let vault: VaultActor
   /// Opens and closes the vault one at a time: an opening amid a closing would meet accounts that still give up what

@@ -14,6 +14,8 @@ package struct EndpointTrials: Sendable {
     /// The client's id or its secret is wrong. The error's word, if it was told.
     case clientRefused(error: String?)
     case refused(error: String?, status: Int)
+    /// A redirect to a page that seems to tell an error: a person has to look.
+    case unclear
     /// By its own word there is no such endpoint.
     case notThere
     /// No answer, or none that can be trusted.
@@ -58,14 +60,32 @@ package struct EndpointTrials: Sendable {
     guard case .response(let response) = outcome else { return (judge(outcome, passing: []), uri) }
     switch response.status {
     case 300...399:
-      // An error at the redirect URI (RFC 6749 §4.1.2.1) means that the URI itself is taken.
-      guard let place = response.field("Location"), place.hasPrefix(uri + "?") else { return (.works, uri) }
-      let error = SecretQuery(Secret(text: String(place.dropFirst(uri.utf8.count + 1))))?.text("error")
-      return (error.map { .refused(error: AuthorizationAnswer.known($0), status: response.status) } ?? .works, uri)
+      return (Self.meaning(ofRedirectTo: response.field("Location"), status: response.status, uri: uri), uri)
     case 200...299: return (.works, uri)
     default: return (judge(outcome, passing: []), uri)
     }
   }
+
+  /// An error comes back to the redirect URI (RFC 6749 §4.1.2.1), or to a page of the provider where the URI or the client is
+  /// unknown. `uri`: the redirect URI.
+  static func meaning(ofRedirectTo place: String?, status: Int, uri: String) -> Answer {
+    guard let place, !place.isEmpty else { return .unclear }
+    let fragment = place.drop { $0 != "#" }.dropFirst()
+    let query = place.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
+    for text in [query, fragment] {
+      if let error = SecretQuery(Secret(text: String(text)))?.text("error"), !error.isEmpty {
+        return .refused(error: AuthorizationAnswer.known(error), status: status)
+      }
+    }
+    let page = place.prefix { $0 != "?" && $0 != "#" }
+    if page == uri { return .works }
+    let words = page.lowercased().split { !$0.isLetter }
+    return words.contains { Self.wordsOfErrorPages.contains(String($0)) } ? .unclear : .works
+  }
+
+  private static let wordsOfErrorPages: Set = [
+    "error", "errors", "failed", "failure", "invalid", "denied", "forbidden",
+  ]
 
   /// The words of a server that knows the client, and not the refresh token.
   private static let tokenRefusals: Set = [
@@ -81,7 +101,7 @@ package struct EndpointTrials: Sendable {
   private func judge(_ outcome: HTTPOutcome, passing: Set<String>) -> Answer {
     switch outcome {
     case .response(let response):
-      let refusal = TokenEndpointRefusal(response, now: client.clock.wall())
+      let refusal = TokenEndpointRefusal(response, now: client.now)
       // It says nothing of the client, whatever words come with it.
       if response.status == 429 || response.status >= 500, response.status != 501 {
         return .failed(.transient("status \(response.status)", retryAfter: nil))

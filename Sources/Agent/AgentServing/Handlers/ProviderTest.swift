@@ -10,7 +10,7 @@ enum ProviderTestHandler: MethodHandler {
     let provider = try await call.agent.vault.read { [limits = call.limits] vault throws(AgentFailure) in
       try vault.providers.provider(params.provider, within: limits)
     }
-    let findings = await ProviderDiagnosis(of: call.agent).test(provider)
+    let findings = try await call.agent.providerTests.findings(of: provider, in: call.agent)
     return ProviderTest.Result(findings: findings.map { WireFinding($0) })
   }
 }

@@ -1,0 +1,36 @@
+import Testing
+
+@testable import AgentOAuth
+
+/// What a redirect says of a sign-in that was only begun (docs/tokens.md, Trying a provider).
+struct EndpointTrialsTests {
+  private static let uri = "http://127.0.0.1:4711/callback"
+
+  private func meaning(_ place: String?) -> EndpointTrials.Answer {
+    EndpointTrials.meaning(ofRedirectTo: place, status: 302, uri: Self.uri)
+  }
+
+  @Test(arguments: [
+    "http://127.0.0.1:4711/callback?code=1&state=2", "http://127.0.0.1:4711/callback", "/login?return=%2Ferror",
+    "https://idp.test/login#top", "https://other.test/terror/mirrors", "/login?error=",
+  ])
+  func redirectToASignIn_works(place: String) { #expect(meaning(place) == .works) }
+
+  @Test(arguments: [
+    "http://127.0.0.1:4711/callback?error=unauthorized_client&state=2", "/oops?error=unauthorized_client",
+    "https://idp.test/page?a=b&error=unauthorized_client#top",
+    "http://127.0.0.1:4711/callback#error=unauthorized_client",
+  ])
+  func redirectWithAnError_isARefusal(place: String) {
+    #expect(meaning(place) == .refused(error: "unauthorized_client", status: 302))
+  }
+
+  @Test(arguments: [
+    nil, "", "/error", "https://idp.test/oauth/ERROR?code=17", "/errors/invalid-client", "/access_denied",
+  ])
+  func redirectToAnErrorPage_isUnclear(place: String?) { #expect(meaning(place) == .unclear) }
+
+  @Test func errorThatNoStandardNames_isNotRepeated() {
+    #expect(meaning("/x?error=%3Cscript%3E") == .refused(error: "other", status: 302))
+  }
+}
