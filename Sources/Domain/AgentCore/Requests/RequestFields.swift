@@ -36,19 +36,22 @@ public struct RequestFields: Sendable {
   }
 
   /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), those that carry a credential, and
-  /// those by which some servers take another method than the one that was judged. Servers behind CGI or WSGI read `_` as
-  /// `-` (RFC 3875 §4.1.18), so both spellings are reserved.
+  /// those by which some servers take another method or another path than the one that was judged. Servers behind CGI or WSGI
+  /// read `_` as `-` (RFC 3875 §4.1.18), and some every mark, so all these spellings are reserved.
   static func isReserved(_ lowercased: String) -> Bool {
     let name = hyphenated(lowercased)
     return name.hasPrefix("proxy-") || reserved.contains(name)
   }
 
-  private static func hyphenated(_ name: String) -> String { String(name.map { $0 == "_" ? "-" : $0 }) }
+  private static func hyphenated(_ name: String) -> String {
+    String(decoding: name.utf8.map { FieldBytes.isAlphanumeric($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+  }
 
   private static let reserved: Set<String> = [
     "authorization", "cookie", "cookie2", "dpop", "host", "idempotency-key",
     "connection", "content-length", "expect", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding",
-    "upgrade", "x-http-method", "x-http-method-override", "x-method-override", "x-original-method",
+    "upgrade", "x-http-method", "x-http-method-override", "x-httpmethod-override", "x-method", "x-method-override",
+    "x-original-method", "x-original-uri", "x-original-url", "x-override-method", "x-rewrite-uri", "x-rewrite-url",
   ]
 
   private static func expectedName(_ lowercased: String) -> String {
