@@ -82,8 +82,12 @@ extension Account.Loaded {
   /// The first claim of a refreshed ID token that differs from the earlier one and must not (OpenID Connect Core
   /// §12.2); nil if the ID token is acceptable.
   fileprivate func identityChange(in idToken: Secret?) -> IDTokenFailure? {
-    guard let refreshed = idToken.flatMap(IDTokenIdentity.read) else { return nil }
-    if refreshed.subject != profile.identity.subject { return .subjectChanged }
+    guard let idToken else { return nil }
+    // One that names another person is no less theirs if another of its claims is malformed.
+    if let subject = IDTokenIdentity.subject(of: idToken), subject != profile.identity.subject {
+      return .subjectChanged
+    }
+    guard let refreshed = IDTokenIdentity.read(idToken) else { return nil }
     return idTokenIdentity?.changes(in: refreshed).first
   }
 }

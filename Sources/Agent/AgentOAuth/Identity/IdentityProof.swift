@@ -181,6 +181,11 @@ package struct IdentityProof {
 }
 
 extension IDTokenIdentity {
+  /// `sub` alone, also of an ID token that can't be read otherwise.
+  package static func subject(of token: Secret) -> String? {
+    token.withBytes { bytes in (try? CompactJWT(parsing: bytes)).flatMap { IDTokenClaims.subject(of: $0) } }
+  }
+
   /// The subject of an ID token from the token endpoint; nil if it can't be read. It came from the endpoint
   /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
   /// 6).

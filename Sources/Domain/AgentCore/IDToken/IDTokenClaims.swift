@@ -49,6 +49,11 @@ public struct IDTokenClaims: Sendable, Equatable {
     }
   }
 
+  /// `sub` alone, also where another claim is malformed; nil if it is missing or no string.
+  public static func subject(of token: CompactJWT) -> String? {
+    try? StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in try text(claims["sub"]) }
+  }
+
   private init(_ claims: JSONNode, _ names: ClaimNames) throws(IDTokenFailure) {
     issuer = try Self.text(claims["iss"])
     subject = try Self.text(claims["sub"])
