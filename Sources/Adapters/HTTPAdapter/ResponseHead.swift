@@ -16,12 +16,12 @@ struct ResponseHead {
   /// The codings that were applied to the body, in lowercase, without `identity`.
   var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }
 
-  /// False for two different lengths (RFC 9112 §6.3), and for a transfer coding but `chunked`, which no request accepts
-  /// (RFC 9110 §10.1.4): nothing would show that its end is missing.
-  var framesBodyClearly: Bool {
-    Set(list("content-length")).count < 2
-      && list("transfer-encoding").allSatisfy { $0 == "chunked" || $0 == "identity" }
-  }
+  /// `Content-Length` occurs with different values (RFC 9112 §6.3): where the body ends can't be known.
+  var hasTwoLengths: Bool { Set(list("content-length")).count > 1 }
+
+  /// A transfer coding but `chunked`, which no request accepts (RFC 9110 §10.1.4): nothing would show that its end is
+  /// missing.
+  var hasOtherTransferCoding: Bool { list("transfer-encoding").contains { $0 != "chunked" && $0 != "identity" } }
 
   /// The fields without those that describe the body as it was sent, before it was decoded.
   var decodedFields: [(name: String, value: String)] {

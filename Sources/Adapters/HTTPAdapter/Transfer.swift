@@ -82,8 +82,8 @@ final class Transfer: @unchecked Sendable {
     if isTooLarge { return .unknown(.tooLarge) }
     if isMalformed { return .unknown(.malformed) }
     guard let failure else {
-      guard head.isComplete, head.framesBodyClearly else { return .unknown(.malformed) }
-      let isWhole = decoder?.isComplete ?? true
+      guard head.isComplete else { return .unknown(.malformed) }
+      let isWhole = decoder?.isComplete != false && !head.hasOtherTransferCoding
       let response = response(sentAt: sentAt)
       return isWhole ? .response(response) : .unknown(.reset, partial: response)
     }
@@ -126,7 +126,10 @@ final class Transfer: @unchecked Sendable {
     receivedBytes += line.count
     let taken = head.take(line)
     if !taken { isTooLarge = true }
-    return taken
+    // libcurl takes the last length. On a connection that is kept, the next request would get the rest as its response.
+    // One that is closed after its response does no such harm, and the response may have the only live refresh token.
+    if plan.reuse != nil, head.isComplete, head.hasTwoLengths { isMalformed = true }
+    return taken && !isMalformed
   }
 
   /// What happens with bytes of the body.

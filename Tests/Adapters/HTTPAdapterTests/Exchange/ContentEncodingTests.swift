@@ -96,11 +96,10 @@ import Testing
     #expect(await makeExchange().send(get(endless.url, maximumResponseBytes: 1000)).summary == "unknown tooLarge")
   }
 
-  @Test(arguments: ["Transfer-Encoding: gzip, chunked", "Content-Length: 5\r\nContent-Length: 4"])
-  func responseWithoutAClearLength_isUnknown(fields: String) async throws {
+  @Test func responseWithAnotherTransferCoding_isUnknown() async throws {
     let server = RawServer { connection in
       connection.readRequest()
-      connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhello")
+      connection.send("HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\nhello")
     }
     #expect(await makeExchange().send(get(server.url)).response == nil)
   }

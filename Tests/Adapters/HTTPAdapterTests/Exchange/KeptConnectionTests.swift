@@ -55,6 +55,23 @@ import Testing
     #expect(server.connections == 1 && server.requests.filter { !$0.isEmpty }.count == 6)
   }
 
+  @Test(
+    "a response with two different lengths is refused, and its connection is not used again (RFC 9112 §6.3)",
+    arguments: [
+      ("Content-Length: 1\r\nContent-Length: 2", "unknown malformed"),
+      ("Content-Length: 2\r\nX: y\r\ncontent-length: 1", "unknown malformed"),
+      ("Content-Length: 2\r\nContent-Length: 2", "200 12"),
+    ])
+  func twoLengths(fields: String, summary: String) async {
+    let server = RawServer { connection in
+      while !connection.readRequest().isEmpty { connection.send("HTTP/1.1 200 OK\r\n\(fields)\r\n\r\n12") }
+    }
+    let exchange = makeExchange()
+    #expect(await exchange.send(read(server.url)).summary == summary)
+    #expect(await exchange.send(read(server.url)).summary == summary)
+    #expect(server.connections == (summary == "200 12" ? 1 : 2))
+  }
+
   @Test func requestsOfDifferentUsers_haveConnectionsOfTheirOwn() async {
     let server = patientServer()
     let exchange = makeExchange()
