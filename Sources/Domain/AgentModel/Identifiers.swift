@@ -170,6 +170,24 @@ public struct ScopeSet: Hashable, Sendable {
     self.init(text.split(separator: " ").map(String.init))
   }
 
+  /// The longest name of a scope, and the most names, that the contract has.
+  public static let (longestName, mostNames) = (256, 128)
+
+  /// Reads what a provider's answer names: scope tokens of RFC 6749 §3.3 alone, within the contract's bounds. Nil if
+  /// there is text and none of it is a scope: that is as if the answer named none.
+  public init?(told text: String) {
+    let words = text.split(separator: " ")
+    let names = words.filter(Self.isName).map { String($0) }
+    if names.isEmpty, !words.isEmpty { return nil }
+    self.init(ScopeSet(names).names.prefix(Self.mostNames))
+  }
+
+  /// A scope token of RFC 6749 §3.3: printable ASCII without quotes and backslashes.
+  public static func isName(_ text: some StringProtocol) -> Bool {
+    (1...longestName).contains(text.utf8.count)
+      && text.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != 0x22 && $0 != 0x5C }
+  }
+
   /// The space-delimited form of the wire.
   public var spaceDelimited: String { names.joined(separator: " ") }
   /// True if there are no scopes.

@@ -99,8 +99,8 @@ import Testing
 
   static let now = Timestamp(httpDate: "Tue, 01 Jan 2030 00:00:00 GMT", now: Timestamp(milliseconds: 0))!
 
-  private func refusal(_ body: String, retryAfter: String? = nil) -> TokenEndpointRefusal {
-    let fields = retryAfter.map { [("Retry-After", $0)] } ?? []
+  private func refusal(_ body: String, retryAfter: String? = nil, date: String? = nil) -> TokenEndpointRefusal {
+    let fields = (retryAfter.map { [("Retry-After", $0)] } ?? []) + (date.map { [("Date", $0)] } ?? [])
     return TokenEndpointRefusal(response(400, Array(body.utf8), fields: fields), now: Self.now)
   }
 
@@ -152,6 +152,19 @@ import Testing
         + #""error_codes":[\#(codes)],"code":"\#(long)"}"#)
     #expect(
       read == TokenEndpointRefusal(status: 400, error: "invalid_grant", codes: (0..<16).map(String.init)))
+  }
+
+  @Test("a Retry-After date is compared with the answer's own Date, and else with the provider's time")
+  func retryAfterDate() {
+    let inAMinute = "Tue, 01 Jan 2030 00:01:00 GMT"
+    #expect(refusal("{}", retryAfter: inAMinute).retryAfter == .seconds(60))
+    #expect(
+      refusal("{}", retryAfter: inAMinute, date: "Tue, 01 Jan 2030 00:00:50 GMT").retryAfter == .seconds(10))
+    #expect(
+      refusal("{}", retryAfter: "Mon, 01 Jan 2029 00:00:30 GMT", date: "Mon, 01 Jan 2029 00:00:00 GMT").retryAfter
+        == .seconds(30))
+    #expect(refusal("{}", retryAfter: inAMinute, date: "yesterday").retryAfter == .seconds(60))
+    #expect(refusal("{}", retryAfter: "5", date: "Tue, 01 Jan 2030 00:00:50 GMT").retryAfter == .seconds(5))
   }
 
   @Test(

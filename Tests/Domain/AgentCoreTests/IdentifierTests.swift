@@ -52,6 +52,21 @@ import Testing
     #expect(!scopes.isSubset(of: ScopeSet(["mail"])) && scopes.isSubset(of: scopes))
   }
 
+  @Test("of what a provider names, only scope tokens within the contract's bounds are kept")
+  func toldScopes() {
+    #expect(ScopeSet(told: " openid  mail openid ") == ScopeSet(["mail", "openid"]))
+    #expect(ScopeSet(told: "")?.isEmpty == true)
+    #expect(
+      ScopeSet(told: "mail a\u{1B}[31m \u{7} tab\tbed \"q\" back\\slash caf\u{E9} urn:x/y")
+        == ScopeSet(["mail", "urn:x/y"]))
+    let longest = String(repeating: "x", count: 256)
+    #expect(ScopeSet(told: longest + " y")?.names == [longest, "y"])
+    #expect(ScopeSet(told: longest + "x") == nil, "as if it named none")
+    #expect(ScopeSet(told: "\u{0}") == nil)
+    let many = (0..<500).map { "s\($0)" }.joined(separator: " ")
+    #expect(ScopeSet(told: many)?.names.count == 128)
+  }
+
   @Test func tokenKey_comparesResourceAndScopes() {
     #expect(TokenKey() == .standard && TokenKey(scopes: ScopeSet([])) != .standard)
     #expect(

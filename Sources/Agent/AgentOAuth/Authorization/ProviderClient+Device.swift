@@ -23,10 +23,10 @@ extension ProviderClient {
       hearTime(response)
       if let begun = DeviceAuthorization(body: response.body) { return .begun(begun, sentAt: response.sentAt) }
       // `error` with 200, as GitHub answers.
-      let refusal = TokenEndpointRefusal(response, now: clock.wall())
+      let refusal = TokenEndpointRefusal(response, now: now)
       return refusal.error == nil ? .unreadable : .failed(meaning(of: refusal))
     case .response(let response):
-      return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall())))
+      return .failed(meaning(of: TokenEndpointRefusal(response, now: now)))
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     // Nothing was given that could be lost: the provider forgets the code by itself.
@@ -46,7 +46,7 @@ extension ProviderClient {
     form.append("device_code", deviceCode)
     let outcome = await exchange(form, boundTo: device)
     if case .response(let response) = outcome, TokenResponseClassifier.sort(response) == .refusal,
-      let error = TokenEndpointRefusal(response, now: clock.wall()).error,
+      let error = TokenEndpointRefusal(response, now: now).error,
       let answer = DevicePolling.Answer(error: error)
     {
       return .told(answer)

@@ -42,7 +42,7 @@ extension ProviderClient {
       }
       return uri.map { .pushed(requestURI: $0) } ?? .failed(.transient("notAnOAuthAnswer", retryAfter: nil))
     }
-    let refusal = TokenEndpointRefusal(response, now: clock.wall())
+    let refusal = TokenEndpointRefusal(response, now: now)
     if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }
     switch meaning(of: refusal, isBound: isBound) {
     // No person has signed in yet: an error that would end a session is about the request here.

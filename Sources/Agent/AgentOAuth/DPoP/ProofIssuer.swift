@@ -78,7 +78,7 @@ package struct ProofIssuer: Sendable {
     let nonce = DPoPNonces.told(by: response)
     if let nonce { dependencies.nonces.hear(nonce, for: .tokens, at: url, by: key) }
     guard response.status == 400 || response.status == 401 else { return false }
-    switch TokenEndpointRefusal(response, now: dependencies.clock.wall()).error {
+    switch TokenEndpointRefusal(response, now: dependencies.time.now(for: provider)).error {
     case NonceRefusal.error?: return nonce != nil && nonce != request.nonce
     case "invalid_dpop_proof"?:
       let drift = request.time.map { dependencies.time.now(for: provider) - $0 } ?? .zero

@@ -33,7 +33,7 @@ package struct ClientRegistrar: Sendable {
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
       throw .unsuitable
     case .response(let response):
-      let refusal = TokenEndpointRefusal(response, now: client.clock.wall())
+      let refusal = TokenEndpointRefusal(response, now: client.now)
       if refusal.status == 429 || refusal.status >= 500 {
         throw .unavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) })
       }

@@ -41,6 +41,8 @@ package struct ProviderClient: Sendable {
   }
 
   var clock: any AgentClock { dependencies.clock }
+  /// The provider's time.
+  var now: Timestamp { dependencies.time.now(for: provider.configuration.name) }
   var signatures: any SignatureVerifier { dependencies.signatures }
 
   /// The answer of a token endpoint, before anything in it is judged.
@@ -125,11 +127,11 @@ package struct ProviderClient: Sendable {
       case .tokens:
         dependencies.refusals?.forget(provider.configuration.name)
         return .answered(body: response.body, sentAt: response.sentAt)
-      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: clock.wall()), isBound: isBound))
+      case .refusal: return .failed(meaning(of: TokenEndpointRefusal(response, now: now), isBound: isBound))
       case .damaged: return .failed(.unknownOutcome("unreadableAnswer"))
       case .withoutTokens where mayRotate: return .failed(.unknownOutcome("unreadableAnswer"))
       case .foreign, .withoutTokens:
-        let pause = TokenEndpointRefusal(response, now: clock.wall()).retryAfter
+        let pause = TokenEndpointRefusal(response, now: now).retryAfter
         let bounded = pause.map { min($0, FailureClassifier.longestPause) }
         return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
       }
@@ -156,7 +158,7 @@ package struct ProviderClient: Sendable {
     guard let fields = authenticate(&form, at: endpoint),
       case .response(let response) = await send(request("POST", endpoint, fields: fields, body: form.finish()))
     else { return .none }
-    let refusal = TokenEndpointRefusal(response, now: clock.wall())
+    let refusal = TokenEndpointRefusal(response, now: now)
     return .response(status: response.status, error: refusal.error, retryAfter: refusal.retryAfter)
   }
 

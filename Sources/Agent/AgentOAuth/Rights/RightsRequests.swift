@@ -123,7 +123,7 @@ package struct RightsRequests: Sendable {
     let reason = "status\(response.status)"
     switch response.status {
     case 408, 425, 429, 300..<400, 500...:
-      let pause = TokenEndpointRefusal(response, now: client.clock.wall()).retryAfter
+      let pause = TokenEndpointRefusal(response, now: client.now).retryAfter
       return .unavailable(reason, retryAfter: pause.map { min($0, FailureClassifier.longestPause) })
     default: return .refused(reason)
     }

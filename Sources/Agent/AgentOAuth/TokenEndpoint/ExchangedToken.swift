@@ -50,7 +50,7 @@ package struct ExchangedToken: Sendable {
       return .success(
         ExchangedToken(
           secret: secret, tokenType: type, issuedTokenType: issued, expiresIn: node["expires_in"]?.seconds,
-          scope: node["scope"]?.string.map { ScopeSet(spaceDelimited: $0) },
+          scope: node["scope"]?.string.flatMap { ScopeSet(told: $0) },
           details: AuthorizationDetails(granted: node["authorization_details"])))
     }
     switch read {
@@ -119,7 +119,7 @@ extension ProviderClient {
   }
 
   private func read(_ response: HTTPResponse, hasProof: Bool) -> ExchangeAnswer {
-    let refusal = TokenEndpointRefusal(response, now: clock.wall())
+    let refusal = TokenEndpointRefusal(response, now: now)
     if (200...299).contains(response.status), refusal.error == nil {
       do throws(ExchangedToken.Problem) {
         return .token(try ExchangedToken(body: response.body, hasProof: hasProof), sentAt: response.sentAt)

@@ -78,7 +78,7 @@ package struct TokenResponse: Sendable {
       refreshToken: refreshToken,
       refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
         .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
-      scope: form.text("scope").map(ScopeSet.init(spaceDelimited:)), idToken: form["id_token"])
+      scope: form.text("scope").flatMap { ScopeSet(told: $0) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -172,9 +172,9 @@ extension JSONNode {
 
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list.
   fileprivate var scopes: ScopeSet? {
-    if let string { return ScopeSet(spaceDelimited: string) }
+    if let string { return ScopeSet(told: string) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else { return nil }
-    return ScopeSet(spaceDelimited: strings.joined(separator: " "))
+    return ScopeSet(told: strings.joined(separator: " "))
   }
 }
 
@@ -197,7 +197,8 @@ extension TokenEndpointRefusal {
   private static let longestClaims = 16 * 1024
   private static let mostCodes = 16
 
-  /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one.
+  /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one. `now` is the provider's time, with which a date
+  /// is compared where the answer has none of its own.
   package init(_ response: HTTPResponse, now: Timestamp) {
     self.init(status: response.status)
     retryAfter = response.field("Retry-After").flatMap { field in
@@ -205,7 +206,9 @@ extension TokenEndpointRefusal {
       if !field.isEmpty, field.utf8.allSatisfy({ (0x30...0x39).contains($0) }) {
         return .seconds(min(Int64(field) ?? .max, 1 << 31))
       }
-      return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - now) }
+      // The answer's own clock has said when it was given.
+      let answeredAt = response.field("Date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
+      return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
     isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
     let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface) { node in

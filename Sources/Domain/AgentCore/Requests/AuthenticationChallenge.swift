@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// A challenge of a `WWW-Authenticate` field (RFC 9110 §11.6.1).
 public struct AuthenticationChallenge: Hashable, Sendable {
   /// The scheme in lower case.
@@ -35,7 +37,7 @@ public struct InteractionDemand: Hashable, Sendable {
     claims = parameters["claims"].flatMap { $0.isEmpty || $0.utf8.count > Self.maximumClaims ? nil : $0 }
     acrValues = Self.list(parameters["acr_values"])
     maxAgeSeconds = parameters["max_age"].flatMap(Int64.init).flatMap { (0...Self.longestAge).contains($0) ? $0 : nil }
-    scopes = Self.list(parameters["scope"])
+    scopes = Self.list(parameters["scope"]).filter { ScopeSet.isName($0) }
   }
 
   /// The length of `claims` in bytes, and the number and length of list items, that an error of the contract has.
