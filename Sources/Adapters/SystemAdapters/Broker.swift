@@ -129,8 +129,8 @@ public final class Broker: Sendable {
 
   /// For standard error and for `agent.diagnose`.
   public static let whatIsGone = """
-    the broker of this agent has ended, so prompts, browsers, backups and `.lanyard` files are unavailable. Restart the \
-    agent.
+    the broker of this agent has ended, so prompts, browsers, backups and `.lanyard` files are unavailable. \
+    `lanyard stop` ends the agent, and the next command starts it anew; until then it serves tokens.
     """
 }
 

@@ -51,9 +51,15 @@ extension AgentFailure {
     case .originNotAllowed:
       "The account's provider does not list this origin, so nothing was sent. Add it: `lanyard provider update NAME --allowed-origin ORIGIN`."
     case .operationNotFound:
-      "There is no such operation: it was cancelled, or its claim has ended, or none fits. `operation.list` names those that are there."
+      """
+      No such operation can be had: it was cancelled, its claim has ended, none fits, or the policy allows none now, as \
+      with a clock that is suspect. `operation.list` names those that are there; `policy.explain` says what is allowed.
+      """
     case .queueFull:
-      "The queue is full: nothing was stored, and nothing that waits was lost. Cancel operations that are not wanted any more, or try again when some were delivered."
+      """
+      The queue is full: nothing was stored, and nothing that waits was lost. Try again when some operations were \
+      delivered. `operation.list` shows which wait for the person; `operation.cancel` takes one out.
+      """
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .challenged: "The resource server demands that the person signs in again as data tells."
     case .request(let failure, _, _): failure.message

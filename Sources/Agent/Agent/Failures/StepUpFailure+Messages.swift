@@ -21,5 +21,8 @@ extension StepUpFailure {
 
 extension PromptFailure {
   static let unavailableMessage =
-    "The person can't be asked here: pinentry is not installed, or has nowhere to show itself."
+    """
+    The person can't be asked here: pinentry is not installed, has nowhere to show itself, or the helper process that \
+    starts it has ended. `agent.diagnose` says which; nothing was changed.
+    """
 }

@@ -7,12 +7,20 @@ extension TokenMachine.Refusal {
   var message: String {
     switch self {
     case .signedOut: "This account is signed out. Sign in again to use it."
+    case .reauthenticate(let reason) where Self.anotherPerson.contains(reason):
+      """
+      The provider answered for another person or another sign-in, so nothing of its answer was kept. Sign in again as \
+      this account's person; the account and its data are kept.
+      """
     case .reauthenticate:
       "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept."
     case .locked:
       "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted."
     case .interaction:
-      "The provider wants the person for this: sign in once more to go on. Other tokens still work."
+      """
+      This needs the person: the provider asks for that, or the server refused also a token that was just renewed. Sign \
+      in once more to go on. The session is kept, and other tokens still work.
+      """
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
@@ -27,8 +35,17 @@ extension TokenMachine.Refusal {
       "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
     case .offline: "There is no way to the provider, so it gave no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
-    case .unavailable: "The provider could not answer now. The session is kept; try again later."
+    case .unavailable:
+      """
+      The provider gave no token that can be used: it could not answer now, or its answer can't be read. The session is \
+      kept; try again later.
+      """
     case .store: StoreFailure.inputOutput.message
     }
   }
+
+  /// What must not change in a refreshed ID token (OpenID Connect Core §12.2).
+  private static let anotherPerson: Set<String> = Set(
+    [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged, .authTimeChanged]
+      .map { (failure: IDTokenFailure) in failure.rawValue })
 }

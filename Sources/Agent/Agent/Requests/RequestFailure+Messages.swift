@@ -4,6 +4,11 @@ extension RequestFailure {
   var message: String {
     switch self {
     case .notSent: "There is no way to the resource server. The request was not sent; try again later."
+    case .lost(reason: "malformed"):
+      """
+      The server's answer can't be read: it is encoded in an unknown way, or breaks the rules of HTTP. The server may have \
+      carried out the request.
+      """
     case .lost:
       "The request was sent, and no complete response came. The server may have carried it out."
     case .untrusted(let reason): reason.message + " The request was not sent."
