@@ -135,6 +135,9 @@ public struct HTTPResponse: Sendable {
   public var body: Secret
   /// The body's share of the request's `memory`: kept as long as there is a copy of the body. Nil for a small one.
   public var share: MemoryBudget.Share?
+  /// The form that it answers, so that a text which repeats one of the form's values can be hidden. Nil for a response to
+  /// another request.
+  public var form: Secret?
   /// When the request was sent, on the boot clock.
   public var sentAt: BootInstant
   /// When the last byte of the response arrived, on the boot clock.

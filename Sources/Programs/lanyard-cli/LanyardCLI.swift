@@ -62,15 +62,19 @@ import JSONRPC
   }
 
   private static func run(_ words: [String]) -> ExitStatus {
+    var provider: String?
     do {
       var command = try parseAsRoot(words)
+      provider = (command as? Login)?.provider
       try command.run()
       return .success
     } catch let answer as OtherAnswer {
       return answer.status
     } catch let failure as CommandFailure {
       Output.tell(failure, json: asksForJSON(words))
-      if words.prefix(while: { $0 != "--" }).contains("--verbose"), !asksForJSON(words) { tellRefusals(after: failure) }
+      if words.prefix(while: { $0 != "--" }).contains("--verbose"), !asksForJSON(words) {
+        tellRefusals(after: failure, by: provider)
+      }
       return failure.status
     } catch {
       // ArgumentParser throws help and version texts, too: these are answers. The rest are mistakes.
@@ -83,10 +87,20 @@ import JSONRPC
     }
   }
 
-  /// What providers said when they refused last: the agent keeps it in memory.
-  private static func tellRefusals(after failure: CommandFailure) {
-    guard failure.wire != nil, var agent = try? Agent.connect(mayStart: false) else { return }
-    try? agent.call("agent.diagnose") { result in
+  /// What the provider that the failure is about said when it refused last: the agent keeps it in memory. `provider`: the
+  /// one that the command names, where the failure names no account.
+  private static func tellRefusals(after failure: CommandFailure, by provider: String?) {
+    guard failure.wire != nil, failure.account != nil || provider != nil,
+      var agent = try? Agent.connect(mayStart: false)
+    else { return }
+    var provider = provider
+    if let account = failure.account {
+      try? agent.call("account.get", params: { $0.member("account", account) }) { found in
+        provider = found["provider"]?.string
+      }
+    }
+    guard let provider else { return }
+    try? agent.call("agent.diagnose", params: { $0.member("provider", provider) }) { result in
       for finding in result["findings"]?.elements.map({ Finding($0) }) ?? [] where finding.check == "providerRefusal" {
         Output.instruction("  " + Text.shown(finding.message))
       }

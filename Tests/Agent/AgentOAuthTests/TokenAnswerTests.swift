@@ -154,6 +154,25 @@ import Testing
       read == TokenEndpointRefusal(status: 400, error: "invalid_grant", codes: (0..<16).map(String.init)))
   }
 
+  @Test("a description that repeats what was just sent is told without it, and judged as it is")
+  func sentValues() {
+    func told(_ description: String, form: String) -> TokenEndpointRefusal {
+      var response = response(400, Array(#"{"error":"invalid_grant","error_description":"\#(description)"}"#.utf8))
+      response.form = Secret(text: form)
+      return TokenEndpointRefusal(response, now: Self.now)
+    }
+    let form = "grant_type=authorization_code&code=X4%2F9&client_secret=1234&pin=123"
+    #expect(told("the code X4/9 of 1234 is spent", form: form).hidden == "the code ... of ... is spent")
+    #expect(told("the code X4/9 is spent", form: form).description == "the code X4/9 is spent")
+    #expect(told("grant_type authorization_code, pin 123", form: form).hidden == nil)
+    #expect(told("X4/9", form: "code=%").hidden == nil)
+    let refusals = ProviderRefusals(log: SilentLog())
+    refusals.hear(told("code X4/9", form: form), from: ProviderName("idp")!)
+    #expect(refusals.all.map(\.description) == ["code ..."])
+    refusals.forgetAll()
+    #expect(refusals.all.isEmpty)
+  }
+
   @Test("a Retry-After date is compared with the answer's own Date, and else with the provider's time")
   func retryAfterDate() {
     let inAMinute = "Tue, 01 Jan 2030 00:01:00 GMT"

@@ -116,12 +116,17 @@ class MessageTests(Person):
         self.fake.answers["agent.diagnose"] = {"findings": [
             {"check": "vault", "severity": "ok", "message": "The vault is open.", "remedies": []},
             {"check": "providerRefusal", "severity": "notice", "message": said, "remedies": []}]}
-        error = Error(3003, "providerMisconfigured", "The provider does not accept this client.", reason="invalid_client")
+        self.fake.answers["account.get"] = {**WORK, "provider": "idp"}
+        error = Error(3003, "providerMisconfigured", "The provider does not accept this client.", reason="invalid_client",
+                      account=WORK["id"])
         self.assertNotIn(said, self.told("token", error=error))
         for words in (["token", "--verbose"], ["--verbose", "token"]):
             told = self.told(*words, error=error)
             self.assertIn(f"  {said}\n", told)
             self.assertNotIn("The vault is open", told)
+            self.assertIn(("agent.diagnose", {"provider": "idp"}), self.fake.calls)
+        # Of no provider in particular nothing is told.
+        self.assertNotIn(said, self.told("token", "--verbose", error=Error(1001, "agentLocked", "The vault is locked.")))
         self.assertEqual(json.loads(self.told("token", "--verbose", "--json", error=error))["error"]["exit"], 1)
 
     def test_a_hint_that_repeats_the_message_is_left_out(self):

@@ -17,7 +17,7 @@ struct ContractTests {
     agent.rotateRootKey
     agent.backup path passphrase?! prompt? includeRefreshTokens?
     agent.restore path passphrase?! prompt?
-    agent.diagnose askProviders?
+    agent.diagnose askProviders? provider?
     agent.shutdown
     provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list

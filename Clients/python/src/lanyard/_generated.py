@@ -2077,6 +2077,7 @@ class AgentMethods:
         self,
         *,
         ask_providers: Optional[bool] = None,
+        provider: Optional[str] = None,
     ) -> AgentDiagnoseResult:
         """Checks the agent's environment and reports problems with their remedies. Changes nothing, and contacts
         providers only with `askProviders`. A locked vault is a finding; checks that need its keys are left out.
@@ -2085,6 +2086,7 @@ class AgentMethods:
             "agent.diagnose",
             {
                 "askProviders": ask_providers,
+                "provider": provider,
             },
             AgentDiagnoseResult,
         )
@@ -2281,6 +2283,7 @@ class AsyncAgentMethods:
         self,
         *,
         ask_providers: Optional[bool] = None,
+        provider: Optional[str] = None,
     ) -> AgentDiagnoseResult:
         """Checks the agent's environment and reports problems with their remedies. Changes nothing, and contacts
         providers only with `askProviders`. A locked vault is a finding; checks that need its keys are left out.
@@ -2289,6 +2292,7 @@ class AsyncAgentMethods:
             "agent.diagnose",
             {
                 "askProviders": ask_providers,
+                "provider": provider,
             },
             AgentDiagnoseResult,
         )

@@ -1,4 +1,4 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
 internal import AgentVault
@@ -45,10 +45,13 @@ package struct AgentDiagnosis: Sendable {
     return findings + more.list + work + refusals().list
   }
 
+  /// What this provider said when it refused last.
+  package func refusals(of provider: ProviderName) -> [Finding] { refusals { $0 == provider }.list }
+
   /// What providers said when they refused last. A later success of the same provider takes it away.
-  private func refusals() -> Findings {
+  private func refusals(of isWanted: (ProviderName) -> Bool = { _ in true }) -> Findings {
     var findings = Findings()
-    for refusal in agent.environment.refusals.all {
+    for refusal in agent.environment.refusals.all where isWanted(refusal.provider) {
       let name = refusal.provider.text
       let words = refusal.error + (refusal.description.map { ", \($0)" } ?? "")
       findings.notice(

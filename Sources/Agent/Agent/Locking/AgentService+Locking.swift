@@ -1,3 +1,4 @@
+internal import AgentOAuth
 internal import AgentPorts
 
 extension AgentService {
@@ -22,6 +23,7 @@ extension AgentService {
   /// Drops the decrypted data of accounts, sign-ins and revocations, after the vault's.
   private func release() async {
     idle.closed()
+    environment.refusals.forgetAll()
     await accounts.releaseAll()
     await signIns.vaultWasLocked()
     await revocations.vaultWasLocked()

@@ -32,6 +32,9 @@ package struct SecretQuery {
     return values.count == 1 ? values[0].value : nil
   }
 
+  /// The values of all parameters but these.
+  func values(except names: Set<String>) -> [Secret] { items.filter { !names.contains($0.name) }.map(\.value) }
+
   /// The same as ordinary text, for a parameter that is no secret.
   package func text(_ name: String) -> String? {
     secret(name)?.withBytes { String(decoding: $0, as: UTF8.self) }

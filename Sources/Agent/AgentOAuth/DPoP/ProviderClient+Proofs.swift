@@ -54,13 +54,13 @@ extension ProviderClient {
       var request = request("POST", endpoint, fields: fields, body: form.finish())
       request.beforeSending = beforeSending
       guard let device else {
-        let outcome = await send(request)
+        let outcome = await send(request).answering(request.body)
         if case .response(let response) = outcome { hearTime(response) }
         return outcome
       }
       guard let proof = proofs.tokenProof(at: url, by: device, nonce: nonce) else { return .notConnected(.other) }
       request.fields += proof.fields
-      let outcome = await send(request)
+      let outcome = await send(request).answering(request.body)
       guard case .response(let response) = outcome else { return outcome }
       hearTime(response)
       guard proofs.mayBeProvenAnew(after: response, from: url, for: device, to: proof), !isAgain else { return outcome }
@@ -73,4 +73,13 @@ extension ProviderClient {
 extension HTTPResponse {
   /// The values of `WWW-Authenticate`.
   package var challenges: [String] { fields.filter { $0.name.lowercased() == "www-authenticate" }.map(\.value) }
+}
+
+extension HTTPOutcome {
+  /// The same with the form that was sent.
+  fileprivate func answering(_ form: Secret?) -> HTTPOutcome {
+    guard case .response(var response) = self else { return self }
+    response.form = form
+    return .response(response)
+  }
 }

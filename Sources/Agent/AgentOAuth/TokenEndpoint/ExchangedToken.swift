@@ -122,7 +122,9 @@ extension ProviderClient {
     let refusal = TokenEndpointRefusal(response, now: now)
     if (200...299).contains(response.status), refusal.error == nil {
       do throws(ExchangedToken.Problem) {
-        return .token(try ExchangedToken(body: response.body, hasProof: hasProof), sentAt: response.sentAt)
+        let token = try ExchangedToken(body: response.body, hasProof: hasProof)
+        dependencies.refusals?.forget(provider.configuration.name)
+        return .token(token, sentAt: response.sentAt)
       } catch {
         return .failed(.misconfigured(error.rawValue))
       }

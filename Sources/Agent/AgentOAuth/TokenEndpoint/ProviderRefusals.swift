@@ -37,7 +37,7 @@ package final class ProviderRefusals: Sendable {
     guard let error = refusal.error, !Self.steps.contains(error) else { return }
     let heard = Refusal(
       provider: provider, status: refusal.status, error: Self.cleaned(error, hiding: secret),
-      description: refusal.description.map { Self.cleaned($0, hiding: secret) })
+      description: (refusal.hidden ?? refusal.description).map { Self.cleaned($0, hiding: secret) })
     refusals.withLock { $0[provider] = heard }
     log.log(
       .debug, "provider refused",
@@ -49,6 +49,9 @@ package final class ProviderRefusals: Sendable {
 
   /// The provider gave what was asked for.
   package func forget(_ provider: ProviderName) { refusals.withLock { $0[provider] = nil } }
+
+  /// The vault was locked: nothing of the accounts is told any more.
+  package func forgetAll() { refusals.withLock { $0 = [:] } }
 
   /// Printable ASCII without quotes and backslashes (RFC 6749 §5.2); long words are left out, since a provider may repeat
   /// a token in its text.

@@ -224,6 +224,10 @@ extension TokenEndpointRefusal {
       return refusal
     }
     if let read { self = read }
+    if let form = response.form, let description {
+      let told = SentValues.hidden(in: description, of: form)
+      hidden = told == description ? nil : told
+    }
   }
 }
 

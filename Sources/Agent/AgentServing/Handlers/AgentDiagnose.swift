@@ -1,10 +1,15 @@
 internal import Agent
+internal import AgentModel
 internal import AgentProtocol
 
 enum AgentDiagnoseHandler: MethodHandler {
   typealias Method = AgentDiagnose
 
   static func handle(_ params: AgentDiagnose.Params, _ call: Call) async throws(AgentFailure) -> AgentDiagnose.Result {
+    if let provider = params.provider {
+      let said = AgentDiagnosis(of: call.agent).refusals(of: provider)
+      return AgentDiagnose.Result(findings: said.map { WireFinding($0) })
+    }
     var findings = await AgentDiagnosis(of: call.agent).findings()
     findings += call.server.connectionFindings()
     if params.askProviders { findings += await ProviderDiagnosis(of: call.agent).findings() }

@@ -11,6 +11,8 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   public var codes: [String]
   /// `error_description`, for providers that give no other sign. Compared, and told cleaned by `ProviderRefusals` alone.
   public var description: String?
+  /// `description` without what the request had just sent, where it repeats that.
+  public var hidden: String?
   /// A claims challenge, to be sent with the next authorization request.
   public var claims: String?
   /// `Retry-After` as a duration (RFC 9110 §10.2.3).

@@ -92,5 +92,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a317830ef06d3fac692b51bc6225f8d44c10cb688aaa989c4551052a3a9a4cc5"
+  public static let schemaDigest = "582f09a93b81de775a95fc0096e7c78db8c8af14758142c8dc9b7bf23248ec31"
 }

@@ -793,24 +793,32 @@ public enum AgentDiagnose: RPCMethod {
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
     public var askProviders: Bool
+    /// Check nothing, and tell only what this provider said when it refused last.
+    public var provider: ProviderName?
 
     public init(
-      askProviders: Bool = false
+      askProviders: Bool = false,
+      provider: ProviderName? = nil
     ) {
       self.askProviders = askProviders
+      self.provider = provider
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var askProviders: Bool = false
+      var provider: ProviderName?
       for (memberName, memberValue) in node.members {
         if memberName.isText("askProviders") {
           askProviders = try reading("askProviders") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else if memberName.isText("provider") {
+          provider = try reading("provider") { () throws(ParamsProblem) in try memberValue.text(.providerName, as: ProviderName.init) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
       }
       self.askProviders = askProviders
+      self.provider = provider
     }
   }
 
