@@ -110,6 +110,7 @@ __all__ = [
     "Protection",
     "Provider",
     "ProviderAddResult",
+    "ProviderDiscoverResult",
     "ProviderGetResult",
     "ProviderListResult",
     "ProviderMisconfigured",
@@ -186,231 +187,341 @@ PROTOCOL = "1"
 
 
 class AgentLocked(LanyardError):
-    """The vault is locked; unlock it with `agent.unlock`."""
+    """The vault is locked; unlock it with `agent.unlock`.
 
-    code = 1001
-    name = "agentLocked"
+    The same call may succeed later.
+
+    `data` may hold `remedies`, `outcome`.
+    """
+
+    code: Optional[int] = 1001
+    name: str = "agentLocked"
 
 
 class ShuttingDown(LanyardError):
-    """The agent is shutting down."""
+    """The agent is shutting down.
 
-    code = 1002
-    name = "shuttingDown"
+    The same call may succeed later.
+
+    `data` may hold `outcome`.
+    """
+
+    code: Optional[int] = 1002
+    name: str = "shuttingDown"
 
 
 class Overloaded(LanyardError):
-    """The request exceeds a limit of the agent."""
+    """The request exceeds a limit of the agent.
 
-    code = 1003
-    name = "overloaded"
+    The same call may succeed later.
+
+    `data` may hold `retryAfterMs`, `limit`, `account`, `reason`, `outcome`.
+    """
+
+    code: Optional[int] = 1003
+    name: str = "overloaded"
 
 
 class RequestCancelled(LanyardError):
-    """The client cancelled the request."""
+    """The client cancelled the request.
 
-    code = 1004
-    name = "requestCancelled"
+    The same call may succeed later.
+
+    `data` may hold `account`, `outcome`.
+    """
+
+    code: Optional[int] = 1004
+    name: str = "requestCancelled"
 
 
 class UnsupportedProtocol(LanyardError):
-    """The agent does not support this protocol version."""
+    """The agent does not support this protocol version.
 
-    code = 1005
-    name = "unsupportedProtocol"
+    `data` may hold `supported`.
+    """
+
+    code: Optional[int] = 1005
+    name: str = "unsupportedProtocol"
 
 
 class TimedOut(LanyardError):
-    """The request's `timeoutSeconds` passed. An exchange that an account started continues."""
+    """The request's `timeout_seconds` passed. An exchange that an account started continues.
 
-    code = 1006
-    name = "timedOut"
+    The same call may succeed later.
+
+    `data` may hold `account`, `outcome`.
+    """
+
+    code: Optional[int] = 1006
+    name: str = "timedOut"
 
 
 class NotPermitted(LanyardError):
-    """The caller's grant does not cover this account or method."""
+    """The caller's grant does not cover this account or method.
 
-    code = 1007
-    name = "notPermitted"
+    `data` may hold `account`, `reason`, `outcome`.
+    """
+
+    code: Optional[int] = 1007
+    name: str = "notPermitted"
 
 
 class UnlockFailed(LanyardError):
-    """The passphrase is wrong."""
+    """The passphrase is wrong.
 
-    code = 1008
-    name = "unlockFailed"
+    The same call may succeed later.
+
+    `data` may hold `retryAfterMs`, `reason`.
+    """
+
+    code: Optional[int] = 1008
+    name: str = "unlockFailed"
 
 
 class AccountNotFound(LanyardError):
     """No account matches."""
 
-    code = 2001
-    name = "accountNotFound"
+    code: Optional[int] = 2001
+    name: str = "accountNotFound"
 
 
 class AccountAmbiguous(LanyardError):
-    """Several accounts match."""
+    """Several accounts match.
 
-    code = 2002
-    name = "accountAmbiguous"
+    `data` may hold `candidates`.
+    """
+
+    code: Optional[int] = 2002
+    name: str = "accountAmbiguous"
 
 
 class SignedOut(LanyardError):
-    """The account is signed out."""
+    """The account is signed out.
 
-    code = 2003
-    name = "signedOut"
+    `data` may hold `account`, `remedies`, `outcome`.
+    """
+
+    code: Optional[int] = 2003
+    name: str = "signedOut"
 
 
 class ReauthenticationRequired(LanyardError):
-    """The refresh token is no longer valid (revoked, expired or reused), or the response of its last use was lost at
-    a provider with strict reuse detection.
+    """The refresh token is no longer valid (revoked, expired or reused), or the response of its last use was lost
+    at a provider with strict reuse detection.
+
+    `data` may hold `account`, `reason`, `remedies`, `providerError`, `outcome`.
     """
 
-    code = 2004
-    name = "reauthenticationRequired"
+    code: Optional[int] = 2004
+    name: str = "reauthenticationRequired"
 
 
 class InteractionRequired(LanyardError):
-    """The provider requires the person to interact, for this audience only."""
+    """The provider requires the person to interact, for this audience only.
 
-    code = 2005
-    name = "interactionRequired"
+    `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`, `scopes`,
+    `outcome`.
+    """
+
+    code: Optional[int] = 2005
+    name: str = "interactionRequired"
 
 
 class AccountLocked(LanyardError):
-    """The provider has disabled the person's account."""
+    """The provider has disabled the person's account.
 
-    code = 2006
-    name = "accountLocked"
+    `data` may hold `account`, `reason`, `remedies`, `providerError`, `outcome`.
+    """
+
+    code: Optional[int] = 2006
+    name: str = "accountLocked"
 
 
 class SignInFailed(LanyardError):
-    """The sign-in failed."""
+    """The sign-in failed.
 
-    code = 2007
-    name = "signInFailed"
+    `data` may hold `account`, `reason`, `remedies`, `providerError`, `attemptsLeft`.
+    """
+
+    code: Optional[int] = 2007
+    name: str = "signInFailed"
 
 
 class DataLocked(LanyardError):
-    """The account's data stays encrypted until the same person signs in again."""
+    """The account's data stays encrypted until the same person signs in again.
 
-    code = 2008
-    name = "dataLocked"
+    `data` may hold `account`, `remedies`.
+    """
+
+    code: Optional[int] = 2008
+    name: str = "dataLocked"
 
 
 class Offline(LanyardError):
-    """The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
-    then `outcome` is `notSent`.
+    """The provider is unreachable and there is no valid access token, or there is no way to the server of a
+    request: then `outcome` is `notSent`.
+
+    The same call may succeed later.
+
+    `data` may hold `account`, `retryAfterMs`, `reason`, `remedies`, `outcome`.
     """
 
-    code = 3001
-    name = "offline"
+    code: Optional[int] = 3001
+    name: str = "offline"
 
 
 class ProviderUnavailable(LanyardError):
-    """The provider is temporarily unavailable."""
+    """The provider is temporarily unavailable.
 
-    code = 3002
-    name = "providerUnavailable"
+    The same call may succeed later.
+
+    `data` may hold `account`, `retryAfterMs`, `reason`, `providerError`, `outcome`.
+    """
+
+    code: Optional[int] = 3002
+    name: str = "providerUnavailable"
 
 
 class ProviderMisconfigured(LanyardError):
-    """The provider refuses the client or the request; no token is deleted."""
+    """The provider refuses the client or the request; no token is deleted.
 
-    code = 3003
-    name = "providerMisconfigured"
+    `data` may hold `account`, `reason`, `remedies`, `providerError`, `outcome`.
+    """
+
+    code: Optional[int] = 3003
+    name: str = "providerMisconfigured"
 
 
 class UntrustedServer(LanyardError):
-    """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`."""
+    """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or
+    `tls`.
 
-    code = 3004
-    name = "untrustedServer"
+    `data` may hold `account`, `reason`, `remedies`, `outcome`.
+    """
+
+    code: Optional[int] = 3004
+    name: str = "untrustedServer"
 
 
 class ProviderNotFound(LanyardError):
     """The provider is unknown."""
 
-    code = 3005
-    name = "providerNotFound"
+    code: Optional[int] = 3005
+    name: str = "providerNotFound"
 
 
 class Denied(LanyardError):
-    """The policy denies the capability."""
+    """The policy denies the capability.
 
-    code = 4001
-    name = "denied"
+    `data` may hold `account`, `reason`, `remedies`, `decision`.
+    """
+
+    code: Optional[int] = 4001
+    name: str = "denied"
 
 
 class StepUpRequired(LanyardError):
-    """The policy requires a step-up."""
+    """The policy requires a step-up.
 
-    code = 4002
-    name = "stepUpRequired"
+    `data` may hold `account`, `remedies`, `reason`.
+    """
+
+    code: Optional[int] = 4002
+    name: str = "stepUpRequired"
 
 
 class StepUpFailed(LanyardError):
-    """The PIN is wrong, or was destroyed."""
+    """The PIN is wrong, or was destroyed.
 
-    code = 4003
-    name = "stepUpFailed"
+    `data` may hold `account`, `reason`, `remedies`, `attemptsLeft`.
+    """
+
+    code: Optional[int] = 4003
+    name: str = "stepUpFailed"
 
 
 class StepUpThrottled(LanyardError):
-    """Too many wrong PINs in a short time."""
+    """Too many wrong PINs in a short time.
 
-    code = 4004
-    name = "stepUpThrottled"
+    The same call may succeed later.
+
+    `data` may hold `account`, `retryAfterMs`, `attemptsLeft`.
+    """
+
+    code: Optional[int] = 4004
+    name: str = "stepUpThrottled"
 
 
 class PolicyInvalid(LanyardError):
-    """The policy document is not valid."""
+    """The policy document is not valid.
 
-    code = 4005
-    name = "policyInvalid"
+    `data` may hold `problems`.
+    """
+
+    code: Optional[int] = 4005
+    name: str = "policyInvalid"
 
 
 class StoreUnavailable(LanyardError):
-    """The disk is full or failing; no data was lost."""
+    """The disk is full or failing; no data was lost.
 
-    code = 5001
-    name = "storeUnavailable"
+    The same call may succeed later.
+
+    `data` may hold `account`, `retryAfterMs`, `reason`, `outcome`.
+    """
+
+    code: Optional[int] = 5001
+    name: str = "storeUnavailable"
 
 
 class Integrity(LanyardError):
-    """A record can't be decrypted, or is missing although its partition's head lists it."""
+    """A record can't be decrypted, or is missing although its partition's head lists it.
 
-    code = 5002
-    name = "integrity"
+    `data` may hold `account`, `reason`, `remedies`.
+    """
+
+    code: Optional[int] = 5002
+    name: str = "integrity"
 
 
 class RolledBack(LanyardError):
-    """The store is older than its rollback anchor; the agent sends no refresh token from it."""
+    """The store is older than its rollback anchor; the agent sends no refresh token from it.
 
-    code = 5003
-    name = "rolledBack"
+    `data` may hold `account`, `remedies`.
+    """
+
+    code: Optional[int] = 5003
+    name: str = "rolledBack"
 
 
 class OriginNotAllowed(LanyardError):
-    """The provider's `allowedOrigins` do not contain this origin."""
+    """The provider's `allowed_origins` do not contain this origin.
 
-    code = 6001
-    name = "originNotAllowed"
+    `data` may hold `account`, `remedies`, `outcome`.
+    """
+
+    code: Optional[int] = 6001
+    name: str = "originNotAllowed"
 
 
 class OperationNotFound(LanyardError):
-    """The operation is unknown."""
+    """The operation is unknown.
 
-    code = 6002
-    name = "operationNotFound"
+    `data` may hold `account`, `kind`.
+    """
+
+    code: Optional[int] = 6002
+    name: str = "operationNotFound"
 
 
 class NotFound(LanyardError):
-    """The requested item does not exist; `kind` names its type."""
+    """The requested item does not exist; `kind` names its type.
 
-    code = 6003
-    name = "notFound"
+    `data` may hold `account`, `kind`.
+    """
+
+    code: Optional[int] = 6003
+    name: str = "notFound"
 
 
 ERRORS: Mapping[int, Type[LanyardError]] = {
@@ -463,8 +574,8 @@ class AccountState(OpenEnum):
 
 
 class ClientAuthMethod(OpenEnum):
-    """A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9).
-    After a refusal no other method is tried, because each attempt may consume the refresh token.
+    """A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core
+    §9). After a refusal no other method is tried, because each attempt may consume the refresh token.
     """
 
     NONE = "none"
@@ -519,8 +630,8 @@ class DataDisposition(OpenEnum):
 
 class DataProtection(OpenEnum):
     """What protects an account's data while it is signed out. `vault`: the protection of the vault. `pin`: also the
-    account's PIN, so that after a soft sign-out the data stays encrypted until the same person signs in again and
-    enters the PIN.
+    account's PIN, so that after a soft sign-out the data stays encrypted until the same person signs in again
+    and enters the PIN.
     """
 
     VAULT = "vault"
@@ -636,7 +747,7 @@ class OperationDelivery(OpenEnum):
 
 class OperationOutcome(OpenEnum):
     """The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
-    `unknown` is `invalidParams`: a client that does not know says nothing, and its claim ends.
+    `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim ends.
     """
 
     DONE = "done"
@@ -647,7 +758,7 @@ class OperationOutcome(OpenEnum):
 
 class OperationRejectionReason(OpenEnum):
     """Why an operation was rejected. `policy`: the decision at its delivery. `server`: its answer, or what the
-    client told. `conflict`: status 409 or 412. `expired`: its `expiresAt` passed before it was sent.
+    client told. `conflict`: status 409 or 412. `expired`: its `expires_at` passed before it was sent.
     """
 
     POLICY = "policy"
@@ -760,8 +871,8 @@ class Sensitivity(OpenEnum):
 
 
 class Severity(OpenEnum):
-    """The severity of a finding. `ok`: checked without a finding. `notice`: worth knowing. `problem`: something does
-    not work, or is less safe than configured.
+    """The severity of a finding. `ok`: checked without a finding. `notice`: worth knowing. `problem`: something
+    does not work, or is less safe than configured.
     """
 
     OK = "ok"
@@ -772,7 +883,7 @@ class Severity(OpenEnum):
 class SignInFlow(OpenEnum):
     """The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine,
     with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
-    machine; the person copies the redirect URL into `signIn.complete`.
+    machine; the person copies the redirect URL into `sign_in.complete`.
     """
 
     BROWSER = "browser"
@@ -875,8 +986,9 @@ class TokenSource(OpenEnum):
 
 class UnknownOutcomeRule(OpenEnum):
     """What to do when the response of a refresh is lost. `reauthenticate`: the access token is served until it
-    expires, then a new sign-in is needed. `replayLast` (the default unless `revocationScope` is `grant`): when
-    the access token has expired, the refresh token is sent once more. `replayOnce`: it is sent once more at once.
+    expires, then a new sign-in is needed. `replayLast` (the default unless `revocation_scope` is `grant`): when
+    the access token has expired, the refresh token is sent once more. `replayOnce`: it is sent once more at
+    once.
     """
 
     REAUTHENTICATE = "reauthenticate"
@@ -889,7 +1001,27 @@ class UnknownOutcomeRule(OpenEnum):
 
 @dataclass(frozen=True)
 class Account(Record):
-    """An account."""
+    """An account.
+
+    Attributes:
+        id: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from
+            the person.
+        account: The same as `id`, as in every result about one account.
+        provider: A provider's name.
+        issuer: A URL.
+        subject: After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent
+            then.
+        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
+            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        alias: An account's alias. A name that the person chose. It does not start like an id.
+        last_online_auth_at: When the provider last confirmed the person.
+        data_protection: What protects the data of the account while it is signed out. Absent once the data was
+            erased. One of `vault`, `pin`.
+        token_binding: Whether tokens are bound to a key of the account. Absent for bearer tokens, and while the
+            account is signed out. One of `bound`, `downgraded`.
+    """
 
     id: str
     account: str
@@ -910,7 +1042,11 @@ class Account(Record):
 
 @dataclass(frozen=True)
 class AccountCounts(Record):
-    """Numbers of accounts."""
+    """Numbers of accounts.
+
+    Attributes:
+        by_state: States without accounts are left out.
+    """
 
     total: int
     by_state: Dict[str, int]
@@ -918,14 +1054,24 @@ class AccountCounts(Record):
 
 @dataclass(frozen=True)
 class AccountForgetResult(Record):
-    """The result of `account.forget`."""
+    """The result of `account.forget`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     account: str
 
 
 @dataclass(frozen=True)
 class AccountListResult(Record):
-    """The result of `account.list`."""
+    """The result of `account.list`.
+
+    Attributes:
+        active: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     accounts: List[Account]
     active: Optional[str] = None
@@ -933,7 +1079,13 @@ class AccountListResult(Record):
 
 @dataclass(frozen=True)
 class AccountRenameResult(Record):
-    """The result of `account.rename`."""
+    """The result of `account.rename`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        alias: An account's alias. A name that the person chose. It does not start like an id.
+    """
 
     account: str
     alias: str
@@ -941,7 +1093,13 @@ class AccountRenameResult(Record):
 
 @dataclass(frozen=True)
 class AccountResolveResult(Record):
-    """The result of `account.resolve`."""
+    """The result of `account.resolve`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        because: Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`.
+    """
 
     account: str
     because: Union[ResolutionBasis, str]
@@ -949,7 +1107,22 @@ class AccountResolveResult(Record):
 
 @dataclass(frozen=True)
 class AccountSignOutResult(Record):
-    """The result of `account.signOut`."""
+    """The result of `account.sign_out`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+        data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
+        revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
+            provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
+            `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
+            `queued`, `refused`, `unsupported`, `notNeeded`.
+        next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
+            of the network or `revocation.retry` may come before.
+        end_session_url: A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated
+            Logout).
+    """
 
     account: str
     mode: Union[SignOutMode, str]
@@ -961,7 +1134,16 @@ class AccountSignOutResult(Record):
 
 @dataclass(frozen=True)
 class AccountSwitchResult(Record):
-    """The result of `account.switch`."""
+    """The result of `account.switch`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        active: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        previous: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     account: str
     active: str
@@ -970,7 +1152,12 @@ class AccountSwitchResult(Record):
 
 @dataclass(frozen=True)
 class AgentAddKeySlotResult(Record):
-    """The result of `agent.addKeySlot`."""
+    """The result of `agent.add_key_slot`.
+
+    Attributes:
+        protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+            `systemdCredential`.
+    """
 
     slot: int
     protection: Union[Protection, str]
@@ -978,7 +1165,15 @@ class AgentAddKeySlotResult(Record):
 
 @dataclass(frozen=True)
 class AgentBackupResult(Record):
-    """The result of `agent.backup`."""
+    """The result of `agent.backup`.
+
+    Attributes:
+        path: The path of a backup. An absolute path, because the agent has another working directory than its
+            clients.
+        skipped: Items that are not in the file, with the reason.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     path: str
     accounts: int
@@ -998,7 +1193,15 @@ class AgentDiagnoseResult(Record):
 
 @dataclass(frozen=True)
 class AgentHelloResult(Record):
-    """The result of `agent.hello`."""
+    """The result of `agent.hello`.
+
+    Attributes:
+        agent: The agent's name and version.
+        instance: A new id for each start of the agent.
+        schema_digest: SHA-256 over the canonical schemas.
+        features: Groups whose methods are all available, and single methods of incomplete groups.
+        limits: The agent's limits.
+    """
 
     agent: AgentIdentity
     protocol: str
@@ -1018,7 +1221,12 @@ class AgentIdentity(Record):
 
 @dataclass(frozen=True)
 class AgentInitializeResult(Record):
-    """The result of `agent.initialize`."""
+    """The result of `agent.initialize`.
+
+    Attributes:
+        protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+            `systemdCredential`.
+    """
 
     locked: bool
     protection: Union[Protection, str]
@@ -1026,7 +1234,15 @@ class AgentInitializeResult(Record):
 
 @dataclass(frozen=True)
 class AgentLimits(Record):
-    """The agent's limits."""
+    """The agent's limits.
+
+    Attributes:
+        body_line_bytes: For methods that carry bodies.
+        requests_in_flight: Requests that run at once, for each connection; more wait in their order.
+        connections: When full, an idle connection makes room for a new one.
+        line_seconds: From a line's first byte to its newline.
+        event_backlog_bytes: Above this, a client that does not read loses events and gets `event.gap`.
+    """
 
     line_bytes: int
     body_line_bytes: int
@@ -1039,7 +1255,7 @@ class AgentLimits(Record):
 
 @dataclass(frozen=True)
 class AgentListKeySlotsResult(Record):
-    """The result of `agent.listKeySlots`."""
+    """The result of `agent.list_key_slots`."""
 
     slots: List[KeySlot]
 
@@ -1053,14 +1269,18 @@ class AgentLockResult(Record):
 
 @dataclass(frozen=True)
 class AgentRemoveKeySlotResult(Record):
-    """The result of `agent.removeKeySlot`."""
+    """The result of `agent.remove_key_slot`."""
 
     slots: List[KeySlot]
 
 
 @dataclass(frozen=True)
 class AgentRestoreResult(Record):
-    """The result of `agent.restore`."""
+    """The result of `agent.restore`.
+
+    Attributes:
+        created_at: When the backup was made.
+    """
 
     accounts: List[Account]
     skipped: List[SkippedItem]
@@ -1071,14 +1291,30 @@ class AgentRestoreResult(Record):
 
 @dataclass(frozen=True)
 class AgentRotateRootKeyResult(Record):
-    """The result of `agent.rotateRootKey`."""
+    """The result of `agent.rotate_root_key`."""
 
     key_epoch: int
 
 
 @dataclass(frozen=True)
 class AgentStatusResult(Record):
-    """The result of `agent.status`."""
+    """The result of `agent.status`.
+
+    Attributes:
+        initialized: True if the vault was created.
+        protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+            `systemdCredential`.
+        connectivity: Connectivity. One of `online`, `Offline`, `unknown`.
+        started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        callers_are_trusted: True if programs of this user need no grant.
+        memory_locked: True if the machine has kept all keys, tokens and other secrets of up to 16 KiB in locked
+            memory since the agent's start, so that none was written to swap.
+        confinement: What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its
+            system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
+        accounts: Numbers of accounts. Absent while the vault is locked.
+        configuration: The path of the configuration file that the agent read at its start; absent without one.
+    """
 
     locked: bool
     initialized: bool
@@ -1105,7 +1341,16 @@ class AgentUnlockResult(Record):
 
 @dataclass(frozen=True)
 class Assumption(Record):
-    """Assumptions that replace the current facts."""
+    """Assumptions that replace the current facts.
+
+    Attributes:
+        online: True: the provider confirms the account at that moment. False: it can't be reached.
+        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
+            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        step_up: Assume a step-up at that moment, or none.
+        clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
+        freshness: The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`.
+    """
 
     online: Optional[bool] = None
     state: Optional[Union[AccountState, str]] = None
@@ -1119,7 +1364,21 @@ class Assumption(Record):
 
 @dataclass(frozen=True)
 class AuditEntry(Record):
-    """One line of the audit log."""
+    """One line of the audit log.
+
+    Attributes:
+        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        event: The name of a method or event.
+        outcome: `ok`, or the name of an error, or the effect of a decision.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        count: How often it happened, if more than once: repeats within an hour are one entry. Its sequence and its
+            facts are those of the first.
+        first_at: With `count`: the first time.
+        last_at: With `count`: the last time.
+        facts: Without secrets.
+    """
 
     sequence: int
     at: datetime
@@ -1135,7 +1394,11 @@ class AuditEntry(Record):
 
 @dataclass(frozen=True)
 class AuditListResult(Record):
-    """The result of `audit.list`."""
+    """The result of `audit.list`.
+
+    Attributes:
+        next: The value of `after` for the next page.
+    """
 
     entries: List[AuditEntry]
     next: Optional[int] = None
@@ -1143,7 +1406,12 @@ class AuditListResult(Record):
 
 @dataclass(frozen=True)
 class AuditVerifyResult(Record):
-    """The result of `audit.verify`."""
+    """The result of `audit.verify`.
+
+    Attributes:
+        entries: Number of checked entries in the requested range.
+        head: The last links of both rings.
+    """
 
     intact: bool
     entries: int
@@ -1153,7 +1421,13 @@ class AuditVerifyResult(Record):
 
 @dataclass(frozen=True)
 class AuthorizationCheckManyResult(Record):
-    """The result of `authorization.checkMany`."""
+    """The result of `authorization.check_many`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        decisions: In the order of `capabilities`.
+    """
 
     account: str
     decisions: List[Decision]
@@ -1161,7 +1435,12 @@ class AuthorizationCheckManyResult(Record):
 
 @dataclass(frozen=True)
 class AuthorizationContext(Record):
-    """The caller's context, which can only narrow a decision."""
+    """The caller's context, which can only narrow a decision.
+
+    Attributes:
+        sensitivity: The sensitivity of data. One of `public`, `internal`, `confidential`, `restricted`.
+        attributes: Data of the caller.
+    """
 
     sensitivity: Optional[Union[Sensitivity, str]] = None
     attributes: Optional[Dict[str, Any]] = None
@@ -1169,7 +1448,11 @@ class AuthorizationContext(Record):
 
 @dataclass(frozen=True)
 class AuthorizationRules(Record):
-    """Where the provider reports rights."""
+    """Where the provider reports rights.
+
+    Attributes:
+        entitlements_url: A URL.
+    """
 
     roles_claim: Optional[str] = None
     tenant_claim: Optional[str] = None
@@ -1186,7 +1469,16 @@ class ClientIdentity(Record):
 
 @dataclass(frozen=True)
 class Connectivity(Record):
-    """Connectivity."""
+    """Connectivity.
+
+    Attributes:
+        state: Connectivity. One of `online`, `Offline`, `unknown`.
+        since: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
+            told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
+            an exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
+            `exchange`, `interface`.
+    """
 
     state: Union[ConnectivityState, str]
     since: datetime
@@ -1195,7 +1487,27 @@ class Connectivity(Record):
 
 @dataclass(frozen=True)
 class Decision(Record):
-    """A decision."""
+    """A decision.
+
+    Attributes:
+        decision_id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        effect: The effect of a decision. One of `allow`, `deny`, `readOnly`.
+        capability: A capability. The name in the policy, such as `workOrder.complete`.
+        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLocked`, `SignedOut`,
+            `ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+            `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
+            `offlineWindowExpired`, `StepUpRequired`, `sensitivityTooHigh`, `policyError`.
+        failed: Every check that failed.
+        remedies: In the order in which to try them.
+        policy: The policy of a decision. The name is empty if there was no policy.
+        time: The time of a decision.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        valid_until: Until when the decision holds if only time passes, by the machine's wall clock. Absent for a
+            denial, and if no part of the decision expires.
+        valid_for_seconds: The same as a duration in whole seconds, rounded down: no clock that is set wrong
+            lengthens it. Absent where `valid_until` is.
+    """
 
     decision_id: str
     effect: Union[Effect, str]
@@ -1214,7 +1526,15 @@ class Decision(Record):
 
 @dataclass(frozen=True)
 class DecisionTime(Record):
-    """The time of a decision."""
+    """The time of a decision.
+
+    Attributes:
+        now: Trusted time: the one instant that is not by the machine's wall clock.
+        basis: The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since
+            the last server time. `wall`: the wall clock, because no server has reported its time. One of `server`,
+            `boot`, `wall`.
+        clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
+    """
 
     now: datetime
     basis: Union[DecisionBasis, str]
@@ -1230,6 +1550,18 @@ class Empty(Record):
 class Endpoints(Record):
     """Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
     discovered endpoints.
+
+    Attributes:
+        authorization: A URL.
+        token: A URL.
+        device_authorization: A URL.
+        revocation: A URL.
+        introspection: A URL.
+        userinfo: A URL.
+        end_session: A URL.
+        jwks: A URL.
+        registration: A URL.
+        pushed_authorization_request: A URL.
     """
 
     authorization: Optional[str] = None
@@ -1246,7 +1578,22 @@ class Endpoints(Record):
 
 @dataclass(frozen=True)
 class EventNotification(Record):
-    """The params of the notification `event`."""
+    """The params of the notification `event`.
+
+    Attributes:
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        type: The type of an event. One of `account.added`, `account.switched`, `account.renamed`,
+            `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
+            `token.scopesNarrowed`, `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
+            `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
+            `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        data: Its schema depends on `type`.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     subscription: str
     epoch: str
@@ -1259,7 +1606,11 @@ class EventNotification(Record):
 
 @dataclass(frozen=True)
 class EventPosition(Record):
-    """A position in the stream of events."""
+    """A position in the stream of events.
+
+    Attributes:
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    """
 
     epoch: str
     sequence: int
@@ -1267,7 +1618,13 @@ class EventPosition(Record):
 
 @dataclass(frozen=True)
 class EventSubscribeResult(Record):
-    """The result of `event.subscribe`."""
+    """The result of `event.subscribe`.
+
+    Attributes:
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        gap: True if events after `since` were lost.
+    """
 
     subscription: str
     epoch: str
@@ -1277,14 +1634,28 @@ class EventSubscribeResult(Record):
 
 @dataclass(frozen=True)
 class EventUnsubscribeResult(Record):
-    """The result of `event.unsubscribe`."""
+    """The result of `event.unsubscribe`.
+
+    Attributes:
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    """
 
     subscription: str
 
 
 @dataclass(frozen=True)
 class FailedCheck(Record):
-    """A check that failed."""
+    """A check that failed.
+
+    Attributes:
+        check: `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`,
+            `token`, `window`, `stepUp`, `sensitivity`, `policy`.
+        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLocked`, `SignedOut`,
+            `ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+            `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
+            `offlineWindowExpired`, `StepUpRequired`, `sensitivityTooHigh`, `policyError`.
+        facts: The compared values.
+    """
 
     check: str
     reason: Union[DecisionReason, str]
@@ -1293,7 +1664,17 @@ class FailedCheck(Record):
 
 @dataclass(frozen=True)
 class Finding(Record):
-    """A finding of `agent.diagnose` and `provider.test`."""
+    """A finding of `agent.diagnose` and `provider.test`.
+
+    Attributes:
+        check: A stable name of the check.
+        severity: The severity of a finding. `ok`: checked without a finding. `notice`: worth knowing. `problem`:
+            something does not work, or is less safe than configured. One of `ok`, `notice`, `problem`.
+        remedies: What a person can do, one sentence each, the best remedy first.
+        subject: The checked item: a path, a name or an id.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     check: str
     severity: Union[Severity, str]
@@ -1305,7 +1686,18 @@ class Finding(Record):
 
 @dataclass(frozen=True)
 class Grant(Record):
-    """A grant."""
+    """A grant.
+
+    Attributes:
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        scopes: Scopes. In any order; the agent sorts them.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        last_used_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when
+            it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     grant: str
     client: str
@@ -1324,7 +1716,16 @@ class Grant(Record):
 
 @dataclass(frozen=True)
 class GrantCreateResult(Record):
-    """The result of `grant.create`."""
+    """The result of `grant.create`.
+
+    Attributes:
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        scopes: Scopes. In any order; the agent sorts them.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     grant: str
     secret: str = field(repr=False)
@@ -1350,14 +1751,28 @@ class GrantListResult(Record):
 
 @dataclass(frozen=True)
 class GrantRevokeResult(Record):
-    """The result of `grant.revoke`."""
+    """The result of `grant.revoke`.
+
+    Attributes:
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    """
 
     grant: str
 
 
 @dataclass(frozen=True)
 class IdentityGetResult(Record):
-    """The result of `identity.get`."""
+    """The result of `identity.get`.
+
+    Attributes:
+        id_token: A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        audience: Whom the ID token is for: the client's id, and perhaps others.
+        issuer: A URL.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     id_token: str = field(repr=False)
     expires_at: datetime
@@ -1369,7 +1784,15 @@ class IdentityGetResult(Record):
 
 @dataclass(frozen=True)
 class KeySlot(Record):
-    """A key slot."""
+    """A key slot.
+
+    Attributes:
+        protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+            `systemdCredential`.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        opened: True if this slot unlocked the vault.
+    """
 
     slot: int
     protection: Union[Protection, str]
@@ -1379,7 +1802,13 @@ class KeySlot(Record):
 
 @dataclass(frozen=True)
 class LastFailure(Record):
-    """The last failure."""
+    """The last failure.
+
+    Attributes:
+        name: The name of the error.
+        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     name: str
     at: datetime
@@ -1388,7 +1817,37 @@ class LastFailure(Record):
 
 @dataclass(frozen=True)
 class Operation(Record):
-    """A queued operation."""
+    """A queued operation.
+
+    Attributes:
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
+            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+            `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+        capability: A capability. The name in the policy, such as `workOrder.complete`.
+        delivery: Who delivers an operation. One of `agent`, `client`.
+        idempotency_key: The client's key, or the one that the agent made.
+        enqueued_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        updated_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        decision: A decision.
+        response: The response to an operation's request.
+        rejection: The rejection of an operation.
+        last_error: The last failure.
+        detail: What the client told when it settled the operation.
+        request: A request that the agent delivers.
+        payload: The payload as enqueued.
+        claim: For `operation.settle`; told to the client that claimed it.
+        claim_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     operation: str
     account: str
@@ -1416,7 +1875,17 @@ class Operation(Record):
 
 @dataclass(frozen=True)
 class OperationEnqueueResult(Record):
-    """The result of `operation.enqueue`."""
+    """The result of `operation.enqueue`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
+            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+            `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+        decision: A decision.
+    """
 
     account: str
     operation: str
@@ -1426,7 +1895,12 @@ class OperationEnqueueResult(Record):
 
 @dataclass(frozen=True)
 class OperationListResult(Record):
-    """The result of `operation.list`."""
+    """The result of `operation.list`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     account: str
     operations: List[Operation]
@@ -1435,7 +1909,15 @@ class OperationListResult(Record):
 
 @dataclass(frozen=True)
 class OperationRejection(Record):
-    """The rejection of an operation."""
+    """The rejection of an operation.
+
+    Attributes:
+        reason: Why an operation was rejected. `policy`: the decision at its delivery. `server`: its answer, or
+            what the client told. `conflict`: status 409 or 412. `expired`: its `expires_at` passed before it was sent.
+            One of `policy`, `server`, `conflict`, `expired`.
+        decision: A decision.
+        response: The response to an operation's request.
+    """
 
     reason: Union[OperationRejectionReason, str]
     decision: Optional[Decision] = None
@@ -1444,7 +1926,15 @@ class OperationRejection(Record):
 
 @dataclass(frozen=True)
 class OperationRequest(Record):
-    """A request that the agent delivers."""
+    """A request that the agent delivers.
+
+    Attributes:
+        method: An HTTP method.
+        url: A URL.
+        headers: Header fields. Without `Authorization`, which the agent sets.
+        body: Text. The request as a whole has at most 1 MiB.
+        body_base64: Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
+    """
 
     method: str
     url: str
@@ -1455,7 +1945,14 @@ class OperationRequest(Record):
 
 @dataclass(frozen=True)
 class OperationResponse(Record):
-    """The response to an operation's request."""
+    """The response to an operation's request.
+
+    Attributes:
+        body: Text of up to 64 KiB.
+        body_base64: Bytes (RFC 4648 §4), up to 64 KiB: no text, or so many control characters that JSON would make
+            it more than twice as long.
+        truncated: The body was longer; its beginning is kept.
+    """
 
     status: int
     body: Optional[str] = None
@@ -1465,7 +1962,12 @@ class OperationResponse(Record):
 
 @dataclass(frozen=True)
 class PolicyGetResult(Record):
-    """The result of `policy.get`."""
+    """The result of `policy.get`.
+
+    Attributes:
+        name: A policy's name.
+        policy: A document of `policy.schema.json`.
+    """
 
     name: str
     version: int
@@ -1481,7 +1983,11 @@ class PolicyListResult(Record):
 
 @dataclass(frozen=True)
 class PolicyReference(Record):
-    """A policy."""
+    """A policy.
+
+    Attributes:
+        name: A policy's name.
+    """
 
     name: str
     version: int
@@ -1489,7 +1995,11 @@ class PolicyReference(Record):
 
 @dataclass(frozen=True)
 class PolicySetResult(Record):
-    """The result of `policy.set`."""
+    """The result of `policy.set`.
+
+    Attributes:
+        name: A policy's name.
+    """
 
     name: str
     version: int
@@ -1506,7 +2016,11 @@ class PolicyUse(Record):
 
 @dataclass(frozen=True)
 class PolicyValidateResult(Record):
-    """The result of `policy.validate`."""
+    """The result of `policy.validate`.
+
+    Attributes:
+        name: A policy's name.
+    """
 
     name: str
     version: int
@@ -1514,7 +2028,50 @@ class PolicyValidateResult(Record):
 
 @dataclass(frozen=True)
 class Provider(Record):
-    """A provider."""
+    """A provider.
+
+    Attributes:
+        name: A provider's name.
+        issuer: A URL.
+        client_secret_set: True if the provider has a client secret, which no method returns.
+        client_registered: True if the agent registered the client (RFC 7591).
+        client_key_set: True if the provider has a client key, which no method returns.
+        token_endpoint_auth_method: A client authentication method. Used at every endpoint that authenticates the
+            client (OpenID Connect Core §9). After a refusal no other method is tried, because each attempt may consume
+            the refresh token. One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
+        scopes: Scopes. In any order; the agent sorts them.
+        resources: Resource indicators (RFC 8707) of the authorization request.
+        authorization_parameters: Further parameters of the authorization request and of the device authorization
+            request.
+        endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+            override discovered endpoints.
+        ignored_endpoints: Endpoints that the provider's documents name and the agent does not use, since they are
+            plain HTTP or on this machine; absent if there are none. `endpoints` can name others.
+        redirect: The redirect URI of the browser flow.
+        refresh: How the provider treats refresh tokens.
+        refresh_because: Why `refresh.reuse` applies. One of `configured`, `learned`, `preset`, `assumed`.
+        narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC
+            6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
+            treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
+        dpop: Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer
+            tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound
+            tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of
+            `off`, `auto`, `required`.
+        tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
+        authorization: Where the provider reports rights.
+        revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+        post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider (OpenID
+            Connect RP-Initiated Logout 1.0 §2).
+        allowed_origins: Origins that `request.send` may send requests to.
+        pins: For each host the digests of its public keys, including backup pins.
+        pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
+        ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
+            instead of the agent's.
+        proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
+            none.
+        policy: A policy's name.
+        preset: A known provider, whose settings apply to members that are not given.
+    """
 
     name: str
     issuer: str
@@ -1525,6 +2082,7 @@ class Provider(Record):
     token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None
     scopes: Optional[List[str]] = None
     resources: Optional[List[str]] = None
+    authorization_parameters: Optional[Dict[str, str]] = None
     endpoints: Optional[Endpoints] = None
     ignored_endpoints: Optional[List[str]] = None
     redirect: Optional[Redirect] = None
@@ -1549,14 +2107,45 @@ class Provider(Record):
 
 @dataclass(frozen=True)
 class ProviderAddResult(Record):
-    """The result of `provider.add`."""
+    """The result of `provider.add`.
+
+    Attributes:
+        provider: A provider.
+    """
 
     provider: Provider
 
 
 @dataclass(frozen=True)
+class ProviderDiscoverResult(Record):
+    """The result of `provider.discover`.
+
+    Attributes:
+        issuer: As the documents write it.
+        endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+            override discovered endpoints.
+        token_endpoint_auth_methods: Empty: the documents do not say.
+        pkce: The documents announce PKCE with S256 (RFC 7636).
+        dpop: The documents announce bound tokens (RFC 9449).
+        preset: The known provider that the host belongs to.
+    """
+
+    issuer: str
+    is_elsewhere: bool
+    endpoints: Endpoints
+    token_endpoint_auth_methods: List[str]
+    pkce: bool
+    dpop: bool
+    preset: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class ProviderGetResult(Record):
-    """The result of `provider.get`."""
+    """The result of `provider.get`.
+
+    Attributes:
+        provider: A provider.
+    """
 
     provider: Provider
 
@@ -1570,7 +2159,11 @@ class ProviderListResult(Record):
 
 @dataclass(frozen=True)
 class ProviderRemoveResult(Record):
-    """The result of `provider.remove`."""
+    """The result of `provider.remove`.
+
+    Attributes:
+        removed: A provider's name.
+    """
 
     removed: str
 
@@ -1584,14 +2177,23 @@ class ProviderTestResult(Record):
 
 @dataclass(frozen=True)
 class ProviderUpdateResult(Record):
-    """The result of `provider.update`."""
+    """The result of `provider.update`.
+
+    Attributes:
+        provider: A provider.
+    """
 
     provider: Provider
 
 
 @dataclass(frozen=True)
 class Redirect(Record):
-    """The redirect URI of the browser flow."""
+    """The redirect URI of the browser flow.
+
+    Attributes:
+        host: A loopback host (RFC 8252 §7.3).
+        port: 0 or absent: a free port.
+    """
 
     host: Optional[str] = None
     port: Optional[int] = None
@@ -1600,7 +2202,17 @@ class Redirect(Record):
 
 @dataclass(frozen=True)
 class RefreshRules(Record):
-    """How the provider treats refresh tokens."""
+    """How the provider treats refresh tokens.
+
+    Attributes:
+        reuse: How the provider treats a reused refresh token. `none`: refresh tokens are not rotated. `grace`: a
+            rotated token stays valid for a while. `strict`: reuse of a rotated token ends the grant. One of `none`,
+            `grace`, `strict`.
+        on_unknown_outcome: What to do when the response of a refresh is lost. `reauthenticate`: the access token
+            is served until it expires, then a new sign-in is needed. `replayLast` (the default unless
+            `revocation_scope` is `grant`): when the access token has expired, the refresh token is sent once more.
+            `replayOnce`: it is sent once more at once. One of `reauthenticate`, `replayOnce`, `replayLast`.
+    """
 
     reuse: Union[TokenReuse, str]
     grace_seconds: Optional[int] = None
@@ -1609,7 +2221,14 @@ class RefreshRules(Record):
 
 @dataclass(frozen=True)
 class RefreshState(Record):
-    """The state of the refresh."""
+    """The state of the refresh.
+
+    Attributes:
+        phase: The phase of a refresh. One of `idle`, `inFlight`, `inDoubt`, `backoff`.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        last_error: The last failure.
+    """
 
     phase: Union[RefreshPhase, str]
     attempts: int
@@ -1619,7 +2238,17 @@ class RefreshState(Record):
 
 @dataclass(frozen=True)
 class RequestSendResult(Record):
-    """The result of `request.send`."""
+    """The result of `request.send`.
+
+    Attributes:
+        headers: Header fields of a response. Names are in lower case; fields with the same name are joined by `,
+            `.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        body: Text.
+        body_base64: Bytes (RFC 4648 §4), and text of so many control characters that JSON would make it more than
+            twice as long.
+    """
 
     status: int
     headers: Dict[str, str]
@@ -1632,7 +2261,16 @@ class RequestSendResult(Record):
 
 @dataclass(frozen=True)
 class Revocation(Record):
-    """A pending revocation, without its token."""
+    """A pending revocation, without its token.
+
+    Attributes:
+        id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        issuer: A URL.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: When the revocation is abandoned.
+        last_error: The last failure.
+    """
 
     id: str
     issuer: str
@@ -1645,7 +2283,11 @@ class Revocation(Record):
 
 @dataclass(frozen=True)
 class RevocationAbandonResult(Record):
-    """The result of `revocation.abandon`."""
+    """The result of `revocation.abandon`.
+
+    Attributes:
+        revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    """
 
     revocation: str
 
@@ -1659,7 +2301,11 @@ class RevocationListResult(Record):
 
 @dataclass(frozen=True)
 class RevocationRetryResult(Record):
-    """The result of `revocation.retry`."""
+    """The result of `revocation.retry`.
+
+    Attributes:
+        revocations: The revocations that are still pending.
+    """
 
     revocations: List[Revocation]
 
@@ -1671,7 +2317,13 @@ class RpcDiscoverResult(Record):
 
 @dataclass(frozen=True)
 class SecretGetResult(Record):
-    """The result of `secret.get`."""
+    """The result of `secret.get`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        name: A secret's name.
+    """
 
     account: str
     name: str
@@ -1680,7 +2332,12 @@ class SecretGetResult(Record):
 
 @dataclass(frozen=True)
 class SecretListResult(Record):
-    """The result of `secret.list`."""
+    """The result of `secret.list`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     account: str
     names: List[str]
@@ -1688,7 +2345,13 @@ class SecretListResult(Record):
 
 @dataclass(frozen=True)
 class SecretPutResult(Record):
-    """The result of `secret.put`."""
+    """The result of `secret.put`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        name: A secret's name.
+    """
 
     account: str
     name: str
@@ -1696,7 +2359,13 @@ class SecretPutResult(Record):
 
 @dataclass(frozen=True)
 class SecretRemoveResult(Record):
-    """The result of `secret.remove`."""
+    """The result of `secret.remove`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        name: A secret's name.
+    """
 
     account: str
     name: str
@@ -1704,7 +2373,40 @@ class SecretRemoveResult(Record):
 
 @dataclass(frozen=True)
 class Session(Record):
-    """An account's session."""
+    """An account's session.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
+            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        freshness: The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`.
+        scopes: Scopes. In any order; the agent sorts them.
+        refresh: The state of the refresh.
+        clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
+        remedies: Actions that restore the session, in the order in which to try them; empty for a healthy session.
+        generation: A generation. Increases with each refresh token that is stored for the account.
+        since: When the state began, if known.
+        access_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
+            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
+            trusted time.
+        refresh_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
+            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
+            trusted time.
+        last_online_auth_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        offline_grace_until: The end of the longest offline window of its policy.
+        lost_scopes: Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may
+            bring them back.
+        authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
+            nothing of any.
+        step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
+            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
+            the provider's last answer (`token_binding`); absent for bearer tokens.
+        token_binding: Whether tokens are bound to a key of the account. Absent for bearer tokens. One of `bound`,
+            `downgraded`.
+    """
 
     account: str
     state: Union[AccountState, str]
@@ -1730,7 +2432,23 @@ class Session(Record):
 
 @dataclass(frozen=True)
 class SignInBeginResult(Record):
-    """The result of `signIn.begin`."""
+    """The result of `sign_in.begin`.
+
+    Attributes:
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        flow: The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any
+            machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
+            `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
+            `device`, `paste`.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        authorization_url: For the flows `browser` and `paste`: the page on which the person signs in.
+        verification_uri: For the flow `device`: the page on which the person enters the code, on any machine.
+        verification_uri_complete: The same with the code included, such as for a QR code, if the provider returns
+            it.
+        user_code: The code, to be displayed unchanged.
+        interval_seconds: The agent's polling interval.
+    """
 
     sign_in: str
     flow: Union[SignInFlow, str]
@@ -1744,21 +2462,37 @@ class SignInBeginResult(Record):
 
 @dataclass(frozen=True)
 class SignInCancelResult(Record):
-    """The result of `signIn.cancel`."""
+    """The result of `sign_in.cancel`.
+
+    Attributes:
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    """
 
     sign_in: str
 
 
 @dataclass(frozen=True)
 class SignInImportResult(Record):
-    """The result of `signIn.import`."""
+    """The result of `sign_in.import_`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     account: str
 
 
 @dataclass(frozen=True)
 class SignInProgress(Record):
-    """The status of a sign-in."""
+    """The status of a sign-in.
+
+    Attributes:
+        status: The status of a sign-in. One of `pending`, `completed`.
+        sign_in: The id of the sign-in.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     status: Union[SignInStatus, str]
     sign_in: Optional[str] = None
@@ -1767,7 +2501,19 @@ class SignInProgress(Record):
 
 @dataclass(frozen=True)
 class SkippedItem(Record):
-    """An item that a backup or a restore left out."""
+    """An item that a backup or a restore left out.
+
+    Attributes:
+        kind: The type of an item that was left out. One of `account`, `provider`, `policy`, `alias`,
+            `refreshToken`.
+        name: The name of a provider or policy, an alias, or an account's id.
+        reason: Why an item was left out. `alreadyThere`: the item exists and stays unchanged. `nameTaken`: another
+            item has the name; an account is restored without its alias. `providerDiffers`: the provider's name belongs
+            to a different provider. `damaged`: the item can't be decrypted. `inUse`: the refresh token was being sent
+            to the provider. `tooMany`: a limit of the agent is reached. One of `alreadyThere`, `nameTaken`,
+            `providerDiffers`, `damaged`, `inUse`, `tooMany`.
+        account: The account that the item belongs to, if any.
+    """
 
     kind: Union[SkippedKind, str]
     name: str
@@ -1777,7 +2523,16 @@ class SkippedItem(Record):
 
 @dataclass(frozen=True)
 class Snapshot(Record):
-    """The person's rights, as the provider last reported them."""
+    """The person's rights, as the provider last reported them.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        scopes: Scopes. In any order; the agent sorts them.
+        fetched_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        source: The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
+    """
 
     account: str
     roles: List[str]
@@ -1790,7 +2545,15 @@ class Snapshot(Record):
 
 @dataclass(frozen=True)
 class StepUpStatus(Record):
-    """The status of a step-up."""
+    """The status of a step-up.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        attempts_left: At 0 the PIN is destroyed.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     account: str
     enrolled: bool
@@ -1800,7 +2563,14 @@ class StepUpStatus(Record):
 
 @dataclass(frozen=True)
 class StepUpVerifyResult(Record):
-    """The result of `stepUp.verify`."""
+    """The result of `step_up.verify`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
 
     account: str
     valid_until: datetime
@@ -1816,7 +2586,24 @@ class TenantRule(Record):
 
 @dataclass(frozen=True)
 class Token(Record):
-    """An access token."""
+    """An access token.
+
+    Attributes:
+        token_type: `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request
+            with it needs a proof of `token.proof`.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        issuer: A URL.
+        scopes: Scopes. In any order; the agent sorts them.
+        source: The source of an access token. `staleOk`: the refresh failed, but the stored token is still valid.
+            One of `cache`, `refreshed`, `staleOk`.
+        fingerprint: Identifies this token in `token.reject`.
+        generation: A generation. Increases with each refresh token that is stored for the account.
+        resource: The requested resource, if the provider's answer or the token itself shows that the token is for
+            it.
+    """
 
     access_token: str = field(repr=False)
     token_type: str
@@ -1833,7 +2620,26 @@ class Token(Record):
 
 @dataclass(frozen=True)
 class TokenExchangeResult(Record):
-    """The result of `token.exchange`."""
+    """The result of `token.exchange`.
+
+    Attributes:
+        token_type: `Bearer`, or `N_A` for a token that is no access token.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        issuer: A URL.
+        scopes: Scopes. In any order; the agent sorts them.
+        source: The source of an access token. `staleOk`: the refresh failed, but the stored token is still valid.
+            One of `cache`, `refreshed`, `staleOk`.
+        fingerprint: Identifies this token in `token.reject`.
+        generation: A generation. Increases with each refresh token that is stored for the account.
+        issued_token_type: The URI of the token's type, as the provider told it.
+        resource: The requested resource, if the provider's answer or the token itself shows that the token is for
+            it.
+        authorization_details: The rights in detail that the provider said the token has; absent if it said nothing
+            of any.
+    """
 
     access_token: str = field(repr=False)
     token_type: str
@@ -1852,7 +2658,13 @@ class TokenExchangeResult(Record):
 
 @dataclass(frozen=True)
 class TokenProofResult(Record):
-    """The result of `token.proof`."""
+    """The result of `token.proof`.
+
+    Attributes:
+        thumbprint: Of the key (RFC 7638), as `session.get` tells it.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
 
     proof: str = field(repr=False)
     thumbprint: str
@@ -1863,7 +2675,7 @@ class TokenProofResult(Record):
 
 
 class RpcMethods:
-    """`rpc.*`."""
+    """The methods `rpc.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1871,7 +2683,15 @@ class RpcMethods:
     def discover(
         self,
     ) -> RpcDiscoverResult:
-        """Returns the OpenRPC document of this agent."""
+        """Returns the OpenRPC document of this agent.
+
+        Returns:
+            RpcDiscoverResult: an answer without attributes, unless a newer agent adds some in `extra`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "rpc.discover",
             {},
@@ -1880,7 +2700,7 @@ class RpcMethods:
 
 
 class AsyncRpcMethods:
-    """`rpc.*`, for asyncio."""
+    """The methods `rpc.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -1888,7 +2708,15 @@ class AsyncRpcMethods:
     async def discover(
         self,
     ) -> RpcDiscoverResult:
-        """Returns the OpenRPC document of this agent."""
+        """Returns the OpenRPC document of this agent.
+
+        Returns:
+            RpcDiscoverResult: an answer without attributes, unless a newer agent adds some in `extra`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "rpc.discover",
             {},
@@ -1897,7 +2725,7 @@ class AsyncRpcMethods:
 
 
 class AgentMethods:
-    """`agent.*`."""
+    """The methods `agent.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -1909,8 +2737,22 @@ class AgentMethods:
         protocol: Optional[str] = None,
         grant: Optional[str] = None,
     ) -> AgentHelloResult:
-        """Identifies the client, and returns the agent's version, features and limits. May be repeated on a
-        connection; the last one counts. Without it, the client uses protocol `1`.
+        """Identifies the client, and returns the agent's version, features and limits.
+
+        May be repeated on a connection; the last one counts. Without it, the client uses protocol `1`.
+
+        Args:
+            client: A client's name and version.
+            protocol: The client's protocol version: `1`. Any other is answered with `UnsupportedProtocol`.
+            grant: The secret of a grant, from `grant.create`.
+
+        Returns:
+            AgentHelloResult: with `agent`, `protocol`, `instance`, `schema_digest`, `features`, `limits`.
+
+        Raises:
+            UnsupportedProtocol: The agent does not support this protocol version.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "agent.hello",
@@ -1925,7 +2767,19 @@ class AgentMethods:
     def status(
         self,
     ) -> AgentStatusResult:
-        """Returns the agent's state. Available while the vault is locked."""
+        """Returns the agent's state. Available while the vault is locked.
+
+        Returns:
+            AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
+                `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.status",
             {},
@@ -1938,7 +2792,25 @@ class AgentMethods:
         protection: Union[Protection, str],
         passphrase: Optional[str] = None,
     ) -> AgentInitializeResult:
-        """Creates the vault, once. `passphrase` is required if `protection` is `passphrase`, and refused otherwise."""
+        """Creates the vault, once.
+
+        `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+
+        Args:
+            protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+                `systemdCredential`.
+            passphrase: A passphrase.
+
+        Returns:
+            AgentInitializeResult: with `locked`, `protection`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.initialize",
             {
@@ -1951,7 +2823,15 @@ class AgentMethods:
     def lock(
         self,
     ) -> AgentLockResult:
-        """Locks the vault: wipes every key and token in memory."""
+        """Locks the vault: wipes every key and token in memory.
+
+        Returns:
+            AgentLockResult: with `locked`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.lock",
             {},
@@ -1964,7 +2844,25 @@ class AgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentUnlockResult:
-        """Unlocks the vault. Without `passphrase` and `prompt`, the agent tries the key slots that need no person."""
+        """Unlocks the vault.
+
+        Without `passphrase` and `prompt`, the agent tries the key slots that need no person.
+
+        Args:
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentUnlockResult: with `locked`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.unlock",
             {
@@ -1981,7 +2879,24 @@ class AgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentAddKeySlotResult:
-        """Adds a key slot."""
+        """Adds a key slot.
+
+        Args:
+            protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+                `systemdCredential`.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentAddKeySlotResult: with `slot`, `protection`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.addKeySlot",
             {
@@ -1997,7 +2912,21 @@ class AgentMethods:
         *,
         slot: int,
     ) -> AgentRemoveKeySlotResult:
-        """Removes a key slot, but never the last one."""
+        """Removes a key slot, but never the last one.
+
+        Args:
+            slot: The number of the key slot, from `agent.list_key_slots`.
+
+        Returns:
+            AgentRemoveKeySlotResult: with `slots`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.removeKeySlot",
             {
@@ -2009,7 +2938,17 @@ class AgentMethods:
     def list_key_slots(
         self,
     ) -> AgentListKeySlotsResult:
-        """Lists the key slots."""
+        """Lists the key slots.
+
+        Returns:
+            AgentListKeySlotsResult: with `slots`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.listKeySlots",
             {},
@@ -2019,7 +2958,18 @@ class AgentMethods:
     def rotate_root_key(
         self,
     ) -> AgentRotateRootKeyResult:
-        """Creates a new root key and encrypts every account's keys under it."""
+        """Creates a new root key and encrypts every account's keys under it.
+
+        Returns:
+            AgentRotateRootKeyResult: with `key_epoch`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.rotateRootKey",
             {},
@@ -2034,11 +2984,30 @@ class AgentMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         include_refresh_tokens: Optional[bool] = None,
     ) -> AgentBackupResult:
-        """Writes accounts, providers and policies into one file, encrypted under a separate passphrase. Requires
-        either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
+        """Writes accounts, providers and policies into one file, encrypted under a separate passphrase.
+
+        Requires either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
         followed. It contains complete accounts with their secrets and PINs, and refresh tokens only with
-        `includeRefreshTokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the
-        first use of one copy invalidates both.
+        `include_refresh_tokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the first
+        use of one copy invalidates both.
+
+        Args:
+            path: The path of a backup. An absolute path, because the agent has another working directory than its
+                clients.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            include_refresh_tokens: The backup holds the refresh tokens too. Without them every account has to sign
+                in again after a restore. The agent's default: `False`.
+
+        Returns:
+            AgentBackupResult: with `path`, `accounts`, `providers`, `policies`, `skipped`, `bytes`, `created_at`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "agent.backup",
@@ -2058,10 +3027,29 @@ class AgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentRestoreResult:
-        """Adds missing accounts, providers and policies from a backup. Requires either `passphrase` or `prompt`.
-        Existing items are not changed; they are listed in `skipped`. Restored accounts are signed out: their data
-        stays encrypted until the same person signs in again and, if a PIN protected it, enters the PIN. Each
-        account is restored completely or not at all; after an interruption, restore again to complete it.
+        """Adds missing accounts, providers and policies from a backup.
+
+        Requires either `passphrase` or `prompt`. Existing items are not changed; they are listed in `skipped`.
+        Restored accounts are signed out: their data stays encrypted until the same person signs in again and, if a PIN
+        protected it, enters the PIN. Each account is restored completely or not at all; after an interruption, restore
+        again to complete it.
+
+        Args:
+            path: The path of a backup. An absolute path, because the agent has another working directory than its
+                clients.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentRestoreResult: with `accounts`, `skipped`, `providers`, `policies`, `created_at`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "agent.restore",
@@ -2079,8 +3067,22 @@ class AgentMethods:
         ask_providers: Optional[bool] = None,
         provider: Optional[str] = None,
     ) -> AgentDiagnoseResult:
-        """Checks the agent's environment and reports problems with their remedies. Changes nothing, and contacts
-        providers only with `askProviders`. A locked vault is a finding; checks that need its keys are left out.
+        """Checks the agent's environment and reports problems with their remedies.
+
+        Changes nothing, and contacts providers only with `ask_providers`. A locked vault is a finding; checks that
+        need its keys are left out.
+
+        Args:
+            ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
+                `False`.
+            provider: Check nothing, and tell only what this provider said when it refused last.
+
+        Returns:
+            AgentDiagnoseResult: with `findings`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "agent.diagnose",
@@ -2094,7 +3096,15 @@ class AgentMethods:
     def shutdown(
         self,
     ) -> Empty:
-        """Shuts the agent down after the requests in flight."""
+        """Shuts the agent down after the requests in flight.
+
+        Returns:
+            Empty: an answer without attributes, unless a newer agent adds some in `extra`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "agent.shutdown",
             {},
@@ -2103,7 +3113,7 @@ class AgentMethods:
 
 
 class AsyncAgentMethods:
-    """`agent.*`, for asyncio."""
+    """The methods `agent.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -2115,8 +3125,22 @@ class AsyncAgentMethods:
         protocol: Optional[str] = None,
         grant: Optional[str] = None,
     ) -> AgentHelloResult:
-        """Identifies the client, and returns the agent's version, features and limits. May be repeated on a
-        connection; the last one counts. Without it, the client uses protocol `1`.
+        """Identifies the client, and returns the agent's version, features and limits.
+
+        May be repeated on a connection; the last one counts. Without it, the client uses protocol `1`.
+
+        Args:
+            client: A client's name and version.
+            protocol: The client's protocol version: `1`. Any other is answered with `UnsupportedProtocol`.
+            grant: The secret of a grant, from `grant.create`.
+
+        Returns:
+            AgentHelloResult: with `agent`, `protocol`, `instance`, `schema_digest`, `features`, `limits`.
+
+        Raises:
+            UnsupportedProtocol: The agent does not support this protocol version.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "agent.hello",
@@ -2131,7 +3155,19 @@ class AsyncAgentMethods:
     async def status(
         self,
     ) -> AgentStatusResult:
-        """Returns the agent's state. Available while the vault is locked."""
+        """Returns the agent's state. Available while the vault is locked.
+
+        Returns:
+            AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
+                `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.status",
             {},
@@ -2144,7 +3180,25 @@ class AsyncAgentMethods:
         protection: Union[Protection, str],
         passphrase: Optional[str] = None,
     ) -> AgentInitializeResult:
-        """Creates the vault, once. `passphrase` is required if `protection` is `passphrase`, and refused otherwise."""
+        """Creates the vault, once.
+
+        `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+
+        Args:
+            protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+                `systemdCredential`.
+            passphrase: A passphrase.
+
+        Returns:
+            AgentInitializeResult: with `locked`, `protection`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.initialize",
             {
@@ -2157,7 +3211,15 @@ class AsyncAgentMethods:
     async def lock(
         self,
     ) -> AgentLockResult:
-        """Locks the vault: wipes every key and token in memory."""
+        """Locks the vault: wipes every key and token in memory.
+
+        Returns:
+            AgentLockResult: with `locked`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.lock",
             {},
@@ -2170,7 +3232,25 @@ class AsyncAgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentUnlockResult:
-        """Unlocks the vault. Without `passphrase` and `prompt`, the agent tries the key slots that need no person."""
+        """Unlocks the vault.
+
+        Without `passphrase` and `prompt`, the agent tries the key slots that need no person.
+
+        Args:
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentUnlockResult: with `locked`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.unlock",
             {
@@ -2187,7 +3267,24 @@ class AsyncAgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentAddKeySlotResult:
-        """Adds a key slot."""
+        """Adds a key slot.
+
+        Args:
+            protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
+                `systemdCredential`.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentAddKeySlotResult: with `slot`, `protection`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.addKeySlot",
             {
@@ -2203,7 +3300,21 @@ class AsyncAgentMethods:
         *,
         slot: int,
     ) -> AgentRemoveKeySlotResult:
-        """Removes a key slot, but never the last one."""
+        """Removes a key slot, but never the last one.
+
+        Args:
+            slot: The number of the key slot, from `agent.list_key_slots`.
+
+        Returns:
+            AgentRemoveKeySlotResult: with `slots`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.removeKeySlot",
             {
@@ -2215,7 +3326,17 @@ class AsyncAgentMethods:
     async def list_key_slots(
         self,
     ) -> AgentListKeySlotsResult:
-        """Lists the key slots."""
+        """Lists the key slots.
+
+        Returns:
+            AgentListKeySlotsResult: with `slots`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.listKeySlots",
             {},
@@ -2225,7 +3346,18 @@ class AsyncAgentMethods:
     async def rotate_root_key(
         self,
     ) -> AgentRotateRootKeyResult:
-        """Creates a new root key and encrypts every account's keys under it."""
+        """Creates a new root key and encrypts every account's keys under it.
+
+        Returns:
+            AgentRotateRootKeyResult: with `key_epoch`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.rotateRootKey",
             {},
@@ -2240,11 +3372,30 @@ class AsyncAgentMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         include_refresh_tokens: Optional[bool] = None,
     ) -> AgentBackupResult:
-        """Writes accounts, providers and policies into one file, encrypted under a separate passphrase. Requires
-        either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
+        """Writes accounts, providers and policies into one file, encrypted under a separate passphrase.
+
+        Requires either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
         followed. It contains complete accounts with their secrets and PINs, and refresh tokens only with
-        `includeRefreshTokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the
-        first use of one copy invalidates both.
+        `include_refresh_tokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the first
+        use of one copy invalidates both.
+
+        Args:
+            path: The path of a backup. An absolute path, because the agent has another working directory than its
+                clients.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            include_refresh_tokens: The backup holds the refresh tokens too. Without them every account has to sign
+                in again after a restore. The agent's default: `False`.
+
+        Returns:
+            AgentBackupResult: with `path`, `accounts`, `providers`, `policies`, `skipped`, `bytes`, `created_at`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "agent.backup",
@@ -2264,10 +3415,29 @@ class AsyncAgentMethods:
         passphrase: Optional[str] = None,
         prompt: Optional[Union[Prompt, str]] = None,
     ) -> AgentRestoreResult:
-        """Adds missing accounts, providers and policies from a backup. Requires either `passphrase` or `prompt`.
-        Existing items are not changed; they are listed in `skipped`. Restored accounts are signed out: their data
-        stays encrypted until the same person signs in again and, if a PIN protected it, enters the PIN. Each
-        account is restored completely or not at all; after an interruption, restore again to complete it.
+        """Adds missing accounts, providers and policies from a backup.
+
+        Requires either `passphrase` or `prompt`. Existing items are not changed; they are listed in `skipped`.
+        Restored accounts are signed out: their data stays encrypted until the same person signs in again and, if a PIN
+        protected it, enters the PIN. Each account is restored completely or not at all; after an interruption, restore
+        again to complete it.
+
+        Args:
+            path: The path of a backup. An absolute path, because the agent has another working directory than its
+                clients.
+            passphrase: A passphrase.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+
+        Returns:
+            AgentRestoreResult: with `accounts`, `skipped`, `providers`, `policies`, `created_at`.
+
+        Raises:
+            UnlockFailed: The passphrase is wrong.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "agent.restore",
@@ -2285,8 +3455,22 @@ class AsyncAgentMethods:
         ask_providers: Optional[bool] = None,
         provider: Optional[str] = None,
     ) -> AgentDiagnoseResult:
-        """Checks the agent's environment and reports problems with their remedies. Changes nothing, and contacts
-        providers only with `askProviders`. A locked vault is a finding; checks that need its keys are left out.
+        """Checks the agent's environment and reports problems with their remedies.
+
+        Changes nothing, and contacts providers only with `ask_providers`. A locked vault is a finding; checks that
+        need its keys are left out.
+
+        Args:
+            ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
+                `False`.
+            provider: Check nothing, and tell only what this provider said when it refused last.
+
+        Returns:
+            AgentDiagnoseResult: with `findings`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "agent.diagnose",
@@ -2300,7 +3484,15 @@ class AsyncAgentMethods:
     async def shutdown(
         self,
     ) -> Empty:
-        """Shuts the agent down after the requests in flight."""
+        """Shuts the agent down after the requests in flight.
+
+        Returns:
+            Empty: an answer without attributes, unless a newer agent adds some in `extra`.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "agent.shutdown",
             {},
@@ -2309,7 +3501,7 @@ class AsyncAgentMethods:
 
 
 class ProviderMethods:
-    """`provider.*`."""
+    """The methods `provider.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -2325,6 +3517,7 @@ class ProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -2344,9 +3537,71 @@ class ProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
-        """Adds a provider. An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The
-        agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
-        `notFound` otherwise.
+        """Adds a provider.
+
+        An existing name is refused with `InvalidParams` at `/name`; use `provider.update` instead. The agent fetches
+        the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
+
+        Args:
+            name: A provider's name.
+            issuer: A URL.
+            client_id: Absent: the agent registers itself as a public client if the provider supports it (RFC
+                7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the registration (RFC
+                7592).
+            client_secret: A client's secret.
+            client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
+                are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+            token_endpoint_auth_method: A client authentication method. Absent: a method that the provider supports
+                and the client has credentials for; if unknown, `client_secret_basic` with a secret and `none` without.
+                One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+            endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+                override discovered endpoints.
+            redirect: The redirect URI of the browser flow.
+            refresh: How the provider treats refresh tokens.
+            narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC
+                6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
+                treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
+            dpop: Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`,
+                `required`.
+            error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
+            tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
+            authorization: Where the provider reports rights.
+            revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+            post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider
+                (OpenID Connect RP-Initiated Logout 1.0 §2).
+            persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
+            allowed_origins: Origins that `request.send` may send requests to.
+            pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
+                They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
+                empty object removes them.
+            pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
+            ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
+                instead of the agent's.
+            proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
+                for none.
+            policy: A policy's name.
+            preset: A known provider, whose settings apply to members that are not given.
+
+        Returns:
+            ProviderAddResult: with `provider`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "provider.add",
@@ -2359,6 +3614,7 @@ class ProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -2384,7 +3640,17 @@ class ProviderMethods:
     def list(
         self,
     ) -> ProviderListResult:
-        """Lists the providers."""
+        """Lists the providers.
+
+        Returns:
+            ProviderListResult: with `providers`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "provider.list",
             {},
@@ -2396,7 +3662,21 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret."""
+        """Returns a provider, without its client secret.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderGetResult: with `provider`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "provider.get",
             {
@@ -2416,6 +3696,7 @@ class ProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -2435,10 +3716,73 @@ class ProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of a provider. Each given member replaces the whole old value. After a change of
-        the issuer, the client or the token endpoint the accounts are `interactionRequired`, and nothing that was
-        issued before is sent there. A given `issuer`, also the same one, has the documents of the provider read
-        again. A `policy` must exist: `notFound` otherwise.
+        """Changes the given members of a provider.
+
+        Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
+        the accounts are `InteractionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+        also the same one, has the documents of the provider read again. A `policy` must exist: `NotFound` otherwise.
+
+        Args:
+            provider: A provider's name.
+            issuer: A URL.
+            client_id: The client's id at the provider.
+            client_secret: A client's secret.
+            client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
+                are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+            token_endpoint_auth_method: A client authentication method. Absent: a method that the provider supports
+                and the client has credentials for; if unknown, `client_secret_basic` with a secret and `none` without.
+                One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+            endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+                override discovered endpoints.
+            redirect: The redirect URI of the browser flow.
+            refresh: How the provider treats refresh tokens.
+            narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC
+                6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
+                treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
+            dpop: Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer
+                tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always
+                bound tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a
+                refresh. One of `off`, `auto`, `required`.
+            error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
+            tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
+            authorization: Where the provider reports rights.
+            revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+            post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider
+                (OpenID Connect RP-Initiated Logout 1.0 §2).
+            persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
+            allowed_origins: Origins that `request.send` may send requests to.
+            pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
+                They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
+                empty object removes them.
+            pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
+            ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
+                instead of the agent's. Empty: the agent's.
+            proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
+                for none. Empty: the agent's.
+            policy: A policy's name.
+            preset: A known provider, whose settings apply to members that are not given.
+
+        Returns:
+            ProviderUpdateResult: with `provider`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "provider.update",
@@ -2451,6 +3795,7 @@ class ProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -2478,7 +3823,21 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderRemoveResult:
-        """Removes a provider that has no accounts."""
+        """Removes a provider that has no accounts.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderRemoveResult: with `removed`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "provider.remove",
             {
@@ -2492,10 +3851,24 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderTestResult:
-        """Tries each endpoint of a provider without a sign-in, and reports what works. Sends no token that was ever
-        issued, and changes nothing at the agent. `serverKey` findings tell the pin of the key of each server,
-        with the server's host as `subject`; nothing but the handshake is sent for them. It takes 30 s at most.
-        Callers for one provider share a test; ten of one provider may begin in a minute.
+        """Tries each endpoint of a provider without a sign-in, and reports what works.
+
+        Sends no token that was ever issued, and changes nothing at the agent. `serverKey` findings tell the pin of the
+        key of each server, with the server's host as `subject`; nothing but the handshake is sent for them. It takes
+        30 s at most. Callers for one provider share a test; ten of one provider may begin in a minute.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderTestResult: with `findings`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "provider.test",
@@ -2505,9 +3878,54 @@ class ProviderMethods:
             ProviderTestResult,
         )
 
+    def discover(
+        self,
+        *,
+        url: str,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
+    ) -> ProviderDiscoverResult:
+        """Finds the issuer that a URL of a server belongs to, and what it offers.
+
+        `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
+        the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
+        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
+        itself: whether it is meant is for the person to say.
+
+        Args:
+            url: A URL.
+            ca_file: As in `provider.add`.
+            proxy: As in `provider.add`.
+
+        Returns:
+            ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
+                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "provider.discover",
+            {
+                "url": url,
+                "caFile": ca_file,
+                "proxy": proxy,
+            },
+            ProviderDiscoverResult,
+        )
+
 
 class AsyncProviderMethods:
-    """`provider.*`, for asyncio."""
+    """The methods `provider.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -2523,6 +3941,7 @@ class AsyncProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -2542,9 +3961,71 @@ class AsyncProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderAddResult:
-        """Adds a provider. An existing name is refused with `-32602` at `/name`; use `provider.update` instead. The
-        agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
-        `notFound` otherwise.
+        """Adds a provider.
+
+        An existing name is refused with `InvalidParams` at `/name`; use `provider.update` instead. The agent fetches
+        the provider's metadata at once, unless the endpoints are given. A `policy` must exist: `NotFound` otherwise.
+
+        Args:
+            name: A provider's name.
+            issuer: A URL.
+            client_id: Absent: the agent registers itself as a public client if the provider supports it (RFC
+                7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the registration (RFC
+                7592).
+            client_secret: A client's secret.
+            client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
+                are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+            token_endpoint_auth_method: A client authentication method. Absent: a method that the provider supports
+                and the client has credentials for; if unknown, `client_secret_basic` with a secret and `none` without.
+                One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+            endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+                override discovered endpoints.
+            redirect: The redirect URI of the browser flow.
+            refresh: How the provider treats refresh tokens.
+            narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC
+                6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
+                treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
+            dpop: Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`,
+                `required`.
+            error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
+            tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
+            authorization: Where the provider reports rights.
+            revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+            post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider
+                (OpenID Connect RP-Initiated Logout 1.0 §2).
+            persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
+            allowed_origins: Origins that `request.send` may send requests to.
+            pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
+                They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
+                empty object removes them.
+            pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
+            ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
+                instead of the agent's.
+            proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
+                for none.
+            policy: A policy's name.
+            preset: A known provider, whose settings apply to members that are not given.
+
+        Returns:
+            ProviderAddResult: with `provider`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "provider.add",
@@ -2557,6 +4038,7 @@ class AsyncProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -2582,7 +4064,17 @@ class AsyncProviderMethods:
     async def list(
         self,
     ) -> ProviderListResult:
-        """Lists the providers."""
+        """Lists the providers.
+
+        Returns:
+            ProviderListResult: with `providers`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "provider.list",
             {},
@@ -2594,7 +4086,21 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret."""
+        """Returns a provider, without its client secret.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderGetResult: with `provider`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "provider.get",
             {
@@ -2614,6 +4120,7 @@ class AsyncProviderMethods:
         token_endpoint_auth_method: Optional[Union[ClientAuthMethod, str]] = None,
         scopes: Optional[Sequence[str]] = None,
         resources: Optional[Sequence[str]] = None,
+        authorization_parameters: Optional[Mapping[str, str]] = None,
         endpoints: Optional[Union[Endpoints, Mapping[str, Any]]] = None,
         redirect: Optional[Union[Redirect, Mapping[str, Any]]] = None,
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
@@ -2633,10 +4140,73 @@ class AsyncProviderMethods:
         policy: Optional[str] = None,
         preset: Optional[str] = None,
     ) -> ProviderUpdateResult:
-        """Changes the given members of a provider. Each given member replaces the whole old value. After a change of
-        the issuer, the client or the token endpoint the accounts are `interactionRequired`, and nothing that was
-        issued before is sent there. A given `issuer`, also the same one, has the documents of the provider read
-        again. A `policy` must exist: `notFound` otherwise.
+        """Changes the given members of a provider.
+
+        Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
+        the accounts are `InteractionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+        also the same one, has the documents of the provider read again. A `policy` must exist: `NotFound` otherwise.
+
+        Args:
+            provider: A provider's name.
+            issuer: A URL.
+            client_id: The client's id at the provider.
+            client_secret: A client's secret.
+            client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
+                are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+            token_endpoint_auth_method: A client authentication method. Absent: a method that the provider supports
+                and the client has credentials for; if unknown, `client_secret_basic` with a secret and `none` without.
+                One of `none`, `client_secret_basic`, `client_secret_post`, `private_key_jwt`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resources: Resource indicators (RFC 8707) of the authorization request.
+            authorization_parameters: Further parameters of the authorization request and of the device
+                authorization request, such as `audience`. Names of the protocol (`client_id`, `redirect_uri`, `scope`,
+                `prompt`, …) and control characters in a value are refused. No secrets: `provider.get` shows them.
+            endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
+                override discovered endpoints.
+            redirect: The redirect URI of the browser flow.
+            refresh: How the provider treats refresh tokens.
+            narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC
+                6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
+                treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
+            dpop: Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer
+                tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always
+                bound tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a
+                refresh. One of `off`, `auto`, `required`.
+            error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
+            tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
+            authorization: Where the provider reports rights.
+            revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+            post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider
+                (OpenID Connect RP-Initiated Logout 1.0 §2).
+            persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
+            allowed_origins: Origins that `request.send` may send requests to.
+            pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
+                They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
+                empty object removes them.
+            pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
+            ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
+                instead of the agent's. Empty: the agent's.
+            proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
+                for none. Empty: the agent's.
+            policy: A policy's name.
+            preset: A known provider, whose settings apply to members that are not given.
+
+        Returns:
+            ProviderUpdateResult: with `provider`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "provider.update",
@@ -2649,6 +4219,7 @@ class AsyncProviderMethods:
                 "tokenEndpointAuthMethod": token_endpoint_auth_method,
                 "scopes": scopes,
                 "resources": resources,
+                "authorizationParameters": authorization_parameters,
                 "endpoints": endpoints,
                 "redirect": redirect,
                 "refresh": refresh,
@@ -2676,7 +4247,21 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderRemoveResult:
-        """Removes a provider that has no accounts."""
+        """Removes a provider that has no accounts.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderRemoveResult: with `removed`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "provider.remove",
             {
@@ -2690,10 +4275,24 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderTestResult:
-        """Tries each endpoint of a provider without a sign-in, and reports what works. Sends no token that was ever
-        issued, and changes nothing at the agent. `serverKey` findings tell the pin of the key of each server,
-        with the server's host as `subject`; nothing but the handshake is sent for them. It takes 30 s at most.
-        Callers for one provider share a test; ten of one provider may begin in a minute.
+        """Tries each endpoint of a provider without a sign-in, and reports what works.
+
+        Sends no token that was ever issued, and changes nothing at the agent. `serverKey` findings tell the pin of the
+        key of each server, with the server's host as `subject`; nothing but the handshake is sent for them. It takes
+        30 s at most. Callers for one provider share a test; ten of one provider may begin in a minute.
+
+        Args:
+            provider: A provider's name.
+
+        Returns:
+            ProviderTestResult: with `findings`.
+
+        Raises:
+            ProviderNotFound: The provider is unknown.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "provider.test",
@@ -2703,9 +4302,54 @@ class AsyncProviderMethods:
             ProviderTestResult,
         )
 
+    async def discover(
+        self,
+        *,
+        url: str,
+        ca_file: Optional[str] = None,
+        proxy: Optional[str] = None,
+    ) -> ProviderDiscoverResult:
+        """Finds the issuer that a URL of a server belongs to, and what it offers.
+
+        `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
+        the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
+        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
+        itself: whether it is meant is for the person to say.
+
+        Args:
+            url: A URL.
+            ca_file: As in `provider.add`.
+            proxy: As in `provider.add`.
+
+        Returns:
+            ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
+                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+
+        Raises:
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "provider.discover",
+            {
+                "url": url,
+                "caFile": ca_file,
+                "proxy": proxy,
+            },
+            ProviderDiscoverResult,
+        )
+
 
 class SignInMethods:
-    """`signIn.*`."""
+    """The methods `signIn.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -2725,7 +4369,55 @@ class SignInMethods:
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
-        """Starts a sign-in, which the person completes."""
+        """Starts a sign-in, which the person completes.
+
+        Args:
+            provider: A provider's name.
+            flow: The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any
+                machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
+                `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
+                `device`, `paste`.
+            scopes: Scopes. In any order; the agent sorts them.
+            account: The account to sign in again; another subject is refused.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+            prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
+                `device`.
+            acr_values: `acr_values` of the authorization request, such as those of an error `InteractionRequired`
+                (RFC 9470); not used by the flow `device`.
+            max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
+                last time is longer ago; not used by the flow `device`.
+            claims: `claims` of the authorization request: a JSON object, as text or, as some challenges have it,
+                in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
+            authorization_details: Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in
+                all. Absent with `account`: those that its last sign-in asked for; `[]`: none.
+            open_browser: Open the page in the person's browser on this machine. The result contains its URL in any
+                case.
+
+        Returns:
+            SignInBeginResult: with `sign_in`, `flow`, `authorization_url`, `verification_uri`,
+                `verification_uri_complete`, `user_code`, `expires_at`, `interval_seconds`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            AccountNotFound: No account matches.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "signIn.begin",
             {
@@ -2750,7 +4442,38 @@ class SignInMethods:
         sign_in: str,
         timeout_seconds: Optional[int] = None,
     ) -> SignInProgress:
-        """Waits for the end of a sign-in."""
+        """Waits for the end of a sign-in.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
+                expires.
+
+        Returns:
+            SignInProgress: The status of a sign-in.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "signIn.wait",
             {
@@ -2766,9 +4489,38 @@ class SignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the flow
-        `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
-        `attemptsLeft` leave the sign-in open.
+        """Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the
+        flow `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
+        `attempts_left` leave the sign-in open.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
+                and the nonce of the ID token prove that it belongs to this sign-in.
+
+        Returns:
+            SignInProgress: The status of a sign-in.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "signIn.complete",
@@ -2784,7 +4536,19 @@ class SignInMethods:
         *,
         sign_in: str,
     ) -> SignInCancelResult:
-        """Cancels a sign-in."""
+        """Cancels a sign-in.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+
+        Returns:
+            SignInCancelResult: with `sign_in`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "signIn.cancel",
             {
@@ -2800,7 +4564,36 @@ class SignInMethods:
         refresh_token: str,
         alias: Optional[str] = None,
     ) -> SignInImportResult:
-        """Imports a refresh token and uses it at once, so that only the agent holds its successor."""
+        """Imports a refresh token and uses it at once, so that only the agent holds its successor.
+
+        Args:
+            provider: A provider's name.
+            refresh_token: The refresh token that another program obtained.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+
+        Returns:
+            SignInImportResult: with `account`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "signIn.import",
             {
@@ -2813,7 +4606,7 @@ class SignInMethods:
 
 
 class AsyncSignInMethods:
-    """`signIn.*`, for asyncio."""
+    """The methods `signIn.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -2833,7 +4626,55 @@ class AsyncSignInMethods:
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
-        """Starts a sign-in, which the person completes."""
+        """Starts a sign-in, which the person completes.
+
+        Args:
+            provider: A provider's name.
+            flow: The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any
+                machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
+                `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
+                `device`, `paste`.
+            scopes: Scopes. In any order; the agent sorts them.
+            account: The account to sign in again; another subject is refused.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+            prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
+                `device`.
+            acr_values: `acr_values` of the authorization request, such as those of an error `InteractionRequired`
+                (RFC 9470); not used by the flow `device`.
+            max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
+                last time is longer ago; not used by the flow `device`.
+            claims: `claims` of the authorization request: a JSON object, as text or, as some challenges have it,
+                in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
+            authorization_details: Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in
+                all. Absent with `account`: those that its last sign-in asked for; `[]`: none.
+            open_browser: Open the page in the person's browser on this machine. The result contains its URL in any
+                case.
+
+        Returns:
+            SignInBeginResult: with `sign_in`, `flow`, `authorization_url`, `verification_uri`,
+                `verification_uri_complete`, `user_code`, `expires_at`, `interval_seconds`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            AccountNotFound: No account matches.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "signIn.begin",
             {
@@ -2858,7 +4699,38 @@ class AsyncSignInMethods:
         sign_in: str,
         timeout_seconds: Optional[int] = None,
     ) -> SignInProgress:
-        """Waits for the end of a sign-in."""
+        """Waits for the end of a sign-in.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
+                expires.
+
+        Returns:
+            SignInProgress: The status of a sign-in.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "signIn.wait",
             {
@@ -2874,9 +4746,38 @@ class AsyncSignInMethods:
         sign_in: str,
         redirect_url: str,
     ) -> SignInProgress:
-        """Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the flow
-        `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
-        `attemptsLeft` leave the sign-in open.
+        """Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the
+        flow `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
+        `attempts_left` leave the sign-in open.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
+                and the nonce of the ID token prove that it belongs to this sign-in.
+
+        Returns:
+            SignInProgress: The status of a sign-in.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "signIn.complete",
@@ -2892,7 +4793,19 @@ class AsyncSignInMethods:
         *,
         sign_in: str,
     ) -> SignInCancelResult:
-        """Cancels a sign-in."""
+        """Cancels a sign-in.
+
+        Args:
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+
+        Returns:
+            SignInCancelResult: with `sign_in`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "signIn.cancel",
             {
@@ -2908,7 +4821,36 @@ class AsyncSignInMethods:
         refresh_token: str,
         alias: Optional[str] = None,
     ) -> SignInImportResult:
-        """Imports a refresh token and uses it at once, so that only the agent holds its successor."""
+        """Imports a refresh token and uses it at once, so that only the agent holds its successor.
+
+        Args:
+            provider: A provider's name.
+            refresh_token: The refresh token that another program obtained.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+
+        Returns:
+            SignInImportResult: with `account`.
+
+        Raises:
+            SignInFailed: The sign-in failed.
+            AccountAmbiguous: Several accounts match.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            ProviderNotFound: The provider is unknown.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "signIn.import",
             {
@@ -2921,7 +4863,7 @@ class AsyncSignInMethods:
 
 
 class AccountMethods:
-    """`account.*`."""
+    """The methods `account.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -2929,7 +4871,17 @@ class AccountMethods:
     def list(
         self,
     ) -> AccountListResult:
-        """Lists all accounts."""
+        """Lists all accounts.
+
+        Returns:
+            AccountListResult: with `accounts`, `active`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.list",
             {},
@@ -2941,7 +4893,23 @@ class AccountMethods:
         *,
         account: str,
     ) -> Account:
-        """Returns one account."""
+        """Returns one account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Account: An account.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.get",
             {
@@ -2955,7 +4923,24 @@ class AccountMethods:
         *,
         account: str,
     ) -> AccountSwitchResult:
-        """Makes an account the active account."""
+        """Makes an account the active account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            AccountSwitchResult: with `account`, `active`, `previous`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.switch",
             {
@@ -2970,7 +4955,24 @@ class AccountMethods:
         account: str,
         alias: str,
     ) -> AccountRenameResult:
-        """Changes an account's alias."""
+        """Changes an account's alias.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+
+        Returns:
+            AccountRenameResult: with `account`, `alias`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.rename",
             {
@@ -2987,7 +4989,25 @@ class AccountMethods:
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Tells which account a command in a directory would use, and why."""
+        """Tells which account a command in a directory would use, and why.
+
+        Args:
+            selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
+                no wildcard.
+            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            issuer: A URL.
+
+        Returns:
+            AccountResolveResult: with `account`, `because`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.resolve",
             {
@@ -3005,7 +5025,30 @@ class AccountMethods:
         mode: Union[SignOutMode, str],
         revocation_timeout_seconds: Optional[int] = None,
     ) -> AccountSignOutResult:
-        """Signs an account out."""
+        """Signs an account out.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+            revocation_timeout_seconds: How long to wait for the revocation before it is queued. The agent's
+                default: `3`.
+
+        Returns:
+            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+                `end_session_url`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.signOut",
             {
@@ -3021,7 +5064,23 @@ class AccountMethods:
         *,
         account: str,
     ) -> AccountForgetResult:
-        """Removes a signed-out account completely."""
+        """Removes a signed-out account completely.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            AccountForgetResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "account.forget",
             {
@@ -3032,7 +5091,7 @@ class AccountMethods:
 
 
 class AsyncAccountMethods:
-    """`account.*`, for asyncio."""
+    """The methods `account.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3040,7 +5099,17 @@ class AsyncAccountMethods:
     async def list(
         self,
     ) -> AccountListResult:
-        """Lists all accounts."""
+        """Lists all accounts.
+
+        Returns:
+            AccountListResult: with `accounts`, `active`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.list",
             {},
@@ -3052,7 +5121,23 @@ class AsyncAccountMethods:
         *,
         account: str,
     ) -> Account:
-        """Returns one account."""
+        """Returns one account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Account: An account.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.get",
             {
@@ -3066,7 +5151,24 @@ class AsyncAccountMethods:
         *,
         account: str,
     ) -> AccountSwitchResult:
-        """Makes an account the active account."""
+        """Makes an account the active account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            AccountSwitchResult: with `account`, `active`, `previous`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.switch",
             {
@@ -3081,7 +5183,24 @@ class AsyncAccountMethods:
         account: str,
         alias: str,
     ) -> AccountRenameResult:
-        """Changes an account's alias."""
+        """Changes an account's alias.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            alias: An account's alias. A name that the person chose. It does not start like an id.
+
+        Returns:
+            AccountRenameResult: with `account`, `alias`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.rename",
             {
@@ -3098,7 +5217,25 @@ class AsyncAccountMethods:
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Tells which account a command in a directory would use, and why."""
+        """Tells which account a command in a directory would use, and why.
+
+        Args:
+            selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
+                no wildcard.
+            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            issuer: A URL.
+
+        Returns:
+            AccountResolveResult: with `account`, `because`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.resolve",
             {
@@ -3116,7 +5253,30 @@ class AsyncAccountMethods:
         mode: Union[SignOutMode, str],
         revocation_timeout_seconds: Optional[int] = None,
     ) -> AccountSignOutResult:
-        """Signs an account out."""
+        """Signs an account out.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+            revocation_timeout_seconds: How long to wait for the revocation before it is queued. The agent's
+                default: `3`.
+
+        Returns:
+            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+                `end_session_url`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.signOut",
             {
@@ -3132,7 +5292,23 @@ class AsyncAccountMethods:
         *,
         account: str,
     ) -> AccountForgetResult:
-        """Removes a signed-out account completely."""
+        """Removes a signed-out account completely.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            AccountForgetResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "account.forget",
             {
@@ -3143,7 +5319,7 @@ class AsyncAccountMethods:
 
 
 class SessionMethods:
-    """`session.*`."""
+    """The methods `session.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3153,7 +5329,23 @@ class SessionMethods:
         *,
         account: str,
     ) -> Session:
-        """Returns the state of an account's session."""
+        """Returns the state of an account's session.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Session: An account's session.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "session.get",
             {
@@ -3164,7 +5356,7 @@ class SessionMethods:
 
 
 class AsyncSessionMethods:
-    """`session.*`, for asyncio."""
+    """The methods `session.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3174,7 +5366,23 @@ class AsyncSessionMethods:
         *,
         account: str,
     ) -> Session:
-        """Returns the state of an account's session."""
+        """Returns the state of an account's session.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Session: An account's session.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "session.get",
             {
@@ -3185,7 +5393,7 @@ class AsyncSessionMethods:
 
 
 class TokenMethods:
-    """`token.*`."""
+    """The methods `token.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3200,7 +5408,44 @@ class TokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """Returns an access token with the requested remaining lifetime."""
+        """Returns an access token with the requested remaining lifetime.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            scopes: Scopes. In any order; the agent sorts them.
+            exact_scopes: True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if
+                the provider would take the other scopes away from the grant. False: such a provider's token for all
+                granted scopes is returned instead. The agent's default: `False`.
+            resource: The resource (RFC 8707) that the token is for.
+            minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "token.get",
             {
@@ -3226,6 +5471,42 @@ class TokenMethods:
     ) -> Token:
         """Refreshes and returns the new access token. Concurrent requests for the same generation share one
         exchange.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            scopes: Scopes. In any order; the agent sorts them.
+            exact_scopes: True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if
+                the provider would take the other scopes away from the grant. False: such a provider's token for all
+                granted scopes is returned instead. The agent's default: `False`.
+            resource: The resource (RFC 8707) that the token is for.
+            minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "token.refresh",
@@ -3247,9 +5528,40 @@ class TokenMethods:
         fingerprint: str,
         challenge: Optional[str] = None,
     ) -> Token:
-        """Reports an access token that a resource server refused, and returns the one to use now. If the rejected
-        token was replaced already, there is no exchange. A challenge for claims or step-up is answered with
-        `interactionRequired`.
+        """Reports an access token that a resource server refused, and returns the one to use now.
+
+        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
+        with `InteractionRequired`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            fingerprint: The `fingerprint` of an earlier result.
+            challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "token.reject",
@@ -3272,7 +5584,46 @@ class TokenMethods:
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> TokenExchangeResult:
-        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        """Exchanges the account's access token for a token of another audience (RFC 8693).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            audience: The logical name of the service that the token is for.
+            resource: The address of the service that the token is for.
+            scopes: Scopes. In any order; the agent sorts them.
+            requested_token_type: The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
+            authorization_details: Rights in detail (RFC 9396) that the token is for: objects with a `type`, at
+                most 4 KiB of JSON in all.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            TokenExchangeResult: with `access_token`, `token_type`, `expires_at`, `expires_in_seconds`, `account`,
+                `issuer`, `scopes`, `resource`, `source`, `fingerprint`, `generation`, `authorization_details`,
+                `issued_token_type`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "token.exchange",
             {
@@ -3296,9 +5647,43 @@ class TokenMethods:
         fingerprint: Optional[str] = None,
         nonce: Optional[str] = None,
     ) -> TokenProofResult:
-        """Makes a proof of possession for one request that a program sends by itself. The value of the header `DPoP`
-        (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof of its own. Error 3003
-        with the reason `notBound` if the account's tokens are bearer tokens.
+        """Makes a proof of possession for one request that a program sends by itself.
+
+        The value of the header `DPoP` (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof
+        of its own. Error 3003 with the reason `notBound` if the account's tokens are bearer tokens.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: The URL of the request. Its query and fragment are not part of the proof.
+            fingerprint: The `fingerprint` of the token that the request carries. Absent: the token that
+                `token.get` returns now. Error 6003 if the agent does not have the token any more.
+            nonce: The server's last `DPoP-Nonce` (RFC 9449 §9).
+
+        Returns:
+            TokenProofResult: with `proof`, `thumbprint`, `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "token.proof",
@@ -3314,7 +5699,7 @@ class TokenMethods:
 
 
 class AsyncTokenMethods:
-    """`token.*`, for asyncio."""
+    """The methods `token.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3329,7 +5714,44 @@ class AsyncTokenMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> Token:
-        """Returns an access token with the requested remaining lifetime."""
+        """Returns an access token with the requested remaining lifetime.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            scopes: Scopes. In any order; the agent sorts them.
+            exact_scopes: True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if
+                the provider would take the other scopes away from the grant. False: such a provider's token for all
+                granted scopes is returned instead. The agent's default: `False`.
+            resource: The resource (RFC 8707) that the token is for.
+            minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "token.get",
             {
@@ -3355,6 +5777,42 @@ class AsyncTokenMethods:
     ) -> Token:
         """Refreshes and returns the new access token. Concurrent requests for the same generation share one
         exchange.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            scopes: Scopes. In any order; the agent sorts them.
+            exact_scopes: True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if
+                the provider would take the other scopes away from the grant. False: such a provider's token for all
+                granted scopes is returned instead. The agent's default: `False`.
+            resource: The resource (RFC 8707) that the token is for.
+            minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "token.refresh",
@@ -3376,9 +5834,40 @@ class AsyncTokenMethods:
         fingerprint: str,
         challenge: Optional[str] = None,
     ) -> Token:
-        """Reports an access token that a resource server refused, and returns the one to use now. If the rejected
-        token was replaced already, there is no exchange. A challenge for claims or step-up is answered with
-        `interactionRequired`.
+        """Reports an access token that a resource server refused, and returns the one to use now.
+
+        If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
+        with `InteractionRequired`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            fingerprint: The `fingerprint` of an earlier result.
+            challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
+
+        Returns:
+            Token: An access token.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "token.reject",
@@ -3401,7 +5890,46 @@ class AsyncTokenMethods:
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
         timeout_seconds: Optional[int] = None,
     ) -> TokenExchangeResult:
-        """Exchanges the account's access token for a token of another audience (RFC 8693)."""
+        """Exchanges the account's access token for a token of another audience (RFC 8693).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            audience: The logical name of the service that the token is for.
+            resource: The address of the service that the token is for.
+            scopes: Scopes. In any order; the agent sorts them.
+            requested_token_type: The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
+            authorization_details: Rights in detail (RFC 9396) that the token is for: objects with a `type`, at
+                most 4 KiB of JSON in all.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            TokenExchangeResult: with `access_token`, `token_type`, `expires_at`, `expires_in_seconds`, `account`,
+                `issuer`, `scopes`, `resource`, `source`, `fingerprint`, `generation`, `authorization_details`,
+                `issued_token_type`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "token.exchange",
             {
@@ -3425,9 +5953,43 @@ class AsyncTokenMethods:
         fingerprint: Optional[str] = None,
         nonce: Optional[str] = None,
     ) -> TokenProofResult:
-        """Makes a proof of possession for one request that a program sends by itself. The value of the header `DPoP`
-        (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof of its own. Error 3003
-        with the reason `notBound` if the account's tokens are bearer tokens.
+        """Makes a proof of possession for one request that a program sends by itself.
+
+        The value of the header `DPoP` (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof
+        of its own. Error 3003 with the reason `notBound` if the account's tokens are bearer tokens.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: The URL of the request. Its query and fragment are not part of the proof.
+            fingerprint: The `fingerprint` of the token that the request carries. Absent: the token that
+                `token.get` returns now. Error 6003 if the agent does not have the token any more.
+            nonce: The server's last `DPoP-Nonce` (RFC 9449 §9).
+
+        Returns:
+            TokenProofResult: with `proof`, `thumbprint`, `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "token.proof",
@@ -3443,7 +6005,7 @@ class AsyncTokenMethods:
 
 
 class IdentityMethods:
-    """`identity.*`."""
+    """The methods `identity.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3455,7 +6017,41 @@ class IdentityMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> IdentityGetResult:
-        """Returns an ID token with the requested remaining lifetime."""
+        """Returns an ID token with the requested remaining lifetime.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
+                The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
+                `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "identity.get",
             {
@@ -3468,7 +6064,7 @@ class IdentityMethods:
 
 
 class AsyncIdentityMethods:
-    """`identity.*`, for asyncio."""
+    """The methods `identity.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3480,7 +6076,41 @@ class AsyncIdentityMethods:
         minimum_lifetime_seconds: Optional[int] = None,
         timeout_seconds: Optional[int] = None,
     ) -> IdentityGetResult:
-        """Returns an ID token with the requested remaining lifetime."""
+        """Returns an ID token with the requested remaining lifetime.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
+                The agent's default: `60`.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
+                `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "identity.get",
             {
@@ -3493,7 +6123,7 @@ class AsyncIdentityMethods:
 
 
 class RequestMethods:
-    """`request.*`."""
+    """The methods `request.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3513,7 +6143,50 @@ class RequestMethods:
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
     ) -> RequestSendResult:
-        """Sends a request with an access token and returns the response."""
+        """Sends a request with an access token and returns the response.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: A URL.
+            headers: Header fields. Without `Authorization`, which the agent sets.
+            body: Text. The request as a whole has at most 1 MiB.
+            body_base64: Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1
+                MiB.
+            idempotency_key: The value of the header `Idempotency-Key`. With it a write is sent again after a
+                refused token.
+            allow_auth_retry: After a response with status 401, refresh the token and send the request once more.
+                The agent's default: `True`.
+            timeout_seconds: How long the request may take, in seconds, with a refresh that it needs.
+            scopes: Scopes. In any order; the agent sorts them.
+            resource: The resource (RFC 8707) that the token of the request is for.
+
+        Returns:
+            RequestSendResult: with `status`, `headers`, `body`, `body_base64`, `attempts`, `refreshed`, `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "request.send",
             {
@@ -3534,7 +6207,7 @@ class RequestMethods:
 
 
 class AsyncRequestMethods:
-    """`request.*`, for asyncio."""
+    """The methods `request.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3554,7 +6227,50 @@ class AsyncRequestMethods:
         scopes: Optional[Sequence[str]] = None,
         resource: Optional[str] = None,
     ) -> RequestSendResult:
-        """Sends a request with an access token and returns the response."""
+        """Sends a request with an access token and returns the response.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: A URL.
+            headers: Header fields. Without `Authorization`, which the agent sets.
+            body: Text. The request as a whole has at most 1 MiB.
+            body_base64: Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1
+                MiB.
+            idempotency_key: The value of the header `Idempotency-Key`. With it a write is sent again after a
+                refused token.
+            allow_auth_retry: After a response with status 401, refresh the token and send the request once more.
+                The agent's default: `True`.
+            timeout_seconds: How long the request may take, in seconds, with a refresh that it needs.
+            scopes: Scopes. In any order; the agent sorts them.
+            resource: The resource (RFC 8707) that the token of the request is for.
+
+        Returns:
+            RequestSendResult: with `status`, `headers`, `body`, `body_base64`, `attempts`, `refreshed`, `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "request.send",
             {
@@ -3575,7 +6291,7 @@ class AsyncRequestMethods:
 
 
 class AuthorizationMethods:
-    """`authorization.*`."""
+    """The methods `authorization.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3588,9 +6304,30 @@ class AuthorizationMethods:
         context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
         wait_seconds: Optional[int] = None,
     ) -> Decision:
-        """Decides whether an account may use a capability now. A denial is a result, not an error. A denial for want
-        of the provider's answer (`onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`,
-        `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not more often than every 10 s an account.
+        """Decides whether an account may use a capability now.
+
+        A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+        `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
+        more often than every 10 s an account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            context: The caller's context, which can only narrow a decision.
+            wait_seconds: How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+
+        Returns:
+            Decision: A decision.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "authorization.check",
@@ -3610,8 +6347,27 @@ class AuthorizationMethods:
         capabilities: Sequence[str],
         wait_seconds: Optional[int] = None,
     ) -> AuthorizationCheckManyResult:
-        """Decides about several capabilities at the same moment. Denials for want of the provider's answer start one
-        confirmation, as with `authorization.check`.
+        """Decides about several capabilities at the same moment.
+
+        Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capabilities: The capabilities to decide about; the decisions have the same order.
+            wait_seconds: How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+
+        Returns:
+            AuthorizationCheckManyResult: with `account`, `decisions`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "authorization.checkMany",
@@ -3625,7 +6381,7 @@ class AuthorizationMethods:
 
 
 class AsyncAuthorizationMethods:
-    """`authorization.*`, for asyncio."""
+    """The methods `authorization.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3638,9 +6394,30 @@ class AsyncAuthorizationMethods:
         context: Optional[Union[AuthorizationContext, Mapping[str, Any]]] = None,
         wait_seconds: Optional[int] = None,
     ) -> Decision:
-        """Decides whether an account may use a capability now. A denial is a result, not an error. A denial for want
-        of the provider's answer (`onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`,
-        `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not more often than every 10 s an account.
+        """Decides whether an account may use a capability now.
+
+        A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+        `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
+        more often than every 10 s an account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            context: The caller's context, which can only narrow a decision.
+            wait_seconds: How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+
+        Returns:
+            Decision: A decision.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "authorization.check",
@@ -3660,8 +6437,27 @@ class AsyncAuthorizationMethods:
         capabilities: Sequence[str],
         wait_seconds: Optional[int] = None,
     ) -> AuthorizationCheckManyResult:
-        """Decides about several capabilities at the same moment. Denials for want of the provider's answer start one
-        confirmation, as with `authorization.check`.
+        """Decides about several capabilities at the same moment.
+
+        Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capabilities: The capabilities to decide about; the decisions have the same order.
+            wait_seconds: How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+
+        Returns:
+            AuthorizationCheckManyResult: with `account`, `decisions`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "authorization.checkMany",
@@ -3675,7 +6471,7 @@ class AsyncAuthorizationMethods:
 
 
 class SnapshotMethods:
-    """`snapshot.*`."""
+    """The methods `snapshot.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3685,7 +6481,26 @@ class SnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Returns the authorization snapshot: the person's rights as the provider last reported them."""
+        """Returns the authorization snapshot: the person's rights as the provider last reported them.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Snapshot: The person's rights, as the provider last reported them.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "snapshot.get",
             {
@@ -3699,7 +6514,37 @@ class SnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Refreshes the authorization snapshot."""
+        """Refreshes the authorization snapshot.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Snapshot: The person's rights, as the provider last reported them.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "snapshot.refresh",
             {
@@ -3710,7 +6555,7 @@ class SnapshotMethods:
 
 
 class AsyncSnapshotMethods:
-    """`snapshot.*`, for asyncio."""
+    """The methods `snapshot.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3720,7 +6565,26 @@ class AsyncSnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Returns the authorization snapshot: the person's rights as the provider last reported them."""
+        """Returns the authorization snapshot: the person's rights as the provider last reported them.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Snapshot: The person's rights, as the provider last reported them.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "snapshot.get",
             {
@@ -3734,7 +6598,37 @@ class AsyncSnapshotMethods:
         *,
         account: str,
     ) -> Snapshot:
-        """Refreshes the authorization snapshot."""
+        """Refreshes the authorization snapshot.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            Snapshot: The person's rights, as the provider last reported them.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "snapshot.refresh",
             {
@@ -3745,7 +6639,7 @@ class AsyncSnapshotMethods:
 
 
 class PolicyMethods:
-    """`policy.*`."""
+    """The methods `policy.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3755,7 +6649,21 @@ class PolicyMethods:
         *,
         name: str,
     ) -> PolicyGetResult:
-        """Returns a policy document."""
+        """Returns a policy document.
+
+        Args:
+            name: A policy's name.
+
+        Returns:
+            PolicyGetResult: with `name`, `version`, `policy`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "policy.get",
             {
@@ -3770,11 +6678,26 @@ class PolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy document; its version never decreases. Applies to the accounts of providers that name the
-        policy; the policy `default` applies to providers that name none. A document that violates
-        `policy.schema.json`, is older than the current version, or has other content under the same version, is
-        answered with `policyInvalid` and changes nothing. Content is compared without regard to white space and
-        the order of members.
+        """Sets a policy document; its version never decreases.
+
+        Applies to the accounts of providers that name the policy; the policy `default` applies to providers that name
+        none. A document that violates `policy.schema.json`, is older than the current version, or has other content
+        under the same version, is answered with `PolicyInvalid` and changes nothing. Content is compared without
+        regard to white space and the order of members.
+
+        Args:
+            name: A policy's name.
+            policy: A document of `policy.schema.json`.
+
+        Returns:
+            PolicySetResult: with `name`, `version`, `previous_version`.
+
+        Raises:
+            PolicyInvalid: The policy document is not valid.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "policy.set",
@@ -3791,7 +6714,22 @@ class PolicyMethods:
         policy: Mapping[str, Any],
         name: Optional[str] = None,
     ) -> PolicyValidateResult:
-        """Checks a policy document and changes nothing. An invalid document is answered with `policyInvalid`."""
+        """Checks a policy document and changes nothing.
+
+        An invalid document is answered with `PolicyInvalid`.
+
+        Args:
+            policy: A document of `policy.schema.json`.
+            name: A policy's name.
+
+        Returns:
+            PolicyValidateResult: with `name`, `version`.
+
+        Raises:
+            PolicyInvalid: The policy document is not valid.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "policy.validate",
             {
@@ -3804,7 +6742,17 @@ class PolicyMethods:
     def list(
         self,
     ) -> PolicyListResult:
-        """Lists the policies."""
+        """Lists the policies.
+
+        Returns:
+            PolicyListResult: with `policies`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "policy.list",
             {},
@@ -3819,7 +6767,28 @@ class PolicyMethods:
         at: Optional[Union[datetime, str]] = None,
         assume: Optional[Union[Assumption, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """Decides under assumptions, without any effect."""
+        """Decides under assumptions, without any effect.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
+                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            assume: Assumptions that replace the current facts.
+
+        Returns:
+            Decision: A decision.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "policy.explain",
             {
@@ -3833,7 +6802,7 @@ class PolicyMethods:
 
 
 class AsyncPolicyMethods:
-    """`policy.*`, for asyncio."""
+    """The methods `policy.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -3843,7 +6812,21 @@ class AsyncPolicyMethods:
         *,
         name: str,
     ) -> PolicyGetResult:
-        """Returns a policy document."""
+        """Returns a policy document.
+
+        Args:
+            name: A policy's name.
+
+        Returns:
+            PolicyGetResult: with `name`, `version`, `policy`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "policy.get",
             {
@@ -3858,11 +6841,26 @@ class AsyncPolicyMethods:
         name: str,
         policy: Mapping[str, Any],
     ) -> PolicySetResult:
-        """Sets a policy document; its version never decreases. Applies to the accounts of providers that name the
-        policy; the policy `default` applies to providers that name none. A document that violates
-        `policy.schema.json`, is older than the current version, or has other content under the same version, is
-        answered with `policyInvalid` and changes nothing. Content is compared without regard to white space and
-        the order of members.
+        """Sets a policy document; its version never decreases.
+
+        Applies to the accounts of providers that name the policy; the policy `default` applies to providers that name
+        none. A document that violates `policy.schema.json`, is older than the current version, or has other content
+        under the same version, is answered with `PolicyInvalid` and changes nothing. Content is compared without
+        regard to white space and the order of members.
+
+        Args:
+            name: A policy's name.
+            policy: A document of `policy.schema.json`.
+
+        Returns:
+            PolicySetResult: with `name`, `version`, `previous_version`.
+
+        Raises:
+            PolicyInvalid: The policy document is not valid.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "policy.set",
@@ -3879,7 +6877,22 @@ class AsyncPolicyMethods:
         policy: Mapping[str, Any],
         name: Optional[str] = None,
     ) -> PolicyValidateResult:
-        """Checks a policy document and changes nothing. An invalid document is answered with `policyInvalid`."""
+        """Checks a policy document and changes nothing.
+
+        An invalid document is answered with `PolicyInvalid`.
+
+        Args:
+            policy: A document of `policy.schema.json`.
+            name: A policy's name.
+
+        Returns:
+            PolicyValidateResult: with `name`, `version`.
+
+        Raises:
+            PolicyInvalid: The policy document is not valid.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "policy.validate",
             {
@@ -3892,7 +6905,17 @@ class AsyncPolicyMethods:
     async def list(
         self,
     ) -> PolicyListResult:
-        """Lists the policies."""
+        """Lists the policies.
+
+        Returns:
+            PolicyListResult: with `policies`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "policy.list",
             {},
@@ -3907,7 +6930,28 @@ class AsyncPolicyMethods:
         at: Optional[Union[datetime, str]] = None,
         assume: Optional[Union[Assumption, Mapping[str, Any]]] = None,
     ) -> Decision:
-        """Decides under assumptions, without any effect."""
+        """Decides under assumptions, without any effect.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
+                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            assume: Assumptions that replace the current facts.
+
+        Returns:
+            Decision: A decision.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "policy.explain",
             {
@@ -3921,7 +6965,7 @@ class AsyncPolicyMethods:
 
 
 class StepUpMethods:
-    """`stepUp.*`."""
+    """The methods `stepUp.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -3934,12 +6978,37 @@ class StepUpMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         method: Optional[Union[StepUpMethod, str]] = None,
     ) -> StepUpStatus:
-        """Sets an account's PIN; changing it requires a valid step-up. By `pin`, or by `prompt`: then the agent asks
-        the person, and the caller never sees the PIN. A new PIN has ten attempts, and setting it is not a
-        step-up. The bytes are used as given. The first PIN of an account takes a sign-in of that account within
-        the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are answered with `stepUpRequired`
-        otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN is destroyed,
-        and setting one is answered with `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
+        """Sets an account's PIN; changing it requires a valid step-up.
+
+        By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
+        attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
+        sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
+        answered with `StepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+        attempts the PIN is destroyed, and setting one is answered with `StepUpFailed` and `attempts_left` 0 until the
+        person signs in again.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            pin: A PIN.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            method: How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own
+                prompt, as with `prompt`. One of `pin`, `pinentry`.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "stepUp.enroll",
@@ -3961,12 +7030,38 @@ class StepUpMethods:
         method: Optional[Union[StepUpMethod, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Performs a step-up with the PIN. A PIN is destroyed after 10 wrong attempts; a correct attempt does not
-        reset their number, a new PIN does. After three consecutive wrong attempts each next one must wait, from 1
-        s up to 30 s: `stepUpThrottled`, which is not counted. Without `durationSeconds` the step-up is valid for
-        the longest step-up age in the account's policy, or 300 s if there is none. Reasons of `stepUpFailed`:
-        `wrongPIN`, `destroyed`, and for a prompt `cancelled`, `timedOut`, `promptUnavailable` and `notAPIN`,
-        which are not counted. Without a PIN: `notFound`.
+        """Performs a step-up with the PIN.
+
+        A PIN is destroyed after 10 wrong attempts; a correct attempt does not reset their number, a new PIN does.
+        After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `StepUpThrottled`, which
+        is not counted. Without `duration_seconds` the step-up is valid for the longest step-up age in the account's
+        policy, or 300 s if there is none. Reasons of `StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt
+        `cancelled`, `TimedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            pin: A PIN.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            method: How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own
+                prompt, as with `prompt`. One of `pin`, `pinentry`.
+            duration_seconds: How long the step-up is valid, in seconds.
+
+        Returns:
+            StepUpVerifyResult: with `account`, `valid_until`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "stepUp.verify",
@@ -3985,7 +7080,25 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Returns the state of an account's step-up. Also available for a signed-out account."""
+        """Returns the state of an account's step-up.
+
+        Also available for a signed-out account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "stepUp.status",
             {
@@ -3999,7 +7112,25 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends the current step-up. Locking the vault, signing out and the end of the agent do the same."""
+        """Ends the current step-up.
+
+        Locking the vault, signing out and the end of the agent do the same.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "stepUp.clear",
             {
@@ -4013,8 +7144,28 @@ class StepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Removes the PIN, which requires a valid step-up. Without a PIN nothing changes. After a PIN was destroyed
-        nothing changes either: a new sign-in is required.
+        """Removes the PIN, which requires a valid step-up.
+
+        Without a PIN nothing changes. After a PIN was destroyed nothing changes either: a new sign-in is required.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "stepUp.unenroll",
@@ -4026,7 +7177,7 @@ class StepUpMethods:
 
 
 class AsyncStepUpMethods:
-    """`stepUp.*`, for asyncio."""
+    """The methods `stepUp.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4039,12 +7190,37 @@ class AsyncStepUpMethods:
         prompt: Optional[Union[Prompt, str]] = None,
         method: Optional[Union[StepUpMethod, str]] = None,
     ) -> StepUpStatus:
-        """Sets an account's PIN; changing it requires a valid step-up. By `pin`, or by `prompt`: then the agent asks
-        the person, and the caller never sees the PIN. A new PIN has ten attempts, and setting it is not a
-        step-up. The bytes are used as given. The first PIN of an account takes a sign-in of that account within
-        the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are answered with `stepUpRequired`
-        otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN is destroyed,
-        and setting one is answered with `stepUpFailed` and `attemptsLeft` 0 until the person signs in again.
+        """Sets an account's PIN; changing it requires a valid step-up.
+
+        By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
+        attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
+        sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
+        answered with `StepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+        attempts the PIN is destroyed, and setting one is answered with `StepUpFailed` and `attempts_left` 0 until the
+        person signs in again.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            pin: A PIN.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            method: How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own
+                prompt, as with `prompt`. One of `pin`, `pinentry`.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "stepUp.enroll",
@@ -4066,12 +7242,38 @@ class AsyncStepUpMethods:
         method: Optional[Union[StepUpMethod, str]] = None,
         duration_seconds: Optional[int] = None,
     ) -> StepUpVerifyResult:
-        """Performs a step-up with the PIN. A PIN is destroyed after 10 wrong attempts; a correct attempt does not
-        reset their number, a new PIN does. After three consecutive wrong attempts each next one must wait, from 1
-        s up to 30 s: `stepUpThrottled`, which is not counted. Without `durationSeconds` the step-up is valid for
-        the longest step-up age in the account's policy, or 300 s if there is none. Reasons of `stepUpFailed`:
-        `wrongPIN`, `destroyed`, and for a prompt `cancelled`, `timedOut`, `promptUnavailable` and `notAPIN`,
-        which are not counted. Without a PIN: `notFound`.
+        """Performs a step-up with the PIN.
+
+        A PIN is destroyed after 10 wrong attempts; a correct attempt does not reset their number, a new PIN does.
+        After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s: `StepUpThrottled`, which
+        is not counted. Without `duration_seconds` the step-up is valid for the longest step-up age in the account's
+        policy, or 300 s if there is none. Reasons of `StepUpFailed`: `wrongPIN`, `destroyed`, and for a prompt
+        `cancelled`, `TimedOut`, `promptUnavailable` and `notAPIN`, which are not counted. Without a PIN: `NotFound`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            pin: A PIN.
+            prompt: How the person is asked for a secret. One of `pinentry`.
+            method: How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own
+                prompt, as with `prompt`. One of `pin`, `pinentry`.
+            duration_seconds: How long the step-up is valid, in seconds.
+
+        Returns:
+            StepUpVerifyResult: with `account`, `valid_until`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "stepUp.verify",
@@ -4090,7 +7292,25 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Returns the state of an account's step-up. Also available for a signed-out account."""
+        """Returns the state of an account's step-up.
+
+        Also available for a signed-out account.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "stepUp.status",
             {
@@ -4104,7 +7324,25 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Ends the current step-up. Locking the vault, signing out and the end of the agent do the same."""
+        """Ends the current step-up.
+
+        Locking the vault, signing out and the end of the agent do the same.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "stepUp.clear",
             {
@@ -4118,8 +7356,28 @@ class AsyncStepUpMethods:
         *,
         account: str,
     ) -> StepUpStatus:
-        """Removes the PIN, which requires a valid step-up. Without a PIN nothing changes. After a PIN was destroyed
-        nothing changes either: a new sign-in is required.
+        """Removes the PIN, which requires a valid step-up.
+
+        Without a PIN nothing changes. After a PIN was destroyed nothing changes either: a new sign-in is required.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            StepUpStatus: The status of a step-up.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StepUpFailed: The PIN is wrong, or was destroyed.
+            StepUpThrottled: Too many wrong PINs in a short time.
+            StepUpRequired: The policy requires a step-up.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "stepUp.unenroll",
@@ -4131,7 +7389,7 @@ class AsyncStepUpMethods:
 
 
 class SecretMethods:
-    """`secret.*`."""
+    """The methods `secret.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4143,9 +7401,29 @@ class SecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Stores a secret for a client program. After `storeUnavailable` with the reason `inputOutput` the value may
-        be stored all the same, and turn up after the next start: the disk did not say whether it kept it. A
-        repeated call settles it.
+        """Stores a secret for a client program.
+
+        After `StoreUnavailable` with the reason `inputOutput` the value may be stored all the same, and turn up after
+        the next start: the disk did not say whether it kept it. A repeated call settles it.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+            value: The secret.
+
+        Returns:
+            SecretPutResult: with `account`, `name`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "secret.put",
@@ -4163,7 +7441,27 @@ class SecretMethods:
         account: str,
         name: str,
     ) -> SecretGetResult:
-        """Returns a client program's secret."""
+        """Returns a client program's secret.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+
+        Returns:
+            SecretGetResult: with `account`, `name`, `value`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "secret.get",
             {
@@ -4178,7 +7476,25 @@ class SecretMethods:
         *,
         account: str,
     ) -> SecretListResult:
-        """Lists the names of the client programs' secrets."""
+        """Lists the names of the client programs' secrets.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            SecretListResult: with `account`, `names`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "secret.list",
             {
@@ -4193,7 +7509,27 @@ class SecretMethods:
         account: str,
         name: str,
     ) -> SecretRemoveResult:
-        """Removes a client program's secret."""
+        """Removes a client program's secret.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+
+        Returns:
+            SecretRemoveResult: with `account`, `name`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "secret.remove",
             {
@@ -4205,7 +7541,7 @@ class SecretMethods:
 
 
 class AsyncSecretMethods:
-    """`secret.*`, for asyncio."""
+    """The methods `secret.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4217,9 +7553,29 @@ class AsyncSecretMethods:
         name: str,
         value: str,
     ) -> SecretPutResult:
-        """Stores a secret for a client program. After `storeUnavailable` with the reason `inputOutput` the value may
-        be stored all the same, and turn up after the next start: the disk did not say whether it kept it. A
-        repeated call settles it.
+        """Stores a secret for a client program.
+
+        After `StoreUnavailable` with the reason `inputOutput` the value may be stored all the same, and turn up after
+        the next start: the disk did not say whether it kept it. A repeated call settles it.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+            value: The secret.
+
+        Returns:
+            SecretPutResult: with `account`, `name`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "secret.put",
@@ -4237,7 +7593,27 @@ class AsyncSecretMethods:
         account: str,
         name: str,
     ) -> SecretGetResult:
-        """Returns a client program's secret."""
+        """Returns a client program's secret.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+
+        Returns:
+            SecretGetResult: with `account`, `name`, `value`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "secret.get",
             {
@@ -4252,7 +7628,25 @@ class AsyncSecretMethods:
         *,
         account: str,
     ) -> SecretListResult:
-        """Lists the names of the client programs' secrets."""
+        """Lists the names of the client programs' secrets.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            SecretListResult: with `account`, `names`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "secret.list",
             {
@@ -4267,7 +7661,27 @@ class AsyncSecretMethods:
         account: str,
         name: str,
     ) -> SecretRemoveResult:
-        """Removes a client program's secret."""
+        """Removes a client program's secret.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            name: A secret's name.
+
+        Returns:
+            SecretRemoveResult: with `account`, `name`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "secret.remove",
             {
@@ -4279,7 +7693,7 @@ class AsyncSecretMethods:
 
 
 class OperationMethods:
-    """`operation.*`."""
+    """The methods `operation.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4296,9 +7710,38 @@ class OperationMethods:
         expires_at: Optional[Union[datetime, str]] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
-        """Queues an operation until the provider is reachable. If the policy denies the capability, the error is
-        `denied` and nothing is queued. The same request with the `idempotencyKey` of an operation that is still
-        there is answered with that operation.
+        """Queues an operation until the provider is reachable.
+
+        If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
+        `idempotency_key` of an operation that is still there is answered with that operation.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            request: The request that the agent delivers; absent: the client delivers the operation.
+            label: A name for people, shown in lists. It is not sent to the server.
+            idempotency_key: The value of the header `Idempotency-Key`; absent: the agent makes one.
+            retry_within_seconds: How long after its first attempt a request whose answer was lost is sent again;
+                absent: a write is not.
+            expires_at: From then on it is not sent any more.
+            payload: Data of the client, stored encrypted.
+
+        Returns:
+            OperationEnqueueResult: with `account`, `operation`, `status`, `decision`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            Denied: The policy denies the capability.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.enqueue",
@@ -4323,8 +7766,32 @@ class OperationMethods:
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> OperationListResult:
-        """Lists an account's operations, oldest first. One answer holds about 1 MiB; `more` says that others follow
-        the last one.
+        """Lists an account's operations, oldest first.
+
+        One answer holds about 1 MiB; `more` says that others follow the last one.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
+                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
+                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            after: An operation: those that were enqueued after it.
+            limit: The most operations to return. The agent's default: `1000`.
+
+        Returns:
+            OperationListResult: with `account`, `operations`, `more`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.list",
@@ -4343,7 +7810,28 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Returns one operation."""
+        """Returns one operation.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "operation.get",
             {
@@ -4359,9 +7847,30 @@ class OperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Removes an operation from the queue. One that is being sent, or that a client has claimed, can't be
-        cancelled (`invalidParams`, path `/operation`). One that has ended is removed from the list. The event
-        says `cancelled`.
+        """Removes an operation from the queue.
+
+        One that is being sent, or that a client has claimed, can't be cancelled (`InvalidParams`, path `/operation`).
+        One that has ended is removed from the list. The event says `cancelled`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.cancel",
@@ -4379,9 +7888,34 @@ class OperationMethods:
         operation: str,
     ) -> Operation:
         """Decides about an operation again that was rejected, has an unknown outcome or needed the person, and
-        queues it. A decision that denies is the error, and leaves the operation as it is. It keeps its key and
-        its place in the order. One with another status than `queued`, `rejected`, `needsInteraction` and
-        `unknown` is refused (`invalidParams`, path `/operation`).
+        queues it.
+
+        A decision that denies is the error, and leaves the operation as it is. It keeps its key and its place in the
+        order. One with another status than `queued`, `rejected`, `needsInteraction` and `unknown` is refused
+        (`InvalidParams`, path `/operation`).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.retry",
@@ -4400,9 +7934,33 @@ class OperationMethods:
         capability: Optional[str] = None,
         lease_seconds: Optional[int] = None,
     ) -> Operation:
-        """Takes the oldest operation that a client delivers and no client has claimed. The policy decides about it
-        again before. The claim ends with its time or with the connection; then the operation is `ready` again.
-        Without a fitting operation the error is `operationNotFound`.
+        """Takes the oldest operation that a client delivers and no client has claimed.
+
+        The policy decides about it again before. The claim ends with its time or with the connection; then the
+        operation is `ready` again. Without a fitting operation the error is `OperationNotFound`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
+                `60`.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.claim",
@@ -4424,9 +7982,35 @@ class OperationMethods:
         outcome: Optional[Union[OperationOutcome, str]] = None,
         detail: Any = None,
     ) -> Operation:
-        """Reports the outcome of an operation that the client claimed and delivered. A claim that has ended is
-        `operationNotFound`: another client may have claimed the operation since. The same report again is
-        answered as the first.
+        """Reports the outcome of an operation that the client claimed and delivered.
+
+        A claim that has ended is `OperationNotFound`: another client may have claimed the operation since. The same
+        report again is answered as the first.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+            claim: From `operation.claim`. Without it the error is `InvalidParams`.
+            outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
+                `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
+                ends. One of `done`, `rejected`, `retry`, `unknown`. The agent's default: `"done"`.
+            detail: What the client keeps with the operation, up to 16 KiB.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "operation.settle",
@@ -4442,7 +8026,7 @@ class OperationMethods:
 
 
 class AsyncOperationMethods:
-    """`operation.*`, for asyncio."""
+    """The methods `operation.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4459,9 +8043,38 @@ class AsyncOperationMethods:
         expires_at: Optional[Union[datetime, str]] = None,
         payload: Any = None,
     ) -> OperationEnqueueResult:
-        """Queues an operation until the provider is reachable. If the policy denies the capability, the error is
-        `denied` and nothing is queued. The same request with the `idempotencyKey` of an operation that is still
-        there is answered with that operation.
+        """Queues an operation until the provider is reachable.
+
+        If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
+        `idempotency_key` of an operation that is still there is answered with that operation.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            request: The request that the agent delivers; absent: the client delivers the operation.
+            label: A name for people, shown in lists. It is not sent to the server.
+            idempotency_key: The value of the header `Idempotency-Key`; absent: the agent makes one.
+            retry_within_seconds: How long after its first attempt a request whose answer was lost is sent again;
+                absent: a write is not.
+            expires_at: From then on it is not sent any more.
+            payload: Data of the client, stored encrypted.
+
+        Returns:
+            OperationEnqueueResult: with `account`, `operation`, `status`, `decision`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            Denied: The policy denies the capability.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.enqueue",
@@ -4486,8 +8099,32 @@ class AsyncOperationMethods:
         after: Optional[str] = None,
         limit: Optional[int] = None,
     ) -> OperationListResult:
-        """Lists an account's operations, oldest first. One answer holds about 1 MiB; `more` says that others follow
-        the last one.
+        """Lists an account's operations, oldest first.
+
+        One answer holds about 1 MiB; `more` says that others follow the last one.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
+                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
+                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            after: An operation: those that were enqueued after it.
+            limit: The most operations to return. The agent's default: `1000`.
+
+        Returns:
+            OperationListResult: with `account`, `operations`, `more`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.list",
@@ -4506,7 +8143,28 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Returns one operation."""
+        """Returns one operation.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "operation.get",
             {
@@ -4522,9 +8180,30 @@ class AsyncOperationMethods:
         account: str,
         operation: str,
     ) -> Operation:
-        """Removes an operation from the queue. One that is being sent, or that a client has claimed, can't be
-        cancelled (`invalidParams`, path `/operation`). One that has ended is removed from the list. The event
-        says `cancelled`.
+        """Removes an operation from the queue.
+
+        One that is being sent, or that a client has claimed, can't be cancelled (`InvalidParams`, path `/operation`).
+        One that has ended is removed from the list. The event says `cancelled`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.cancel",
@@ -4542,9 +8221,34 @@ class AsyncOperationMethods:
         operation: str,
     ) -> Operation:
         """Decides about an operation again that was rejected, has an unknown outcome or needed the person, and
-        queues it. A decision that denies is the error, and leaves the operation as it is. It keeps its key and
-        its place in the order. One with another status than `queued`, `rejected`, `needsInteraction` and
-        `unknown` is refused (`invalidParams`, path `/operation`).
+        queues it.
+
+        A decision that denies is the error, and leaves the operation as it is. It keeps its key and its place in the
+        order. One with another status than `queued`, `rejected`, `needsInteraction` and `unknown` is refused
+        (`InvalidParams`, path `/operation`).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.retry",
@@ -4563,9 +8267,33 @@ class AsyncOperationMethods:
         capability: Optional[str] = None,
         lease_seconds: Optional[int] = None,
     ) -> Operation:
-        """Takes the oldest operation that a client delivers and no client has claimed. The policy decides about it
-        again before. The claim ends with its time or with the connection; then the operation is `ready` again.
-        Without a fitting operation the error is `operationNotFound`.
+        """Takes the oldest operation that a client delivers and no client has claimed.
+
+        The policy decides about it again before. The claim ends with its time or with the connection; then the
+        operation is `ready` again. Without a fitting operation the error is `OperationNotFound`.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+            capability: A capability. The name in the policy, such as `workOrder.complete`.
+            lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
+                `60`.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.claim",
@@ -4587,9 +8315,35 @@ class AsyncOperationMethods:
         outcome: Optional[Union[OperationOutcome, str]] = None,
         detail: Any = None,
     ) -> Operation:
-        """Reports the outcome of an operation that the client claimed and delivered. A claim that has ended is
-        `operationNotFound`: another client may have claimed the operation since. The same report again is
-        answered as the first.
+        """Reports the outcome of an operation that the client claimed and delivered.
+
+        A claim that has ended is `OperationNotFound`: another client may have claimed the operation since. The same
+        report again is answered as the first.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+            claim: From `operation.claim`. Without it the error is `InvalidParams`.
+            outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
+                `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
+                ends. One of `done`, `rejected`, `retry`, `unknown`. The agent's default: `"done"`.
+            detail: What the client keeps with the operation, up to 16 KiB.
+
+        Returns:
+            Operation: A queued operation.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            OperationNotFound: The operation is unknown.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "operation.settle",
@@ -4605,7 +8359,7 @@ class AsyncOperationMethods:
 
 
 class RevocationMethods:
-    """`revocation.*`."""
+    """The methods `revocation.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4613,7 +8367,17 @@ class RevocationMethods:
     def list(
         self,
     ) -> RevocationListResult:
-        """Lists the pending revocations."""
+        """Lists the pending revocations.
+
+        Returns:
+            RevocationListResult: with `revocations`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "revocation.list",
             {},
@@ -4625,7 +8389,22 @@ class RevocationMethods:
         *,
         revocation: Optional[str] = None,
     ) -> RevocationRetryResult:
-        """Retries one pending revocation, or all, now."""
+        """Retries one pending revocation, or all, now.
+
+        Args:
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            RevocationRetryResult: with `revocations`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "revocation.retry",
             {
@@ -4639,7 +8418,22 @@ class RevocationMethods:
         *,
         revocation: str,
     ) -> RevocationAbandonResult:
-        """Abandons a revocation and erases its token."""
+        """Abandons a revocation and erases its token.
+
+        Args:
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            RevocationAbandonResult: with `revocation`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "revocation.abandon",
             {
@@ -4650,7 +8444,7 @@ class RevocationMethods:
 
 
 class AsyncRevocationMethods:
-    """`revocation.*`, for asyncio."""
+    """The methods `revocation.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4658,7 +8452,17 @@ class AsyncRevocationMethods:
     async def list(
         self,
     ) -> RevocationListResult:
-        """Lists the pending revocations."""
+        """Lists the pending revocations.
+
+        Returns:
+            RevocationListResult: with `revocations`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "revocation.list",
             {},
@@ -4670,7 +8474,22 @@ class AsyncRevocationMethods:
         *,
         revocation: Optional[str] = None,
     ) -> RevocationRetryResult:
-        """Retries one pending revocation, or all, now."""
+        """Retries one pending revocation, or all, now.
+
+        Args:
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            RevocationRetryResult: with `revocations`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "revocation.retry",
             {
@@ -4684,7 +8503,22 @@ class AsyncRevocationMethods:
         *,
         revocation: str,
     ) -> RevocationAbandonResult:
-        """Abandons a revocation and erases its token."""
+        """Abandons a revocation and erases its token.
+
+        Args:
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            RevocationAbandonResult: with `revocation`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "revocation.abandon",
             {
@@ -4695,7 +8529,7 @@ class AsyncRevocationMethods:
 
 
 class ConnectivityMethods:
-    """`connectivity.*`."""
+    """The methods `connectivity.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4703,7 +8537,15 @@ class ConnectivityMethods:
     def get(
         self,
     ) -> Connectivity:
-        """Returns the connectivity to the providers."""
+        """Returns the connectivity to the providers.
+
+        Returns:
+            Connectivity: Connectivity.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "connectivity.get",
             {},
@@ -4715,7 +8557,18 @@ class ConnectivityMethods:
         *,
         online: bool,
     ) -> Connectivity:
-        """Reports the network state as a client knows it."""
+        """Reports the network state as a client knows it.
+
+        Args:
+            online: True if the client reached the network, false if it could not.
+
+        Returns:
+            Connectivity: Connectivity.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "connectivity.report",
             {
@@ -4726,7 +8579,7 @@ class ConnectivityMethods:
 
 
 class AsyncConnectivityMethods:
-    """`connectivity.*`, for asyncio."""
+    """The methods `connectivity.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4734,7 +8587,15 @@ class AsyncConnectivityMethods:
     async def get(
         self,
     ) -> Connectivity:
-        """Returns the connectivity to the providers."""
+        """Returns the connectivity to the providers.
+
+        Returns:
+            Connectivity: Connectivity.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "connectivity.get",
             {},
@@ -4746,7 +8607,18 @@ class AsyncConnectivityMethods:
         *,
         online: bool,
     ) -> Connectivity:
-        """Reports the network state as a client knows it."""
+        """Reports the network state as a client knows it.
+
+        Args:
+            online: True if the client reached the network, false if it could not.
+
+        Returns:
+            Connectivity: Connectivity.
+
+        Raises:
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "connectivity.report",
             {
@@ -4757,7 +8629,7 @@ class AsyncConnectivityMethods:
 
 
 class EventMethods:
-    """`event.*`."""
+    """The methods `event.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4769,7 +8641,24 @@ class EventMethods:
         accounts: Optional[Sequence[str]] = None,
         since: Optional[Union[EventPosition, Mapping[str, Any]]] = None,
     ) -> EventSubscribeResult:
-        """Starts `event` notifications on this connection. Stored events after `since` follow the response."""
+        """Starts `event` notifications on this connection.
+
+        Stored events after `since` follow the response.
+
+        Args:
+            types: Absent: no filter.
+            accounts: Absent: no filter.
+            since: The last event that the client saw.
+
+        Returns:
+            EventSubscribeResult: with `subscription`, `epoch`, `sequence`, `gap`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "event.subscribe",
             {
@@ -4785,7 +8674,20 @@ class EventMethods:
         *,
         subscription: str,
     ) -> EventUnsubscribeResult:
-        """Ends a subscription."""
+        """Ends a subscription.
+
+        Args:
+            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            EventUnsubscribeResult: with `subscription`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "event.unsubscribe",
             {
@@ -4796,7 +8698,7 @@ class EventMethods:
 
 
 class AsyncEventMethods:
-    """`event.*`, for asyncio."""
+    """The methods `event.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4808,7 +8710,24 @@ class AsyncEventMethods:
         accounts: Optional[Sequence[str]] = None,
         since: Optional[Union[EventPosition, Mapping[str, Any]]] = None,
     ) -> EventSubscribeResult:
-        """Starts `event` notifications on this connection. Stored events after `since` follow the response."""
+        """Starts `event` notifications on this connection.
+
+        Stored events after `since` follow the response.
+
+        Args:
+            types: Absent: no filter.
+            accounts: Absent: no filter.
+            since: The last event that the client saw.
+
+        Returns:
+            EventSubscribeResult: with `subscription`, `epoch`, `sequence`, `gap`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "event.subscribe",
             {
@@ -4824,7 +8743,20 @@ class AsyncEventMethods:
         *,
         subscription: str,
     ) -> EventUnsubscribeResult:
-        """Ends a subscription."""
+        """Ends a subscription.
+
+        Args:
+            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
+                grant.
+
+        Returns:
+            EventUnsubscribeResult: with `subscription`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "event.unsubscribe",
             {
@@ -4835,7 +8767,7 @@ class AsyncEventMethods:
 
 
 class AuditMethods:
-    """`audit.*`."""
+    """The methods `audit.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4847,9 +8779,28 @@ class AuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Returns the entries of the audit log, oldest first. An entry that was listed does not change: later
-        repeats are counted in another one. Sequences count over security events, which are kept for a year at
-        least, and decisions, of which the newest 95,000 to 100,000 are kept; so older sequences have gaps.
+        """Returns the entries of the audit log, oldest first.
+
+        An entry that was listed does not change: later repeats are counted in another one. Sequences count over
+        security events, which are kept for a year at least, and decisions, of which the newest 95,000 to 100,000 are
+        kept; so older sequences have gaps.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            after: Return entries after this sequence.
+            limit: The most entries to return. The agent's default: `100`.
+
+        Returns:
+            AuditListResult: with `entries`, `next`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "audit.list",
@@ -4868,8 +8819,26 @@ class AuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chains of the audit log. Always checks both rings as a whole, because each link depends on the
-        previous ones.
+        """Checks the chains of the audit log.
+
+        Always checks both rings as a whole, because each link depends on the previous ones.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            after: Count entries after this sequence.
+            limit: Count at most this many entries.
+
+        Returns:
+            AuditVerifyResult: with `intact`, `entries`, `head`, `first_broken`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "audit.verify",
@@ -4883,7 +8852,7 @@ class AuditMethods:
 
 
 class AsyncAuditMethods:
-    """`audit.*`, for asyncio."""
+    """The methods `audit.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -4895,9 +8864,28 @@ class AsyncAuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditListResult:
-        """Returns the entries of the audit log, oldest first. An entry that was listed does not change: later
-        repeats are counted in another one. Sequences count over security events, which are kept for a year at
-        least, and decisions, of which the newest 95,000 to 100,000 are kept; so older sequences have gaps.
+        """Returns the entries of the audit log, oldest first.
+
+        An entry that was listed does not change: later repeats are counted in another one. Sequences count over
+        security events, which are kept for a year at least, and decisions, of which the newest 95,000 to 100,000 are
+        kept; so older sequences have gaps.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            after: Return entries after this sequence.
+            limit: The most entries to return. The agent's default: `100`.
+
+        Returns:
+            AuditListResult: with `entries`, `next`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "audit.list",
@@ -4916,8 +8904,26 @@ class AsyncAuditMethods:
         after: Optional[int] = None,
         limit: Optional[int] = None,
     ) -> AuditVerifyResult:
-        """Checks the chains of the audit log. Always checks both rings as a whole, because each link depends on the
-        previous ones.
+        """Checks the chains of the audit log.
+
+        Always checks both rings as a whole, because each link depends on the previous ones.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            after: Count entries after this sequence.
+            limit: Count at most this many entries.
+
+        Returns:
+            AuditVerifyResult: with `intact`, `entries`, `head`, `first_broken`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "audit.verify",
@@ -4931,7 +8937,7 @@ class AsyncAuditMethods:
 
 
 class GrantMethods:
-    """`grant.*`."""
+    """The methods `grant.*` of the contract."""
 
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
@@ -4950,7 +8956,40 @@ class GrantMethods:
         agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
-        """Grants a client access to accounts and methods. The secret is returned only once."""
+        """Grants a client access to accounts and methods. The secret is returned only once.
+
+        Args:
+            client: The name of the client, as `grant.list` and the audit log show it.
+            accounts: The accounts that the client may use.
+            methods: The methods that the client may call.
+            scopes: The scopes that a token of `token.get` may have; absent: all. A request without `scopes` gets
+                those of them that the account has. Where the provider does not keep the scopes of a grant
+                (`narrowing`), only a token with no other scopes is returned, or error 3003 with the reason
+                `wouldNarrow`.
+            resources: The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens
+                without one. A single resource stands in for one that is not named.
+            origins: The origins that `request.send` and operations may send requests to; absent: all
+                `allowed_origins` of the provider. They add nothing to these.
+            authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
+                absent: none where the grant names scopes or resources, else all. A token that carries another type is
+                not given: error 3003, reason `wouldNarrow`.
+            capabilities: The capabilities of operations that `operation.claim` may take although other callers
+                enqueued them; absent: only what was enqueued under this grant, or under one that was made under it.
+            agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
+            expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
+
+        Returns:
+            GrantCreateResult: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`, `resources`,
+                `origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`, `expires_at`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "grant.create",
             {
@@ -4971,7 +9010,17 @@ class GrantMethods:
     def list(
         self,
     ) -> GrantListResult:
-        """Lists the grants, without their secrets."""
+        """Lists the grants, without their secrets.
+
+        Returns:
+            GrantListResult: with `grants`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return self._caller.invoke(
             "grant.list",
             {},
@@ -4983,9 +9032,23 @@ class GrantMethods:
         *,
         grant: str,
     ) -> GrantRevokeResult:
-        """Revokes a grant. After `storeUnavailable` the grant serves no caller while the agent runs, and the agent
-        stores the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it
-        again.
+        """Revokes a grant.
+
+        After `StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation
+        as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+
+        Args:
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+
+        Returns:
+            GrantRevokeResult: with `grant`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return self._caller.invoke(
             "grant.revoke",
@@ -4997,7 +9060,7 @@ class GrantMethods:
 
 
 class AsyncGrantMethods:
-    """`grant.*`, for asyncio."""
+    """The methods `grant.*` of the contract, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
@@ -5016,7 +9079,40 @@ class AsyncGrantMethods:
         agent: Optional[bool] = None,
         expires_in_seconds: Optional[int] = None,
     ) -> GrantCreateResult:
-        """Grants a client access to accounts and methods. The secret is returned only once."""
+        """Grants a client access to accounts and methods. The secret is returned only once.
+
+        Args:
+            client: The name of the client, as `grant.list` and the audit log show it.
+            accounts: The accounts that the client may use.
+            methods: The methods that the client may call.
+            scopes: The scopes that a token of `token.get` may have; absent: all. A request without `scopes` gets
+                those of them that the account has. Where the provider does not keep the scopes of a grant
+                (`narrowing`), only a token with no other scopes is returned, or error 3003 with the reason
+                `wouldNarrow`.
+            resources: The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens
+                without one. A single resource stands in for one that is not named.
+            origins: The origins that `request.send` and operations may send requests to; absent: all
+                `allowed_origins` of the provider. They add nothing to these.
+            authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
+                absent: none where the grant names scopes or resources, else all. A token that carries another type is
+                not given: error 3003, reason `wouldNarrow`.
+            capabilities: The capabilities of operations that `operation.claim` may take although other callers
+                enqueued them; absent: only what was enqueued under this grant, or under one that was made under it.
+            agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
+            expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
+
+        Returns:
+            GrantCreateResult: with `grant`, `secret`, `client`, `accounts`, `methods`, `scopes`, `resources`,
+                `origins`, `authorization_detail_types`, `capabilities`, `agent`, `created_at`, `expires_at`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "grant.create",
             {
@@ -5037,7 +9133,17 @@ class AsyncGrantMethods:
     async def list(
         self,
     ) -> GrantListResult:
-        """Lists the grants, without their secrets."""
+        """Lists the grants, without their secrets.
+
+        Returns:
+            GrantListResult: with `grants`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
         return await self._caller.invoke(
             "grant.list",
             {},
@@ -5049,9 +9155,23 @@ class AsyncGrantMethods:
         *,
         grant: str,
     ) -> GrantRevokeResult:
-        """Revokes a grant. After `storeUnavailable` the grant serves no caller while the agent runs, and the agent
-        stores the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it
-        again.
+        """Revokes a grant.
+
+        After `StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation
+        as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+
+        Args:
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+
+        Returns:
+            GrantRevokeResult: with `grant`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
         return await self._caller.invoke(
             "grant.revoke",
@@ -5066,49 +9186,49 @@ class Methods:
     """Every method of the contract, by namespace."""
 
     def __init__(self, caller: Caller) -> None:
-        self.rpc = RpcMethods(caller)
-        self.agent = AgentMethods(caller)
-        self.provider = ProviderMethods(caller)
-        self.sign_in = SignInMethods(caller)
-        self.account = AccountMethods(caller)
-        self.session = SessionMethods(caller)
-        self.token = TokenMethods(caller)
-        self.identity = IdentityMethods(caller)
-        self.request = RequestMethods(caller)
-        self.authorization = AuthorizationMethods(caller)
-        self.snapshot = SnapshotMethods(caller)
-        self.policy = PolicyMethods(caller)
-        self.step_up = StepUpMethods(caller)
-        self.secret = SecretMethods(caller)
-        self.operation = OperationMethods(caller)
-        self.revocation = RevocationMethods(caller)
-        self.connectivity = ConnectivityMethods(caller)
-        self.event = EventMethods(caller)
-        self.audit = AuditMethods(caller)
-        self.grant = GrantMethods(caller)
+        self.rpc: RpcMethods = RpcMethods(caller)
+        self.agent: AgentMethods = AgentMethods(caller)
+        self.provider: ProviderMethods = ProviderMethods(caller)
+        self.sign_in: SignInMethods = SignInMethods(caller)
+        self.account: AccountMethods = AccountMethods(caller)
+        self.session: SessionMethods = SessionMethods(caller)
+        self.token: TokenMethods = TokenMethods(caller)
+        self.identity: IdentityMethods = IdentityMethods(caller)
+        self.request: RequestMethods = RequestMethods(caller)
+        self.authorization: AuthorizationMethods = AuthorizationMethods(caller)
+        self.snapshot: SnapshotMethods = SnapshotMethods(caller)
+        self.policy: PolicyMethods = PolicyMethods(caller)
+        self.step_up: StepUpMethods = StepUpMethods(caller)
+        self.secret: SecretMethods = SecretMethods(caller)
+        self.operation: OperationMethods = OperationMethods(caller)
+        self.revocation: RevocationMethods = RevocationMethods(caller)
+        self.connectivity: ConnectivityMethods = ConnectivityMethods(caller)
+        self.event: EventMethods = EventMethods(caller)
+        self.audit: AuditMethods = AuditMethods(caller)
+        self.grant: GrantMethods = GrantMethods(caller)
 
 
 class AsyncMethods:
     """Every method of the contract, by namespace, for asyncio."""
 
     def __init__(self, caller: AsyncCaller) -> None:
-        self.rpc = AsyncRpcMethods(caller)
-        self.agent = AsyncAgentMethods(caller)
-        self.provider = AsyncProviderMethods(caller)
-        self.sign_in = AsyncSignInMethods(caller)
-        self.account = AsyncAccountMethods(caller)
-        self.session = AsyncSessionMethods(caller)
-        self.token = AsyncTokenMethods(caller)
-        self.identity = AsyncIdentityMethods(caller)
-        self.request = AsyncRequestMethods(caller)
-        self.authorization = AsyncAuthorizationMethods(caller)
-        self.snapshot = AsyncSnapshotMethods(caller)
-        self.policy = AsyncPolicyMethods(caller)
-        self.step_up = AsyncStepUpMethods(caller)
-        self.secret = AsyncSecretMethods(caller)
-        self.operation = AsyncOperationMethods(caller)
-        self.revocation = AsyncRevocationMethods(caller)
-        self.connectivity = AsyncConnectivityMethods(caller)
-        self.event = AsyncEventMethods(caller)
-        self.audit = AsyncAuditMethods(caller)
-        self.grant = AsyncGrantMethods(caller)
+        self.rpc: AsyncRpcMethods = AsyncRpcMethods(caller)
+        self.agent: AsyncAgentMethods = AsyncAgentMethods(caller)
+        self.provider: AsyncProviderMethods = AsyncProviderMethods(caller)
+        self.sign_in: AsyncSignInMethods = AsyncSignInMethods(caller)
+        self.account: AsyncAccountMethods = AsyncAccountMethods(caller)
+        self.session: AsyncSessionMethods = AsyncSessionMethods(caller)
+        self.token: AsyncTokenMethods = AsyncTokenMethods(caller)
+        self.identity: AsyncIdentityMethods = AsyncIdentityMethods(caller)
+        self.request: AsyncRequestMethods = AsyncRequestMethods(caller)
+        self.authorization: AsyncAuthorizationMethods = AsyncAuthorizationMethods(caller)
+        self.snapshot: AsyncSnapshotMethods = AsyncSnapshotMethods(caller)
+        self.policy: AsyncPolicyMethods = AsyncPolicyMethods(caller)
+        self.step_up: AsyncStepUpMethods = AsyncStepUpMethods(caller)
+        self.secret: AsyncSecretMethods = AsyncSecretMethods(caller)
+        self.operation: AsyncOperationMethods = AsyncOperationMethods(caller)
+        self.revocation: AsyncRevocationMethods = AsyncRevocationMethods(caller)
+        self.connectivity: AsyncConnectivityMethods = AsyncConnectivityMethods(caller)
+        self.event: AsyncEventMethods = AsyncEventMethods(caller)
+        self.audit: AsyncAuditMethods = AsyncAuditMethods(caller)
+        self.grant: AsyncGrantMethods = AsyncGrantMethods(caller)

@@ -50,6 +50,7 @@ public enum MethodTable {
     PolicySet.info,
     PolicyValidate.info,
     ProviderAdd.info,
+    ProviderDiscover.info,
     ProviderGet.info,
     ProviderList.info,
     ProviderRemove.info,
@@ -92,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "582f09a93b81de775a95fc0096e7c78db8c8af14758142c8dc9b7bf23248ec31"
+  public static let schemaDigest = "90e1decc7ab250e32a3f2e78fe163d05594370c8781016a7963b581b56cac6ff"
 }
