@@ -59,6 +59,10 @@ extension Store {
   /// Applies a batch in one durable transaction.
   public func commit(_ batch: [StoreWrite]) throws(StoreFailure) { try commit(batch, .disk, .reserve) }
 
+  public func commit(_ batch: [StoreWrite], _ durability: StoreDurability) throws(StoreFailure) {
+    try commit(batch, durability, .reserve)
+  }
+
   public func checkInPlace() throws(StoreFailure) {}
 
   public var repeatJournal: (any RepeatJournal)? { nil }

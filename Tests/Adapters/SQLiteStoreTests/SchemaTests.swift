@@ -162,12 +162,12 @@ import Testing
   @Test func batchForFreeSpace_isRefusedOnAFullDisk_andLeavesTheReserve() throws {
     let store = try SQLiteStore(path: "store", vfs: disk.vfsName)
     defer { store.close() }
-    let large = record(.alice, .clientSecret, String(repeating: "x", count: 50_000))
-    try store.commit([.put(record(.alice, .clientSecret, "before"))], .disk, .free)
+    let large = record(.alice, .grant, String(repeating: "x", count: 50_000))
+    try store.commit([.put(record(.alice, .grant, "before"))], .disk, .free)
     disk.setCapacity(disk.bytes().count)
     #expect(throws: StoreFailure.full) { try store.commit([.put(large)], .disk, .free) }
     #expect(throws: StoreFailure.full) { try store.commit([.put(large)], .kernel, .free) }
-    let successor = record(.alice, .grant, generation: 2, String(repeating: "x", count: 100_000))
+    let successor = record(.alice, .grant, id: [1], String(repeating: "x", count: 100_000))
     try store.commit([.put(successor)])
     #expect(try store.record(successor.key) == successor)
     #expect(try store.record(large.key) != large)
