@@ -169,9 +169,10 @@ extension Operation {
     self.key = TokenKey(
       resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
     let scopeLimit = node["scopeLimit"]?.strings.map { Set($0) }
-    // An earlier version stored none: its grants named no types.
-    let detailLimit = node["detailLimit"]?.strings.map { Set($0) } ?? scopeLimit.map { _ in [] }
-    limit = TokenLimit(scopes: scopeLimit, detailTypes: detailLimit)
+    // An earlier version stored none: its grants named no types, and only a grant chose a resource.
+    let wasLimited = scopeLimit != nil || node["resource"] != nil
+    limit = TokenLimit(
+      scopes: scopeLimit, detailTypes: node["detailLimit"]?.strings.map { Set($0) } ?? (wasLimited ? [] : nil))
     caller = OperationCaller(grants: Set(node["caller"]?.strings ?? []))
     self.epoch = UInt64(clamping: epoch)
     if let kind = node["lastError"]?.string.flatMap({ FailureKind(rawValue: $0) }),

@@ -56,10 +56,15 @@ struct OldStore {
     return changes
   }
 
-  /// In their order. One whose record can't be read is left out: its account answers `integrity` when it is opened.
+  /// In their order. None if one of them does not open: that must not keep the person from accepting the store, and the
+  /// account answers `integrity` when its data is opened.
   private func operations(of profile: AccountProfile) throws(VaultFailure) -> [Operation] {
-    try records.readAll(profile.partition, .operation).compactMap { Operation($0.plain, id: $0.id) }
-      .sorted { $0.sequence < $1.sequence }
+    do throws(VaultFailure) {
+      return try records.readAll(profile.partition, .operation).compactMap { Operation($0.plain, id: $0.id) }
+        .sorted { $0.sequence < $1.sequence }
+    } catch .integrity {
+      return []
+    }
   }
 
   private func profiles() throws(VaultFailure) -> [AccountProfile] {
