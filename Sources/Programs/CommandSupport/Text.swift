@@ -16,7 +16,7 @@ public enum Text {
 
   /// A word of the contract as a person writes it: `unknown authority` for `unknownAuthority`. What a provider said, such
   /// as `invalid_scope`, stays.
-  static func words(_ name: String) -> String {
+  public static func words(_ name: String) -> String {
     var words = ""
     var wasLower = false
     for character in name {

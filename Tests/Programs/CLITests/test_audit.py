@@ -43,10 +43,10 @@ class AuditTests(Person):
             entry(3, outcome="deny", account=GONE,
                   facts={"capability": "order.view", "reason": "missingRole", "decisionId": "dec_1"}))
         self.assertEqual(self.answer("audit"), f"""\
-NUMBER  WHEN                 ACCOUNT                         WHAT                                 ASKED BY
-1       2030-01-12 09:00:01  -                               provider idp added                   -
-2       2030-01-12 09:00:02  work                            signed in at idp                     -
-3       2030-01-12 09:00:03  {GONE}  may not do order.view (missingRole)  desk
+NUMBER  WHEN                 ACCOUNT                         WHAT                                  ASKED BY
+1       2030-01-12 09:00:01  -                               provider idp added                    -
+2       2030-01-12 09:00:02  work                            signed in at idp                      -
+3       2030-01-12 09:00:03  {GONE}  may not do order.view (missing role)  desk
 """)
 
     def test_times_are_local(self):
@@ -68,12 +68,12 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
         self.assertEqual(self.says("authorization.check", "allow", capability="a.b", reason="allowed"), "may do a.b")
         self.assertEqual(
             self.says("authorization.check", "allowReadOnly", capability="a.b", reason="clockSuspect"),
-            "may only read for a.b (clockSuspect)")
+            "may only read for a.b (clock suspect)")
         self.assertEqual(self.says("account.signOut", mode="hard"), "signed out (hard)")
         self.assertEqual(self.says("policy.set", policy="field", policyVersion=4), "policy field set, version 4")
         self.assertEqual(
             self.says("session.stateChanged", state="offlineStale", previous="active"),
-            "session is offlineStale, was active")
+            "session: offline, was: active")
         self.assertEqual(
             self.says("stepUp.verify", "stepUpFailed", reason="wrong", attemptsLeft=1),
             "PIN checked, 1 try left: stepUpFailed")
@@ -90,7 +90,7 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
             7, outcome="deny", client=None, facts={"capability": "a.b", "reason": "missingRole"}, count=12,
             firstAt="2030-01-12T09:00:07.000Z", lastAt="2030-01-12T09:20:00.000Z"))
         self.assertIn(
-            "may not do a.b (missingRole), 12 times until 2030-01-12 09:20:00", self.answer("audit"))
+            "may not do a.b (missing role), 12 times until 2030-01-12 09:20:00", self.answer("audit"))
 
     def test_an_event_of_a_newer_agent(self):
         self.assertEqual(self.says("grant.made", size=3), "grant.made (size: 3)")

@@ -55,7 +55,7 @@ class TableTests(Person):
              "facts": {"capability": "orders.approve.and.much.more", "reason": "offlineWindowExpired"}}]}
         lines = self.lines("audit")
         self.assertTrue(all(columns(line) <= 80 for line in lines), lines)
-        self.assertIn("offlineWindowExpired", "\n".join(self.lines("audit", "--wide")))
+        self.assertIn("offline window expired", "\n".join(self.lines("audit", "--wide")))
 
 
 class LockedTests(Person):

@@ -1,3 +1,4 @@
+import CommandSupport
 import JSONRPC
 
 /// The events of the audit log as sentences.
@@ -12,7 +13,7 @@ enum AuditMessages {
 
   private static func decision(_ outcome: String, _ facts: JSONNode?) -> String {
     let capability = fact(facts, "capability") ?? "something"
-    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    let reason = fact(facts, "reason").map { " (\(Text.words($0)))" } ?? ""
     switch outcome {
     case "allow": return "may do \(capability)"
     case "allowReadOnly": return "may only read for \(capability)\(reason)"
@@ -24,7 +25,7 @@ enum AuditMessages {
   private static func done(_ event: String, _ facts: JSONNode?) -> String? {
     let provider = fact(facts, "provider") ?? "a provider"
     let issuer = fact(facts, "issuer") ?? "the provider"
-    let reason = fact(facts, "reason").map { " (\($0))" } ?? ""
+    let reason = fact(facts, "reason").map { " (\(Text.words($0)))" } ?? ""
     return switch event {
     case "signIn": facts?["new"]?.bool == false ? "signed in again at \(provider)" : "signed in at \(provider)"
     case "account.signOut": "signed out" + (fact(facts, "mode").map { " (\($0))" } ?? "")
@@ -77,8 +78,8 @@ enum AuditMessages {
   }
 
   private static func stateChanged(_ facts: JSONNode?) -> String {
-    let before = fact(facts, "previous").map { ", was \($0)" } ?? ""
-    return "session is \(fact(facts, "state") ?? "unknown")\(before)"
+    let before = fact(facts, "previous").map { ", was: \(AccountInfo.words(ofState: $0))" } ?? ""
+    return "session: \(fact(facts, "state").map(AccountInfo.words) ?? "unknown")\(before)"
   }
 
   private static func attempts(_ facts: JSONNode?) -> String? {

@@ -23,7 +23,7 @@ struct ProviderShow: ParsableCommand {
         } else if key.string == "dpop", let use = value.string {
           facts.add("dpop", Self.explanation(dpop: use))
         } else {
-          facts.add(key.string ?? "", value.displayText)
+          facts.add(Text.words(key.string ?? ""), value.displayText.isEmpty ? "none" : value.displayText)
         }
       }
       facts.print()
