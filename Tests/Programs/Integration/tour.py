@@ -37,6 +37,7 @@ def pattern(shown):
     # Three dots alone on a line stand for any lines.
     text = re.sub(r"(?m)^…$", r"(?s:.*)", text)
     text = text.replace("…", ".*").replace(re.escape("/home/alice/"), r"\S*/").replace("/run/user/1000/", r"\S*/")
+    text = re.sub(r"\d{4}\\-\d\d\\-\d\d\\ \d\d:\d\d:\d\d", lambda _: r"\d{4}-\d\d-\d\d\ \d\d:\d\d:\d\d", text)
     # On a fast machine, "a moment ago" is "now".
     text = re.sub(r"\bnow\b|\d+\\ s\\ ago", r"(?:now|\\d+\\ s\\ ago)", text)
     text = re.sub(r"\d\d:\d\d(?=\\ )", r"\\d\\d:\\d\\d", text)
@@ -86,23 +87,26 @@ class Tour(AgentFixture):
         The provider's address takes the place of the document's, and the other way round in the output.
         """
         if self.issuer is not None:
-            command = command.replace(PORT_OF_THE_PAGE, self.issuer)
-        # A program in the background is given the time to say where it listens.
-        pause = "\nsleep 0.3\n" if command.endswith("&") else "\n"
-        self.shell.stdin.write(f"{command}{pause}echo; echo @end\n")
+            return self.exchange(command.replace(PORT_OF_THE_PAGE, self.issuer), person).replace(
+                self.issuer, PORT_OF_THE_PAGE)
+        told = self.exchange(command, person)
+        # The provider says in the background where it listens.
+        while (found := re.search(r"127\.0\.0\.1:\d+", told)) is None:
+            told += self.exchange("sleep 0.1", person)
+        self.issuer = found[0]
+        return told.replace(self.issuer, PORT_OF_THE_PAGE)
+
+    def exchange(self, command, person):
+        """Types a command and reads until it has ended. The watch ends the shell if that takes too long."""
+        self.shell.stdin.write(f"{command}\necho; echo @end\n")
         self.shell.stdin.flush()
         said = []
         for line in self.shell.stdout:
             if line == "@end\n":
-                break
+                return "".join(said).strip()
             said.append(line)
             page = re.search(r"http://\S+/authorize\S+", line)
             if page:
                 opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
                 threading.Thread(target=lambda: opener.open(f"{page[0]}&login_hint={person}").read()).start()
-        else:
-            self.fail(f"the shell ended at: {command}\n{''.join(said)}")
-        told = "".join(said).strip()
-        if self.issuer is None:
-            self.issuer = re.search(r"127\.0\.0\.1:\d+", told)[0]
-        return told.replace(self.issuer, PORT_OF_THE_PAGE)
+        self.fail(f"the shell ended at: {command}\n{''.join(said)}")
