@@ -4,6 +4,7 @@ import asyncio
 import gc
 import json
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from typing import Any, Dict, List
 from unittest import mock
 
 from lanyard import AgentNotRunning, AgentStartFailed, AsyncClient, CallTimeout, Client
+from lanyard._starting import _KEPT_VARIABLES
 
 from .fake_agent import HELLO, PATIENCE_SECONDS
 
@@ -127,6 +129,15 @@ class Starting(unittest.TestCase):
         # Python adds LC_CTYPE in the C locale by itself; 3 and 4 are the note and the list.
         self.assertEqual(set(start["environment"]) - {"LC_CTYPE"}, {"HOME", "PATH", "XDG_RUNTIME_DIR", *kept})
         self.assertEqual(start["descriptors"], ["0", "1", "2", "3", "4"])
+
+    def test_it_inherits_what_the_commands_hand_on(self) -> None:
+        source = os.path.join(SOURCES, "../../../Sources/Programs/CommandSupport/Environment.swift")
+        if not os.path.exists(source):
+            self.skipTest("the sources of the commands are not here")
+        with open(source, encoding="utf-8") as file:
+            names = re.findall(r'"(\w+)"', file.read().partition("static var forAgent")[2])
+        self.assertGreater(len(names), 20)
+        self.assertEqual(sorted(names), sorted(_KEPT_VARIABLES))
 
     def test_what_it_creates_is_private(self) -> None:
         connect()
