@@ -31,9 +31,11 @@ package struct AuthorizationRequest: Sendable {
     let challenge = verifier.withBytes { Base64URL.encode(sha256($0)) }
     var items = [
       ("response_type", "code"), ("client_id", provider.clientID), ("redirect_uri", redirectURI),
-      ("scope", scopes.joined(separator: " ")), ("state", state), ("nonce", nonce), ("code_challenge", challenge),
+      ("state", state), ("nonce", nonce), ("code_challenge", challenge),
       ("code_challenge_method", "S256"),
     ]
+    // RFC 6749 §3.1: a parameter without a value counts as left out.
+    if !scopes.isEmpty { items.insert(("scope", scopes.joined(separator: " ")), at: 3) }
     if let prompt { items.append(("prompt", prompt)) }
     if let loginHint { items.append(("login_hint", loginHint)) }
     if !authentication.acrValues.isEmpty {

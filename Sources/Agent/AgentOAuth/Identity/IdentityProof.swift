@@ -153,7 +153,7 @@ package struct IdentityProof {
       guard node.kind == .object, !node.hasDuplicateKeys else { return nil }
       if let subject, node["sub"]?.string != subject { return nil }
       var found = Claims()
-      found.subject = node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init)
+      found.subject = node.subject(namedBy: client.provider.preset)
       found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
       found.name = node["name"]?.string ?? node["login"]?.string ?? node["preferred_username"]?.string
       found.email = node["email"]?.string

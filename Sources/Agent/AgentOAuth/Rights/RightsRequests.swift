@@ -37,8 +37,7 @@ package struct RightsRequests: Sendable {
   ) {
     let rolesClaim = provider.rightsRule.rolesClaim
     return try await userInfo(accessToken) { node -> RightsClaims? in
-      let named = node["sub"]?.string ?? node["id"]?.string ?? node["id"]?.integer.map(String.init)
-      return named == subject ? RightsClaims(node, rolesClaim: rolesClaim) : nil
+      return node.subject(namedBy: provider.preset) == subject ? RightsClaims(node, rolesClaim: rolesClaim) : nil
     }
   }
 

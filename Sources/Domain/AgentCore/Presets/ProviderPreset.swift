@@ -25,6 +25,8 @@ public struct ProviderPreset: Sendable {
   public var scopes: [String]
   /// Endpoints that discovery does not name; with the words of `issuerTemplate`.
   public var endpoints: ServerMetadata.Endpoints
+  /// The member of userinfo that names the person; nil: `sub`, else `id`.
+  public var subjectMember: String?
   /// Client authentication methods, if there is no discovery (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
   /// `aud` of a client assertion (RFC 7523 §3), if it is not the issuer.

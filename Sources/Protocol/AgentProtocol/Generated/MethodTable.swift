@@ -93,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "90e1decc7ab250e32a3f2e78fe163d05594370c8781016a7963b581b56cac6ff"
+  public static let schemaDigest = "29adb171e1a52046ed7cecbd42a73521e43a77e8371164d4501732e2bd65468f"
 }

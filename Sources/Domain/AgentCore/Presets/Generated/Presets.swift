@@ -4,13 +4,24 @@
 extension ProviderPreset {
   /// All presets, ordered by name.
   public static let all: [ProviderPreset] = [
+    atlassian,
     auth0,
+    bitbucket,
+    box,
+    dropbox,
     entra,
+    gitea,
     github,
     githubEnterprise,
     gitlab,
     google,
+    huggingface,
     keycloak,
+    microsoftPersonal,
     okta,
+    salesforce,
+    slack,
+    yahoo,
+    zoom,
   ]
 }

@@ -13,7 +13,7 @@ struct ProviderAdd: ParsableCommand {
 
       EXAMPLES:
         lanyard provider add https://login.corp.example
-        lanyard provider add corp https://id.corp.example/page --client-id my-app
+        lanyard provider add corp https://login.corp.example --client-id my-app
         lanyard provider add --preset google --client-id my-app
         lanyard provider add idp --issuer https://idp.example --client-id my-app
         lanyard provider add idp --issuer https://idp.example
