@@ -173,6 +173,24 @@ class JourneyTests(RealProvider):
                 self.assertEqual((provider["preset"], provider["issuer"]), (preset, self.issuer))
         self.assertIn("preset", self.refused(2, "provider", "add", "x", "--preset", "no-such", "--client-id", "app"))
 
+    def test_a_provider_is_found_from_any_of_its_urls(self):
+        page = self.issuer + "/some/page?tab=1#top"
+        told = self.refused(2, "provider", "add", page)
+        self.assertIn("The option --client-id is missing.", told)
+        self.answer("provider", "add", "idp", page, "--client-id", "lanyard-demo",
+                    "--authorization-parameter", "audience=https://api.example")
+        provider = json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]
+        self.assertEqual((provider["issuer"], provider["authorizationParameters"]),
+                         (self.issuer, {"audience": "https://api.example"}))
+        self.assertIn("account work", self.sign_in("alice", "--alias", "work"))
+        screen = self.on_terminal(
+            "provider", "add", self.issuer + "/.well-known/openid-configuration",
+            answers=[("It offers sign-in by browser", ""), ("Name [", "second\n"), ("Client id: ", "lanyard-demo\n")])
+        self.assertEqual(screen.code, 0, screen.text)
+        self.assertIn(f"Added second, {self.issuer}.", screen.text)
+        for line in screen.text.splitlines():
+            self.assertLessEqual(len(line), 80, line)
+
     def test_tokens_survive_the_agent(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")

@@ -40,6 +40,7 @@ package struct IssuerDiscovery: Sendable {
     var failure = DocumentFailure.unavailable(status: 404)
     for place in search.places {
       for document in place.documents {
+        if Task.isCancelled { throw .cancelled }
         guard let told = try await issuer(in: document, failure: &failure) else { continue }
         switch search.verdict(on: told, at: place) {
         case .itself(let issuer): return try await found(issuer)
@@ -61,7 +62,8 @@ package struct IssuerDiscovery: Sendable {
       return try await documents.issuer(in: document)
     } catch {
       switch error {
-      case .offline, .untrusted: throw .provider(.document(error))
+      // One that leaves a request without an answer would do so with each.
+      case .offline, .untrusted, .unavailable(status: 0): throw .provider(.document(error))
       case .unavailable, .malformed: if error.isTemporary { failure = error }
       }
       return nil

@@ -43,8 +43,10 @@ struct FoundServer {
   /// Tells on stderr what was found.
   func tell() {
     Output.note(Text.shown("Found \(issuer)\(known.map { ", \($0.title)" } ?? "")."))
-    if !offers.isEmpty { Output.note("  It offers \(offers.joined(separator: ", ")).") }
-    if !lacks.isEmpty { Output.note("  It does not announce \(lacks.joined(separator: ", ")).") }
+    for (what, names) in [("It offers", offers), ("It does not announce", lacks)] where !names.isEmpty {
+      let lines = KnownServer.wrapped("\(what) \(names.joined(separator: ", ")).", columns: max(Terminal.columns, 40))
+      for line in lines { Output.note(line) }
+    }
   }
 
   /// A name for the provider: that of the preset, else the part of the host that tells most.

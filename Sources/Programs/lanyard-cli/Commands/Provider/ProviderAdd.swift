@@ -136,8 +136,8 @@ struct ProviderAdd: ParsableCommand {
   private func tellRedirect(_ redirect: JSONNode?) {
     guard let redirect, let host = redirect["host"]?.string, let path = redirect["path"]?.string else { return }
     let port = redirect["port"]?.integer.map { ":\($0)" } ?? ""
-    let any = port.isEmpty ? " (lanyard takes any free port)" : ""
-    Output.note(Text.shown("Register the redirect URI http://\(host)\(port)\(path)\(any) for the client."))
+    let any = port.isEmpty ? " (with any port)" : ""
+    Output.note(Text.shown("Register the redirect URI http://\(host)\(port)\(path)\(any)."))
   }
 }
 

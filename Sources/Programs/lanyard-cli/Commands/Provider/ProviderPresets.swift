@@ -75,7 +75,8 @@ extension KnownServer {
     return lines
   }
 
-  private static func wrapped(_ text: String, columns: Int) -> [String] {
+  /// Lines of at most `columns` characters, the first one indented by two.
+  static func wrapped(_ text: String, columns: Int) -> [String] {
     var lines: [String] = []
     for word in text.split(separator: " ") {
       if let last = lines.last, last.count + 1 + word.count <= columns {
