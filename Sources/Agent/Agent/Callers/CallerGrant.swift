@@ -22,8 +22,8 @@ package struct CallerGrant: Sendable {
   package var detailTypes: [String]?
   /// The origins that its requests may go to; nil for all.
   package var origins: [String]?
-  /// The capabilities of other callers' operations that it may claim.
-  package var capabilities: [String]
+  /// The capabilities of other callers' operations that it may claim; nil: of all, or for an AI agent of none.
+  package var capabilities: [String]?
   /// The program is an AI agent: its requests only read.
   package var isForAgent: Bool
   package var createdAt: TrustedInstant
@@ -46,7 +46,7 @@ package struct CallerGrant: Sendable {
     Permission(
       patterns: patterns, accounts: Set(accounts), scopes: scopes.map { Set($0) },
       resources: resources.map { Set($0) }, detailTypes: detailTypes.map { Set($0) }, origins: origins.map { Set($0) },
-      capabilities: Set(capabilities), isForAgent: isForAgent,
+      capabilities: capabilities.map { Set($0) }, isForAgent: isForAgent,
       among: methods.map { (name: $0.name, mustBeNamed: $0.mustBeNamed) })
   }
 
@@ -68,7 +68,7 @@ package struct CallerGrant: Sendable {
       if let resources { writer.member("resources", resources) }
       if let detailTypes { writer.member("detailTypes", detailTypes) }
       if let origins { writer.member("origins", origins) }
-      if !capabilities.isEmpty { writer.member("capabilities", capabilities) }
+      if let capabilities { writer.member("capabilities", capabilities) }
       if isForAgent {
         writer.key("agent")
         writer.bool(true)
@@ -83,7 +83,7 @@ package struct CallerGrant: Sendable {
   package init(
     id: [UInt8], hash: [UInt8], client: String, accounts: [AccountID], patterns: [MethodPattern],
     scopes: [String]? = nil, resources: [String]? = nil, detailTypes: [String]? = nil, origins: [String]? = nil,
-    capabilities: [String] = [],
+    capabilities: [String]? = nil,
     isForAgent: Bool = false, createdAt: TrustedInstant, lifetime: Milliseconds?, makers: [String]
   ) {
     self.id = id
@@ -120,7 +120,7 @@ package struct CallerGrant: Sendable {
         patterns: methods.compactMap { MethodPattern($0) }, scopes: node["scopes"]?.strings,
         resources: node["resources"]?.strings, detailTypes: node["detailTypes"]?.strings,
         origins: node["origins"]?.strings,
-        capabilities: node["capabilities"]?.strings ?? [], isForAgent: node["agent"]?.bool ?? false,
+        capabilities: node["capabilities"]?.strings, isForAgent: node["agent"]?.bool ?? false,
         createdAt: TrustedInstant(time: createdAt, lived: Milliseconds(lived)),
         lifetime: node["lifetime"]?.integer.map { Milliseconds($0) }, makers: makers)
     }

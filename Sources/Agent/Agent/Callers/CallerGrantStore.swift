@@ -32,7 +32,7 @@ package struct CallerGrantStore {
       resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources),
       detailTypes: Self.names(wanted.detailTypes, within: wanted.maker?.permission.detailTypes),
       origins: Self.names(wanted.origins, within: wanted.maker?.permission.origins),
-      capabilities: Self.names(wanted.capabilities, within: wanted.maker?.permission.capabilities) ?? [],
+      capabilities: Self.names(wanted.capabilities, within: wanted.maker?.permission.capabilities),
       isForAgent: wanted.isForAgent || wanted.maker?.permission.isForAgent == true, createdAt: now,
       lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {

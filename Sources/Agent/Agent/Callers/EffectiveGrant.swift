@@ -51,9 +51,9 @@ package final class EffectiveGrant: Sendable {
   package var caller: OperationCaller { OperationCaller(grants: line) }
 
   /// Whether the caller may deliver this operation: it was enqueued under the caller's own grants, or under narrower
-  /// ones that were made under these. Any other one only if the permission names its capability.
+  /// ones that were made under these, or the permission covers its capability.
   package func coversClaim(of operation: Operation) -> Bool {
-    permission.capabilities.contains(operation.capability)
+    permission.capabilities?.contains(operation.capability) ?? true
       || operation.caller.grants.isSuperset(of: grants)
   }
 

@@ -43,7 +43,7 @@ enum GrantCreateHandler: MethodHandler {
       grant: grant.name, secret: secret, client: grant.client, accounts: grant.accounts,
       methods: grant.patterns.map(\.text), scopes: grant.scopes, resources: grant.resources,
       origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
-      capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
+      capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

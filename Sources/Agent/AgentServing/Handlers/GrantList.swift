@@ -20,7 +20,7 @@ extension WireGrant {
       grant: grant.name, client: grant.client, accounts: grant.accounts, methods: grant.patterns.map(\.text),
       scopes: grant.scopes, resources: grant.resources,
       origins: grant.origins, authorizationDetailTypes: grant.detailTypes,
-      capabilities: grant.capabilities.isEmpty ? nil : grant.capabilities,
+      capabilities: grant.capabilities.flatMap { $0.isEmpty ? nil : $0 },
       agent: grant.isForAgent ? true : nil, createdAt: grant.createdAt.time, expiresAt: grant.expiresAt)
   }
 }

@@ -15,15 +15,16 @@ public struct Permission: Hashable, Sendable {
   /// The origins that its requests may go to, in their normal form (`RequestTarget.origin`); nil for all that the
   /// provider allows.
   public private(set) var origins: Set<String>?
-  /// The capabilities of other callers' operations that it may claim.
-  public private(set) var capabilities: Set<String>
+  /// The capabilities of other callers' operations that it may claim; nil: of all. An AI agent claims only those that are
+  /// named.
+  public private(set) var capabilities: Set<String>?
   /// The caller is an AI agent, whose requests only read.
   public private(set) var isForAgent: Bool
 
   /// `detailTypes`: nil for none where scopes or resources are limited, else for all.
   public init(
     methods: Set<String>, accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String> = [],
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String>? = nil,
     isForAgent: Bool = false
   ) {
     self.methods = methods
@@ -33,14 +34,14 @@ public struct Permission: Hashable, Sendable {
     // A list of scopes says nothing of rights that no scope expresses.
     self.detailTypes = detailTypes ?? (scopes == nil && resources == nil ? nil : [])
     self.origins = origins
-    self.capabilities = capabilities
+    self.capabilities = capabilities ?? (isForAgent ? [] : nil)
     self.isForAgent = isForAgent
   }
 
   /// Expands patterns against the methods of the contract.
   public init(
     patterns: [MethodPattern], accounts: Set<AccountID>, scopes: Set<String>? = nil, resources: Set<String>? = nil,
-    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String> = [],
+    detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String>? = nil,
     isForAgent: Bool = false,
     among methods: [(name: String, mustBeNamed: Bool)]
   ) {
@@ -102,7 +103,7 @@ public struct Permission: Hashable, Sendable {
       methods: methods.intersection(other.methods), accounts: accounts.intersection(other.accounts),
       scopes: Self.both(scopes, other.scopes), resources: Self.both(resources, other.resources),
       detailTypes: Self.both(detailTypes, other.detailTypes), origins: Self.both(origins, other.origins),
-      capabilities: capabilities.intersection(other.capabilities),
+      capabilities: Self.both(capabilities, other.capabilities),
       isForAgent: isForAgent || other.isForAgent)
   }
 
@@ -110,7 +111,7 @@ public struct Permission: Hashable, Sendable {
   public func isWithin(_ other: Permission) -> Bool {
     methods.isSubset(of: other.methods) && accounts.isSubset(of: other.accounts)
       && tokenLimit.isWithin(other.tokenLimit) && TokenLimit.isWithin(resources, other.resources)
-      && TokenLimit.isWithin(origins, other.origins) && capabilities.isSubset(of: other.capabilities)
+      && TokenLimit.isWithin(origins, other.origins) && TokenLimit.isWithin(capabilities, other.capabilities)
       && (isForAgent || !other.isForAgent)
   }
 

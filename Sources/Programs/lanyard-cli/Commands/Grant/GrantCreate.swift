@@ -60,7 +60,7 @@ struct GrantCreate: ParsableCommand {
   @Option(
     name: .customLong("capability"),
     help: ArgumentHelp(
-      "A capability whose operations it may claim although other programs queued them; may be repeated. Default: only its own operations.",
+      "A capability whose operations it may claim although other programs queued them; may be repeated. Default: all; with --agent only its own.",
       valueName: "capability"))
   var capabilities: [String] = []
 
