@@ -14,12 +14,18 @@ enum ProviderDiscoverHandler: MethodHandler {
     _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.providers.isEmpty }
     let discovery = try IssuerDiscovery(params.url, caFile: params.caFile, proxy: params.proxy, of: call.agent)
     let found = try await call.agent.introductions.run { () async throws(AgentFailure) in try await discovery.run() }
+    // As much as the schema allows: what a server tells has no end of its own.
+    guard found.issuer.utf8.count <= longestIssuer else { throw .provider(.document(.malformed)) }
+    let methods = found.metadata?.tokenEndpointAuthMethods ?? found.preset?.tokenEndpointAuthMethods ?? []
     return ProviderDiscover.Result(
       issuer: found.issuer, isElsewhere: found.isElsewhere, preset: found.preset?.name,
       endpoints: WireEndpoints(found.endpoints),
-      tokenEndpointAuthMethods: found.metadata?.tokenEndpointAuthMethods
-        ?? found.preset?.tokenEndpointAuthMethods ?? [],
+      tokenEndpointAuthMethods: Array(methods.filter { $0.utf8.count <= longestMethod }.prefix(mostMethods)),
       pkce: found.metadata?.codeChallengeMethods.contains("S256") == true,
       dpop: found.metadata.map { !$0.dpopAlgorithms.isEmpty } ?? false)
   }
+
+  private static let longestIssuer = 2048
+  private static let mostMethods = 64
+  private static let longestMethod = 256
 }
