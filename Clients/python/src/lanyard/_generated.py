@@ -8974,7 +8974,8 @@ class GrantMethods:
                 absent: none where the grant names scopes or resources, else all. A token that carries another type is
                 not given: error 3003, reason `wouldNarrow`.
             capabilities: The capabilities of operations that `operation.claim` may take although other callers
-                enqueued them; absent: only what was enqueued under this grant, or under one that was made under it.
+                enqueued them; absent: all, or with `agent` only what was enqueued under this grant, or under one that
+                was made under it.
             agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
             expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
 
@@ -9097,7 +9098,8 @@ class AsyncGrantMethods:
                 absent: none where the grant names scopes or resources, else all. A token that carries another type is
                 not given: error 3003, reason `wouldNarrow`.
             capabilities: The capabilities of operations that `operation.claim` may take although other callers
-                enqueued them; absent: only what was enqueued under this grant, or under one that was made under it.
+                enqueued them; absent: all, or with `agent` only what was enqueued under this grant, or under one that
+                was made under it.
             agent: The client is an AI agent: its requests may only have the methods GET and HEAD.
             expires_in_seconds: The lifetime of the grant, in seconds; absent: until it is revoked.
 

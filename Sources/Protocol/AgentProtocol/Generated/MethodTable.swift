@@ -93,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "29adb171e1a52046ed7cecbd42a73521e43a77e8371164d4501732e2bd65468f"
+  public static let schemaDigest = "c0d91549d6f7578f49734f549db451117ad5a935ddd1caabd408f853676cf487"
 }

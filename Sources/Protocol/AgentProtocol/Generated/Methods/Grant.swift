@@ -36,7 +36,7 @@ public enum GrantCreate: RPCMethod {
     /// `wouldNarrow`.
     public var authorizationDetailTypes: [String]?
     /// The capabilities of operations that `operation.claim` may take although other callers enqueued them; absent:
-    /// only what was enqueued under this grant, or under one that was made under it.
+    /// all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
     public var capabilities: [String]?
     /// The client is an AI agent: its requests may only have the methods GET and HEAD.
     public var agent: Bool?
