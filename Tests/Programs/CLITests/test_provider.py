@@ -70,7 +70,7 @@ class ProviderTests(Person):
     def test_show_names_the_authorization_parameters(self):
         self.fake.answers["provider.get"] = {
             "provider": {**IDP, "authorizationParameters": {"audience": "https://api.example"}}}
-        self.assertRegex(self.answer("provider", "show", "idp"), r"authorizationParameters +audience: https://api")
+        self.assertRegex(self.answer("provider", "show", "idp"), r"authorization parameters +audience: https://api")
 
     def test_without_a_client_id_the_agent_registers_itself(self):
         self.assertEqual(self.added("idp", "--issuer", "https://i"), {"name": "idp", "issuer": "https://i"})
