@@ -34,7 +34,10 @@ actor AuthorityFiles {
 
   private let read: @Sendable (String) async -> [UInt8]?
   private var known: [String: (version: Version, certificates: [UInt8])] = [:]
-  private var reading: [String: Task<[UInt8]?, Never>] = [:]
+  /// The requests that wait for each reading. No task of its own reads: it would run on the runtime's threads.
+  private var reading: [String: [CheckedContinuation<[UInt8]?, Never>]] = [:]
+  /// The requests that wait until less is read at once.
+  private var waiting: [CheckedContinuation<Void, Never>] = []
 
   init(_ read: @escaping @Sendable (String) async -> [UInt8]?) { self.read = read }
 
@@ -44,30 +47,27 @@ actor AuthorityFiles {
       // Before the reading: a file that changes during it is read again the next time.
       guard let version = Version(path) else { return nil }
       if let file = known[path], file.version == version { return file.certificates }
-      if let other = reading[path] {
+      if reading[path] != nil {
         // It may have begun before the file changed, so the version is compared once more.
-        if await other.value == nil { return nil }
-        continue
-      }
-      if reading.count >= Self.mostReading, let other = reading.first?.value {
-        _ = await other.value
-        continue
-      }
-      let task = Task {
+        if await withCheckedContinuation({ reading[path]?.append($0) }) == nil { return nil }
+      } else if reading.count >= Self.mostReading {
+        await withCheckedContinuation { waiting.append($0) }
+      } else {
+        reading[path] = []
         let certificates = await read(path)
-        // Within the task: a request that waits for it finds it gone.
         ended(path, version, certificates)
         return certificates
       }
-      reading[path] = task
-      return await task.value
     }
   }
 
   private func ended(_ path: String, _ version: Version, _ certificates: [UInt8]?) {
-    reading[path] = nil
-    guard let certificates else { return }
-    if known.count >= Self.mostKnown { known.removeAll() }
-    known[path] = (version, certificates)
+    if let certificates {
+      if known.count >= Self.mostKnown { known.removeAll() }
+      known[path] = (version, certificates)
+    }
+    for request in reading.removeValue(forKey: path) ?? [] { request.resume(returning: certificates) }
+    for request in waiting { request.resume() }
+    waiting = []
   }
 }

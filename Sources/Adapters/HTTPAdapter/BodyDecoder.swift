@@ -16,6 +16,8 @@ final class BodyDecoder {
   private let coding: Coding
   private var inflater: OpaquePointer?
   private var isFinished = false
+  /// Something else than another stream follows the last one: it is ignored.
+  private var isOver = false
   private var hasBegun = false
 
   init(_ coding: Coding) { self.coding = coding }
@@ -31,7 +33,7 @@ final class BodyDecoder {
   /// Decodes the next bytes of the body. `take` gets what they stand for piece by piece, and returns false if that is
   /// too much.
   func decode(_ bytes: UnsafeRawBufferPointer, _ take: (UnsafeRawBufferPointer) -> Bool) -> Outcome {
-    guard let first = bytes.first else { return .good }
+    guard let first = bytes.first, !isOver else { return .good }
     if !hasBegun {
       hasBegun = true
       inflater = ccurl_inflater_make(format(first))
@@ -43,7 +45,10 @@ final class BodyDecoder {
       while true {
         if isFinished {
           // More gzip streams may follow (RFC 1952 §2.2). What else follows a complete stream says nothing.
-          guard coding == .gzip, rest.first == 0x1F, ccurl_inflate_again(inflater) else { return .good }
+          guard coding == .gzip, rest.first == 0x1F, ccurl_inflate_again(inflater) else {
+            isOver = true
+            return .good
+          }
           isFinished = false
         }
         var used = 0

@@ -11,7 +11,11 @@ struct ResponseHead {
   private var bytes = 0
 
   /// `Content-Length`, if it is a number.
-  var contentLength: Int? { fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) } }
+  /// Nil beside a transfer coding, which overrides it (RFC 9112 §6.3).
+  var contentLength: Int? {
+    guard list("transfer-encoding").isEmpty else { return nil }
+    return fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
+  }
 
   /// The codings that were applied to the body, in lowercase, without `identity`.
   var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }

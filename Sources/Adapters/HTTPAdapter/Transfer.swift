@@ -171,7 +171,7 @@ final class Transfer: @unchecked Sendable {
     case "deflate": decoder = BodyDecoder(.deflate)
     default: return false
     }
-    body = SecretBuilder()
+    body = SecretBuilder(isPassing: plan.memory != nil)
     return true
   }
 
@@ -192,7 +192,7 @@ final class Transfer: @unchecked Sendable {
       if head.contentLength != nil, decoder == nil { body?.reserve(bytes) }
       return true
     }
-    let share = memory.share(bytes, granted: wake)
+    let share = memory.share(bytes, isLimited: plan.isForLimitedCaller, granted: wake)
     self.share = share
     return share.isGranted
   }

@@ -15,6 +15,7 @@ struct TransferPlan: Sendable {
   /// The response's body is decoded; false where the request names encodings itself.
   let isDecoded: Bool
   let memory: MemoryBudget?
+  let isForLimitedCaller: Bool
   /// In libcurl's spelling: `sha256//…;sha256//…`.
   let pins: String?
   let authorities: CertificateAuthorities
@@ -53,7 +54,7 @@ struct TransferPlan: Sendable {
         connectTimeout: milliseconds(request.connectTimeout), timeout: milliseconds(request.timeout),
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
         isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" },
-        memory: request.memory, pins: pins,
+        memory: request.memory, isForLimitedCaller: request.isForLimitedCaller, pins: pins,
         authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
         proxy: request.proxy ?? defaults.proxy,
         reuse: request.beforeSending == nil && !readsServerKey ? request.reuse : nil, readsServerKey: readsServerKey))

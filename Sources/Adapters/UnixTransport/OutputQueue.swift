@@ -15,6 +15,8 @@ struct OutputQueue: ~Copyable {
 
   /// A line keeps something until it is written.
   var keepsObjects: Bool { !kept.isEmpty }
+  /// How many lines that kept something were written whole.
+  private(set) var keptLinesWritten = 0
   var count: Int { end - start + inserts.count }
   var isEmpty: Bool { start == end && inserts.isEmpty }
 
@@ -101,7 +103,9 @@ struct OutputQueue: ~Copyable {
     start += own
     guard !kept.isEmpty else { return }
     written += count
+    let waiting = kept.count
     kept.removeAll { $0.until <= written }
+    keptLinesWritten += waiting - kept.count
     if kept.isEmpty { written = 0 }
   }
 

@@ -23,6 +23,8 @@ final class Peer: ConnectionOutput {
     var hasDeferred = false
     /// The server knows that there is output to write.
     var isAnnounced = false
+    /// `OutputQueue.keptLinesWritten` at the last look.
+    var readLines = 0
   }
 
   let input: Int32
@@ -151,15 +153,14 @@ final class Peer: ConnectionOutput {
     var takesMoreAnswers: Bool
     /// A long answer waits, which counts among those of all clients.
     var holdsSharedMemory: Bool
-    /// Something was written now.
-    var hasWritten: Bool
+    /// Such an answer was written whole since the last time.
+    var hasRead: Bool
   }
 
   /// Writes what the descriptor takes now, and says what to wait for.
   func flush(whenReady: Bool = false) -> Wants {
     state.withLock { state in
       state.isAnnounced = false
-      let before = state.queue.count
       if !state.isGone, !state.queue.isEmpty, isSocket || whenReady {
         if state.queue.write(to: output, isSocket: isSocket, piece: isSocket ? .max : Self.pipePiece) == .gone {
           state.isGone = true
@@ -175,13 +176,15 @@ final class Peer: ConnectionOutput {
       }
       let takesMore = state.hasDeferred && state.queue.count < Self.readingBound / 2
       if takesMore { state.hasDeferred = false }
+      let hasRead = state.queue.keptLinesWritten != state.readLines
+      state.readLines = state.queue.keptLinesWritten
       let bound = state.isHeldBack ? Self.readingBound / 2 : Self.readingBound
       state.isHeldBack = state.queue.count >= bound
       return Wants(
         reading: !state.isClosing && !state.isHeldBack, writing: waits,
         isDone: state.isGone || (state.isClosing && !waits), isLeft: state.isClosing && !state.isGone,
         hasDrained: drained, takesMoreAnswers: takesMore, holdsSharedMemory: waits && state.queue.keepsObjects,
-        hasWritten: state.queue.count < before)
+        hasRead: hasRead)
     }
   }
 

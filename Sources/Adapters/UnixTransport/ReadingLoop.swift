@@ -11,8 +11,8 @@ struct ReadingLoop: ~Copyable {
   private static let farewell = Milliseconds.seconds(5)
   /// Time for a line from its first byte to its newline; restarted after a time in which the server did not read.
   private static let lineTime = Milliseconds.seconds(10)
-  /// How long a client may read nothing while it holds memory that other clients' answers wait for.
-  private static let readingTime = Milliseconds.seconds(60)
+  /// The time for each answer whose memory other clients' answers wait for: slow enough for 4 MiB through a slow tunnel.
+  private static let readingTime = Milliseconds.seconds(120)
   /// Bytes that one turn reads from one client. Small, since the answers wait in memory: the shortest bad lines get
   /// answers a hundred times as long.
   private static let chunk = 16 << 10
@@ -165,7 +165,7 @@ struct ReadingLoop: ~Copyable {
     }
     clients[place]!.isLeft = wants.isLeft
     clients.noteReading(
-      wants.holdsSharedMemory, hasRead: wants.hasWritten, of: place, deadline: server.clock.boot() + Self.readingTime)
+      wants.holdsSharedMemory, hasRead: wants.hasRead, of: place, deadline: server.clock.boot() + Self.readingTime)
     let reads = wants.reading && !client.inputEnded
     if client.peer.isSocket {
       if reads != client.asksReading || wants.writing != client.asksWriting {

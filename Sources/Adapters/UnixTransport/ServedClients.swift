@@ -81,7 +81,7 @@ struct ServedClients {
   var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
 
   /// Notes whether the client holds memory of all clients' answers. `deadline`: the next one, if it has just read
-  /// something, or has just begun to hold it.
+  /// one of its answers whole, or has just begun to hold one.
   mutating func noteReading(_ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant)
   {
     if !holdsMemory {

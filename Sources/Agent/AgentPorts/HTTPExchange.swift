@@ -64,6 +64,8 @@ public struct HTTPRequest: Sendable {
   /// Where the body of the response gets its memory from; nil: it is not counted. The exchange reads no further while it
   /// waits for that.
   public var memory: MemoryBudget?
+  /// Its share of `memory` is one of a limited caller.
+  public var isForLimitedCaller = false
   /// Public key pins of the server (`sha256/BASE64`); one must match. If empty, only the system's trust store decides.
   public var pins: [String]
   /// A PEM file with the authorities that count for this request; nil: those of the exchange.

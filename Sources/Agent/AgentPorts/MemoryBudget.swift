@@ -8,24 +8,38 @@ public final class MemoryBudget: Sendable {
   private struct Waiting: @unchecked Sendable { weak var share: Share? }
   private struct State {
     var free: Int
+    /// What answers of limited callers may still take: half of all, so that the owner's programs always have the other.
+    var freeForLimited: Int
     var waiting: [Waiting] = []
+
+    func hasRoom(for share: Share) -> Bool {
+      share.bytes <= free && (!share.isLimited || share.bytes <= freeForLimited)
+    }
+
+    mutating func grant(_ share: Share) {
+      free -= share.bytes
+      if share.isLimited { freeForLimited -= share.bytes }
+      share.grant()
+    }
   }
   private let total: Int
   private let state: Mutex<State>
 
   public init(bytes: Int) {
     total = bytes
-    state = Mutex(State(free: bytes))
+    state = Mutex(State(free: bytes, freeForLimited: bytes / 2))
   }
 
-  /// A share of at most the whole budget. `granted` is called if it has to wait, once it is granted: from any thread, and
-  /// with no lock held.
-  public func share(_ bytes: Int, granted: @escaping @Sendable () -> Void) -> Share {
-    let share = Share(min(max(bytes, 0), total), of: self, granted: granted)
+  /// A share of at most the whole budget, or of half of it for a limited caller. `granted` is called if it has to wait,
+  /// once it is granted: from any thread.
+  public func share(_ bytes: Int, isLimited: Bool = false, granted: @escaping @Sendable () -> Void) -> Share {
+    let bytes = min(max(bytes, 0), isLimited ? total / 2 : total)
+    let share = Share(bytes, isLimited: isLimited, of: self, granted: granted)
     state.withLock { state in
-      if state.waiting.isEmpty, share.bytes <= state.free {
-        state.free -= share.bytes
-        share.grant()
+      if state.hasRoom(for: share),
+        !state.waiting.contains(where: { $0.share.map { !$0.isLimited || isLimited } ?? false })
+      {
+        state.grant(share)
       } else {
         state.waiting.append(Waiting(share: share))
       }
@@ -34,9 +48,9 @@ public final class MemoryBudget: Sendable {
   }
 
   /// Waits for a share; nil if the task is cancelled meanwhile.
-  public func share(_ bytes: Int) async -> Share? {
+  public func share(_ bytes: Int, isLimited: Bool = false) async -> Share? {
     let waiting = OneResume()
-    let share = share(bytes) { waiting.resume() }
+    let share = share(bytes, isLimited: isLimited) { waiting.resume() }
     if share.isGranted { return share }
     await withTaskCancellationHandler {
       await withCheckedContinuation { waiting.put($0) }
@@ -46,26 +60,28 @@ public final class MemoryBudget: Sendable {
     return share.isGranted ? share : nil
   }
 
-  fileprivate func take(back bytes: Int) {
+  fileprivate func take(back bytes: Int, isLimited: Bool) {
     // A share whose last reference goes here calls this again, so none may go while the lock is held.
-    let (served, next) = state.withLock { state -> ([Share], Share?) in
+    let looked = state.withLock { state -> [Share] in
       state.free += bytes
-      var served: [Share] = []
-      while let first = state.waiting.first {
-        guard let share = first.share else {
-          state.waiting.removeFirst()
-          continue
+      if isLimited { state.freeForLimited += bytes }
+      let looked = state.waiting.compactMap(\.share)
+      // In their order: one that does not fit holds up those behind it, a limited one only limited ones.
+      var holdsUpLimited = false
+      for share in looked {
+        if share.isLimited, holdsUpLimited { continue }
+        if state.hasRoom(for: share) {
+          state.grant(share)
+        } else if share.isLimited {
+          holdsUpLimited = true
+        } else {
+          break
         }
-        guard share.bytes <= state.free else { return (served, share) }
-        state.waiting.removeFirst()
-        state.free -= share.bytes
-        share.grant()
-        served.append(share)
       }
-      return (served, nil)
+      state.waiting = looked.filter { !$0.isGranted }.map { Waiting(share: $0) }
+      return looked
     }
-    for share in served { share.granted() }
-    withExtendedLifetime(next) {}
+    for share in looked where share.isGranted { share.granted() }
   }
 
   /// The bytes of one answer; given back when the last reference goes.
@@ -75,16 +91,20 @@ public final class MemoryBudget: Sendable {
       var isGranted = false
     }
     private let holding: Mutex<Holding>
+    fileprivate let isLimited: Bool
     fileprivate let granted: @Sendable () -> Void
     private let budget: MemoryBudget
 
-    fileprivate init(_ bytes: Int, of budget: MemoryBudget, granted: @escaping @Sendable () -> Void) {
+    fileprivate init(
+      _ bytes: Int, isLimited: Bool, of budget: MemoryBudget, granted: @escaping @Sendable () -> Void
+    ) {
+      self.isLimited = isLimited
       holding = Mutex(Holding(bytes: bytes))
       self.granted = granted
       self.budget = budget
     }
 
-    deinit { budget.take(back: isGranted ? bytes : 0) }
+    deinit { budget.take(back: isGranted ? bytes : 0, isLimited: isLimited) }
 
     /// Whether the bytes may be used now.
     public var isGranted: Bool { holding.withLock { $0.isGranted } }
@@ -99,7 +119,7 @@ public final class MemoryBudget: Sendable {
         defer { holding.bytes = bytes }
         return holding.bytes - bytes
       }
-      if surplus > 0 { budget.take(back: surplus) }
+      if surplus > 0 { budget.take(back: surplus, isLimited: isLimited) }
     }
   }
 }

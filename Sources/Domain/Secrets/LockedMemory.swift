@@ -1,11 +1,11 @@
 /// Whether guarded memory stays in RAM (mlock(2)), where swap gets no copy of a secret.
 ///
-/// Keys, tokens and all other secrets of up to 16 KiB are. Longer ones, which are bodies of requests and answers, are
-/// locked as far as that leaves them half of what the process may lock.
+/// Secrets of more than 16 KiB take at most half of what the process may lock, so that they push out no key and no token.
+/// Only bodies of servers' answers may be kept without a lock unsaid.
 ///
 /// Secrets are kept also if the kernel refuses to lock: an agent that dropped a rotated token would lose the session.
 public enum LockedMemory {
-  /// True if the kernel has refused no lock since the start.
+  /// True if all secrets but bodies of answers were locked since the start.
   public static var isComplete: Bool { SecretPool.shared.isLocked }
 
   /// Calls `body` once, at the first refusal, also if that was before this call.

@@ -9,6 +9,8 @@ final class LongBlocks: Sendable {
     /// Of its pages, without those around it.
     var bytes: Int
     var isLocked: Bool
+    /// Bytes of the closed page on each side; 0 without.
+    var margin: Int
   }
   private struct State {
     /// By the address of their first byte.
@@ -37,17 +39,25 @@ final class LongBlocks: Sendable {
     return Int(clamping: limit.rlim_cur / 2)
   }
 
+  /// With more blocks than these no page around them is closed: each block is then two mappings of its own, and a process
+  /// has 65,530.
+  static let mostClosed = 4096
+
   private static let page = sysconf(Int32(_SC_PAGESIZE))
   private static func pages(_ count: Int) -> Int { (max(count, 1) + page - 1) / page * page }
 
-  /// `refused` is called if the kernel refuses to lock.
+  /// `refused` is called if the memory is not locked.
   func allocate(_ count: Int, refused: () -> Void) -> UnsafeMutableRawPointer {
     let bytes = Self.pages(count)
-    let whole = bytes + 2 * Self.page
-    guard let mapping = mmap(nil, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0), mapping != MAP_FAILED,
-      mprotect(mapping + Self.page, bytes, PROT_READ | PROT_WRITE) == 0
-    else { preconditionFailure("no guarded memory left") }
-    let base = mapping + Self.page
+    let margin = state.withLock { $0.blocks.count < Self.mostClosed } ? Self.page : 0
+    guard let mapping = mmap(nil, bytes + 2 * margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+      mapping != MAP_FAILED
+    else { preconditionFailure("no memory left") }
+    let base = mapping + margin
+    if margin > 0 {
+      mprotect(mapping, margin, PROT_NONE)
+      mprotect(base + bytes, margin, PROT_NONE)
+    }
     madvise(base, bytes, Int32(MADV_DONTDUMP))
     let bound = mayLock()
     let hasRoom = state.withLock { state in
@@ -56,10 +66,10 @@ final class LongBlocks: Sendable {
       return true
     }
     let isLocked = hasRoom && lock(base, bytes)
-    if hasRoom, !isLocked { refused() }
+    if !isLocked { refused() }
     state.withLock { state in
       if hasRoom, !isLocked { state.locked -= bytes }
-      state.blocks[UInt(bitPattern: base)] = Block(bytes: bytes, isLocked: isLocked)
+      state.blocks[UInt(bitPattern: base)] = Block(bytes: bytes, isLocked: isLocked, margin: margin)
     }
     return base
   }
@@ -75,9 +85,9 @@ final class LongBlocks: Sendable {
     }
     guard let block else { return }
     explicit_bzero(base + kept, block.bytes - kept)
-    mprotect(base + kept, Self.page, PROT_NONE)
+    if block.margin > 0 { mprotect(base + kept, block.margin, PROT_NONE) }
     // The rest goes with the page that closed the block before.
-    munmap(base + kept + Self.page, block.bytes - kept)
+    munmap(base + kept + block.margin, block.bytes - kept)
   }
 
   func release(_ base: UnsafeMutableRawPointer) {
@@ -88,7 +98,7 @@ final class LongBlocks: Sendable {
     }
     guard let block else { preconditionFailure("released memory that was never lent") }
     explicit_bzero(base, block.bytes)
-    munmap(base - Self.page, block.bytes + 2 * Self.page)
+    munmap(base - block.margin, block.bytes + 2 * block.margin)
   }
 
   /// For tests.

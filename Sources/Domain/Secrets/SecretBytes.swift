@@ -103,18 +103,24 @@ public final class Secret: Sendable {
 /// Builds a secret piece by piece in guarded memory, such as a form body or a record before encryption.
 public struct SecretBuilder: ~Copyable {
   private var memory: UnsafeMutableRawBufferPointer
+  private let isPassing: Bool
   /// Number of bytes appended so far.
   public private(set) var count = 0
 
   /// Reserves `capacity` bytes; the builder grows when needed.
-  public init(capacity: Int = 256) { memory = SecretPool.shared.allocate(max(capacity, 64)) }
+  ///
+  /// - Parameter isPassing: for the body of a server's answer: where too little can be locked, it is not.
+  public init(capacity: Int = 256, isPassing: Bool = false) {
+    self.isPassing = isPassing
+    memory = SecretPool.shared.allocate(max(capacity, 64), isPassing: isPassing)
+  }
 
   deinit { SecretPool.shared.release(memory) }
 
   /// Makes room for `capacity` bytes in all.
   public mutating func reserve(_ capacity: Int) {
     guard capacity > memory.count else { return }
-    let larger = SecretPool.shared.allocate(capacity)
+    let larger = SecretPool.shared.allocate(capacity, isPassing: isPassing)
     larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
     SecretPool.shared.release(memory)
     memory = larger

@@ -38,9 +38,11 @@ final class SecretPool: Sendable {
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
   }
 
-  func allocate(_ count: Int) -> UnsafeMutableRawBufferPointer {
+  /// - Parameter isPassing: for the body of a server's answer, which the machine need not lock.
+  func allocate(_ count: Int, isPassing: Bool = false) -> UnsafeMutableRawBufferPointer {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= count }) else {
-      return UnsafeMutableRawBufferPointer(start: long.allocate(count, refused: noteRefusedLock), count: count)
+      return UnsafeMutableRawBufferPointer(
+        start: long.allocate(count, refused: { if !isPassing { noteRefusedLock() } }), count: count)
     }
     let size = Self.blockBytes[sizeClass]
     let address = state.withLock { state -> UInt in

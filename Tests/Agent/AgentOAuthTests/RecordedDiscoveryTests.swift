@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test func documents_areOfPresets() {
-    #expect(Self.recorded.count >= 10)
+    #expect(Self.recorded.count >= 8)
     for name in Self.recorded { #expect(ProviderPreset.named(name)?.hasDiscovery == true, "\(name)") }
   }
 

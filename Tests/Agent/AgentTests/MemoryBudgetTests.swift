@@ -45,6 +45,21 @@ import Testing
     #expect(budget.share(10) {}.isGranted, "the whole budget was not given back")
   }
 
+  @Test func limitedCallers_haveHalf_andHoldUpNoOther() {
+    let budget = MemoryBudget(bytes: 10)
+    var first: MemoryBudget.Share? = budget.share(4, isLimited: true) {}
+    let second = budget.share(2, isLimited: true) {}
+    #expect(first?.isGranted == true && !second.isGranted)
+    let owner = budget.share(5) {}
+    #expect(owner.isGranted, "a limited caller that waits holds up the owner")
+    let waiting = budget.share(3) {}
+    let third = budget.share(1, isLimited: true) {}
+    #expect(!waiting.isGranted && !third.isGranted)
+    first = nil
+    #expect(second.isGranted && waiting.isGranted && !third.isGranted)
+    #expect(budget.share(100, isLimited: true) {}.bytes == 5)
+  }
+
   @Test func waitingTask_getsItsShareOrIsCancelled() async {
     let budget = MemoryBudget(bytes: 10)
     var first: MemoryBudget.Share? = await budget.share(10)

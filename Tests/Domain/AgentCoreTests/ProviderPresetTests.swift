@@ -26,15 +26,13 @@ import Testing
     ("gitlab", "https://gitlab.com", "openid profile email", .strict, 0, .token, nil, nil, nil),
     ("google", "https://accounts.google.com", "openid profile email", .none, 0, .grant, nil, "hd", "google"),
     ("huggingface", "https://huggingface.co", "openid profile email", .strict, 0, .family, nil, nil, nil),
-    ("keycloak", nil, usual, .strict, 0, .family, nil, nil, "keycloak"),
+    ("keycloak", nil, usual, .strict, 0, .grant, nil, nil, "keycloak"),
     (
       "microsoft-personal", "https://login.microsoftonline.com/consumers/v2.0", usual, .none, 0, .family,
       .claim("tid"), nil, "entra"
     ),
     ("okta", nil, usual, .grace, 30, .family, nil, nil, "okta"),
     ("salesforce", "https://login.salesforce.com", usual, .strict, 0, .family, nil, nil, nil),
-    ("slack", "https://slack.com", "openid profile email", .strict, 0, .family, nil, nil, nil),
-    ("yahoo", "https://api.login.yahoo.com", "openid profile email", .strict, 0, .family, nil, nil, nil),
     ("zoom", "https://zoom.us", "", .strict, 0, .family, nil, nil, nil),
   ]
 
@@ -79,16 +77,18 @@ import Testing
     ("atlassian", "127.0.0.1", true, ["audience": "api.atlassian.com"], true, true, false),
     ("auth0", "127.0.0.1", true, [:], true, false, false),
     ("bitbucket", "127.0.0.1", true, [:], true, true, false),
-    ("box", "127.0.0.1", false, [:], true, true, false),
+    ("box", "127.0.0.1", true, [:], true, true, false),
     ("dropbox", "127.0.0.1", true, ["token_access_type": "offline"], true, false, false),
     ("entra", "localhost", false, [:], false, false, false),
     ("github", "127.0.0.1", false, [:], true, false, true),
     ("github-enterprise", "127.0.0.1", false, [:], true, false, true),
     ("gitlab", "127.0.0.1", false, [:], true, false, false),
     ("google", "127.0.0.1", false, ["access_type": "offline"], true, true, false),
+    ("huggingface", "127.0.0.1", true, [:], true, false, false),
     ("keycloak", "127.0.0.1", false, [:], true, false, false),
     ("microsoft-personal", "localhost", false, [:], false, false, false),
     ("okta", "127.0.0.1", true, [:], true, false, false),
+    ("salesforce", "127.0.0.1", true, [:], true, false, false),
   ]
 
   @Test(arguments: requests) func presetRequests_matchTheTable(row: Request) throws {

@@ -1,3 +1,4 @@
+import Foundation
 import Glibc
 import Testing
 
@@ -9,7 +10,9 @@ import Testing
   @Test func blocksBeyondTheBound_areNotLocked_untilOthersAreReleased() {
     let blocks = LongBlocks(mayLock: { 100_000 }, lock: { _, _ in true })
     let first = blocks.allocate(60_000) { Issue.record("the kernel refused nothing") }
-    let second = blocks.allocate(60_000) { Issue.record("the kernel refused nothing") }
+    var refusals = 0
+    let second = blocks.allocate(60_000) { refusals += 1 }
+    #expect(refusals == 1)
     #expect(blocks.isLocked(first) && !blocks.isLocked(second))
     blocks.release(first)
     let third = blocks.allocate(60_000) { Issue.record("the kernel refused nothing") }
@@ -41,6 +44,19 @@ import Testing
     blocks.release(block)
     #expect(mincore(block - page, page, &resident) == -1 && mincore(block + 3 * page, page, &resident) == -1)
     #expect(blocks.lockedBytes == 0)
+  }
+
+  @Test func manyBlocks_takeFewMappings() throws {
+    let blocks = LongBlocks(mayLock: { 0 })
+    func mappings() throws -> Int {
+      try String(contentsOfFile: "/proc/self/maps", encoding: .utf8).split(separator: "\n").count
+    }
+    let before = try mappings()
+    let many = (0..<40_000).map { _ in blocks.allocate(17_000) }
+    #expect(try mappings() - before < 3 * LongBlocks.mostClosed)
+    for block in many.shuffled() { blocks.release(block) }
+    #expect(blocks.blockCount == 0)
+    #expect(try mappings() - before < 100)
   }
 
   @Test(arguments: [16_384, 16_385, 20_000, 100_000])

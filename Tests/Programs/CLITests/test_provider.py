@@ -51,9 +51,13 @@ class ProviderTests(Person):
         self.assertEqual(
             self.added("--preset", "google", "--client-id", "c", "--authorization-parameter", "hd=acme.example")[
                 "authorizationParameters"], {"access_type": "offline", "hd": "acme.example"})
+        # So do those that the provider has.
         self.fake.answers["provider.update"] = {"provider": IDP}
+        self.fake.answers["provider.get"] = {
+            "provider": {**IDP, "authorizationParameters": {"access_type": "offline", "audience": "y"}}}
         self.answer("provider", "update", "idp", "--authorization-parameter", "audience=x")
-        self.assertEqual(self.fake.params("provider.update")["authorizationParameters"], {"audience": "x"})
+        self.assertEqual(
+            self.fake.params("provider.update")["authorizationParameters"], {"access_type": "offline", "audience": "x"})
         for text in ("", "audience", "=x", "audience="):
             told = self.refused(2, "provider", "add", *common, "--authorization-parameter", text)
             self.assertIn("NAME=VALUE", told)

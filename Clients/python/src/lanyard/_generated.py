@@ -1308,8 +1308,8 @@ class AgentStatusResult(Record):
         started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         callers_are_trusted: True if programs of this user need no grant.
-        memory_locked: True if the machine has kept all keys, tokens and other secrets of up to 16 KiB in locked
-            memory since the agent's start, so that none was written to swap.
+        memory_locked: True if the machine has kept every secret in locked memory since the agent's start, so that
+            none was written to swap. Bodies of resource servers' answers do not count.
         confinement: What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.

@@ -113,6 +113,7 @@ package struct CallerGrant: Sendable {
         (node["resources"] == nil) == (node["resources"]?.strings == nil),
         (node["detailTypes"] == nil) == (node["detailTypes"]?.strings == nil),
         (node["origins"] == nil) == (node["origins"]?.strings == nil),
+        (node["capabilities"] == nil) == (node["capabilities"]?.strings == nil),
         (node["agent"] == nil) == (node["agent"]?.bool == nil)
       else { return nil }
       return CallerGrant(

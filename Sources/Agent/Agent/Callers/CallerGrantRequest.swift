@@ -14,7 +14,8 @@ package struct CallerGrantRequest: Sendable {
   package var detailTypes: [String]?
   /// In their normal form; nil: as those of the maker's own grant, or all.
   package var origins: [String]?
-  /// Of other callers' operations that it may claim; nil: as those of the maker's own grant, or none.
+  /// Of other callers' operations that it may claim; nil: as those of the maker's own grant, or all; for an AI
+  /// agent none.
   package var capabilities: [String]?
   /// The program is an AI agent; so is one whose maker is.
   package var isForAgent: Bool

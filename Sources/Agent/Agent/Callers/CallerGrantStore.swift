@@ -32,7 +32,9 @@ package struct CallerGrantStore {
       resources: Self.names(wanted.resources, within: wanted.maker?.permission.resources),
       detailTypes: Self.names(wanted.detailTypes, within: wanted.maker?.permission.detailTypes),
       origins: Self.names(wanted.origins, within: wanted.maker?.permission.origins),
-      capabilities: Self.names(wanted.capabilities, within: wanted.maker?.permission.capabilities),
+      // An AI agent gets those that are named for it, and none of its maker's.
+      capabilities: Self.names(
+        wanted.capabilities ?? (wanted.isForAgent ? [] : nil), within: wanted.maker?.permission.capabilities),
       isForAgent: wanted.isForAgent || wanted.maker?.permission.isForAgent == true, createdAt: now,
       lifetime: try lifetime(wanted.lifetime, within: wanted.maker), makers: wanted.maker?.grants ?? [])
     if let maker = wanted.maker, !grant.permission(among: table.methods).isWithin(maker.permission) {
@@ -47,7 +49,8 @@ package struct CallerGrantStore {
     ]
     return ChangeSet(
       ended.map { .delete(.vault, .callerGrant, id: $0.id) } + changes + vault.trustedTime.changes,
-      memory: [.callerGrantsEnded(Set(ended.map(\.name))), .callerGrant(grant)], result: (grant, secret))
+      memory: [.callerGrantsEnded(Set(ended.map(\.name))), .callerGrant(grant)], result: (grant, secret)
+    ).onlyIntoFreeRoom
   }
 
   /// Sorted, each once; without a wish, all that the caller's own grant has.

@@ -37,7 +37,7 @@ package struct Operation: Sendable {
   /// The claim that settled it.
   var settledBy: OperationMachine.Claim?
   /// Of content and answer.
-  var bytes: Int
+  package var bytes: Int
 
   /// The id on the wire.
   package let name: String

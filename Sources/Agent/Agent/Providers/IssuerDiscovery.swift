@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+internal import AgentPorts
 
 /// The issuer that a URL belongs to, and what it offers.
 package struct FoundIssuer: Sendable {
@@ -30,7 +31,19 @@ package struct IssuerDiscovery: Sendable {
     (self.agent, self.search, self.caFile, self.proxy) = (agent, search, caFile, proxy)
   }
 
+  /// The time for all documents together: a server may answer each one slowly.
+  private static let longest = Milliseconds.seconds(30)
+
   package func run() async throws(AgentFailure) -> FoundIssuer {
+    let clock = agent.environment.clock
+    let found = try await withDeadline(at: clock.boot() + Self.longest, clock: clock) {
+      [self] () async throws(AgentFailure) in try await find()
+    }
+    guard let found else { throw .provider(.document(.unavailable(status: 0))) }
+    return found
+  }
+
+  private func find() async throws(AgentFailure) -> FoundIssuer {
     if let preset = search.preset, !preset.hasDiscovery, let issuer = preset.issuer {
       return FoundIssuer(
         issuer: issuer, isElsewhere: false, preset: preset, endpoints: preset.endpoints(at: issuer), metadata: nil)

@@ -13,6 +13,7 @@ package struct RequestSender: Sendable {
   package static let maximumResponseBytes = 4 << 20
   /// How long a response may take if the request names no time. Long enough for a slow report.
   static let longestResponse = Milliseconds.seconds(60)
+  private static let hidingFields: Set<String> = ["accept-charset", "accept-encoding", "if-range", "range"]
   private static let longestConnect = Milliseconds.seconds(10)
 
   private let account: Account
@@ -176,13 +177,17 @@ package struct RequestSender: Sendable {
     to target: RequestTarget, _ authorization: RequestAuthorization, by client: ProviderClient,
     within left: Milliseconds, isRead: Bool
   ) -> HTTPRequest {
-    let fields = request.fields.all.map { HTTPField($0.name, $0.value) } + authorization.fields
+    // What a caller without the token gets is searched for it: whole, and decoded by the agent.
+    let told = request.fields.all.filter { request.showsToken || !Self.hidingFields.contains($0.name.lowercased()) }
+    let fields = told.map { HTTPField($0.name, $0.value) } + authorization.fields
     var outgoing = client.request(request.method, target.url.text, fields: fields, body: request.body)
     outgoing.timeout = left
     outgoing.beforeSending = request.beforeSending
     outgoing.connectTimeout = min(left, Self.longestConnect)
     outgoing.maximumResponseBytes = Self.maximumResponseBytes
-    outgoing.memory = dependencies.environment.answers
+    // The answer to an operation is not kept whole, and is not to be lost for want of memory.
+    outgoing.memory = request.beforeSending == nil ? dependencies.environment.answers : nil
+    outgoing.isForLimitedCaller = request.isOfLimitedCaller
     // Also with an idempotency key: Q2 counts each time that a write is sent.
     outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead && !authorization.hasProof)
     return outgoing
@@ -203,7 +208,9 @@ extension HTTPResponse {
     token.credential.token.withBytes { token in
       body.withBytes { RepeatedToken.occurs(token, in: $0) }
         || fields.contains { field in
-          Array(field.value.utf8).withUnsafeBytes { RepeatedToken.occurs(token, in: $0) }
+          [field.name, field.value].contains { text in
+            Array(text.utf8).withUnsafeBytes { RepeatedToken.occurs(token, in: $0) }
+          }
         }
     }
   }

@@ -9,17 +9,19 @@ internal import Secrets
 enum OperationGetHandler: LongAnswerHandler {
   typealias Method = OperationGet
 
-  /// A request's body has at most 1 MiB, and what is kept of an answer is a small part of that.
-  private static let longest = 5 << 18
+  /// What is told beside the request and the answer.
+  private static let leastBytes = 4 << 10
 
   static func handle(
     _ params: OperationGet.Params, _ call: Call
   ) async throws(AgentFailure) -> (WireOperation, MemoryBudget.Share?) {
-    guard let share = await call.agent.environment.answers.share(longest) else { throw .cancelled }
-    let operation = WireOperation(
-      try await call.agent.vault.read { vault throws(AgentFailure) in
-        try vault.operations.told(params.operation, of: params.account)
-      })
-    return (operation, share)
+    let told = try await call.agent.vault.read { vault throws(AgentFailure) in
+      try vault.operations.told(params.operation, of: params.account)
+    }
+    let bytes = 2 * told.operation.bytes + Self.leastBytes
+    guard let share = await call.agent.environment.answers.share(bytes, isLimited: call.limits != nil) else {
+      throw .cancelled
+    }
+    return (WireOperation(told), share)
   }
 }

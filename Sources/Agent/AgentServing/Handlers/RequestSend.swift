@@ -24,6 +24,7 @@ enum RequestSendHandler: LongAnswerHandler {
       hasIdempotencyKey: params.idempotencyKey != nil, allowsAuthRetry: params.allowAuthRetry, key: key,
       limit: call.tokenLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
     request.showsToken = call.limits?.permission.givesTokens ?? true
+    request.isOfLimitedCaller = call.limits != nil
     let sender = RequestSender(request, of: account) { () throws(AgentFailure) in try call.requireOpen() }
     let response = try await sender.send()
     do throws(AgentFailure) {

@@ -45,18 +45,19 @@ public struct IssuerSearch: Sendable {
     }
     let segments = url.path.split(separator: "/").map(String.init)
     var addresses: [String] = []
-    if let template = preset?.issuerTemplate, let address = Self.address(like: template, at: url, segments) {
-      addresses.append(address)
-    }
+    let usual = preset?.issuerTemplate.flatMap { Self.address(like: $0, at: url, segments) }
     if let index = segments.firstIndex(of: Self.wellKnown) {
       // RFC 8414 puts the issuer's path behind the well-known part, OpenID Connect Discovery before it.
       let (before, after) = (segments[..<index], segments.dropFirst(index + 2))
       if !after.isEmpty { addresses.append(Self.address(url, after)) }
-      addresses.append(Self.address(url, before))
+      addresses += [Self.address(url, before)] + (usual.map { [$0] } ?? [])
     } else {
       for count in stride(from: min(segments.count, Self.deepestPath), through: 0, by: -1) {
         addresses.append(Self.address(url, segments[..<count]))
       }
+      // The usual place at this provider, unless the URL names another one beside it, as an authorization server of Okta.
+      let isBeside = preset?.issuerTemplate?.split(separator: "/").dropFirst(2).first.map(String.init) == segments.first
+      if let usual { addresses.insert(usual, at: isBeside && !segments.isEmpty ? addresses.count - 1 : 0) }
     }
     var seen: Set<String> = []
     places = addresses.filter { seen.insert($0).inserted }.compactMap(Self.place)

@@ -32,7 +32,8 @@ public enum AuthorizationParameters {
   /// Nil if the parameter may be sent. Some servers compare names without regard to case.
   public static func refusal(of name: String, _ value: String) -> Refusal? {
     guard (1...longestName).contains(name.utf8.count), name.utf8.allSatisfy(isNameByte) else { return .name }
-    let lower = name.lowercased()
+    // Some servers read other marks as underscores.
+    let lower = String(name.lowercased().map { $0 == "." || $0 == "-" ? "_" : $0 })
     if owned.contains(lower) || ownedPrefixes.contains(where: lower.hasPrefix) { return .ownedByTheProtocol }
     guard (1...longestValue).contains(value.utf8.count), value.unicodeScalars.allSatisfy({ !isControl($0) }) else {
       return .value

@@ -93,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c0d91549d6f7578f49734f549db451117ad5a935ddd1caabd408f853676cf487"
+  public static let schemaDigest = "72d2998c3c304ab35313b3531b85233939c9ab52998ae87e2ec4410a2021363f"
 }

@@ -14,6 +14,9 @@ extension ProviderPreset {
   ///
   /// `endpoints`: The current user, with an id.
   /// https://developer.box.com/reference/get-users-me/, 2026-11-23
+  ///
+  /// `redirect`: The redirect URI is registered with the client. No document says that its port is free.
+  /// https://github.com/api-evangelist/box/blob/dc570204f1e07959d4b2ec797dd7d35eea00cba9/well-known/box-api-oauth-authorization-server.json, 2026-11-23
   public static let box = make("box") {
     $0.title = "Box"
     $0.issuer = "https://api.box.com"
@@ -21,5 +24,6 @@ extension ProviderPreset {
     $0.scopes = []
     $0.endpoints.userinfo = "https://api.box.com/2.0/users/me"
     $0.needsClientSecret = true
+    $0.comparesRedirectPort = true
   }
 }

@@ -11,11 +11,15 @@ extension ProviderPreset {
   ///
   /// `endpoints`: Where the provider's own client asks for device codes.
   /// https://github.com/huggingface/huggingface_hub, 2026-11-23
+  ///
+  /// `redirect`: The redirect URI is registered with the client. No document says that its port is free.
+  /// https://huggingface.co/docs/hub/oauth, 2026-11-23
   public static let huggingface = make("huggingface") {
     $0.title = "Hugging Face"
     $0.issuer = "https://huggingface.co"
     $0.hosts = ["huggingface.co"]
     $0.scopes = ["openid", "profile", "email"]
     $0.endpoints.deviceAuthorization = "https://huggingface.co/oauth/device"
+    $0.comparesRedirectPort = true
   }
 }

@@ -8,8 +8,8 @@ extension ProviderPreset {
   /// `issuerTemplate`: Each realm is an issuer.
   /// https://www.keycloak.org/securing-apps/oidc-layers, 2026-11-23
   ///
-  /// `revocationScope`: The revocation of a refresh token ends the client's part of the session that the token is of,
-  /// and no other session.
+  /// `revocationScope`: The revocation of a refresh token ends the client's part of the session that the token is of.
+  /// A new sign-in in the same browser joins that session, so an old token is revoked before it and never after it.
   /// https://github.com/keycloak/keycloak/pull/35696, 2026-11-23
   ///
   /// `failures`: The token endpoint's error descriptions.
@@ -17,7 +17,7 @@ extension ProviderPreset {
   public static let keycloak = make("keycloak") {
     $0.title = "Keycloak"
     $0.issuerTemplate = "https://HOST/realms/REALM"
-    $0.revocationScope = .family
+    $0.revocationScope = .grant
     $0.failures = .keycloak
   }
 }

@@ -7,10 +7,14 @@ extension ProviderPreset {
   ///
   /// `issuer`, `hosts`, `scopes`: The document names these scopes; a My Domain has an issuer of its own.
   /// https://github.com/api-evangelist/salesforce/blob/685ab6240133e08b4a64fa1f580458b3c12ac967/well-known/salesforce-openid-configuration.json, 2026-11-23
+  ///
+  /// `redirect`: The redirect URI is registered with the client. No document says that its port is free.
+  /// https://github.com/api-evangelist/salesforce/blob/685ab6240133e08b4a64fa1f580458b3c12ac967/well-known/salesforce-openid-configuration.json, 2026-11-23
   public static let salesforce = make("salesforce") {
     $0.title = "Salesforce"
     $0.issuer = "https://login.salesforce.com"
     $0.hosts = ["login.salesforce.com"]
     $0.scopes = ["openid", "profile", "email", "offline_access"]
+    $0.comparesRedirectPort = true
   }
 }

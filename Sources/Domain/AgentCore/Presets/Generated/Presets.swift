@@ -20,8 +20,6 @@ extension ProviderPreset {
     microsoftPersonal,
     okta,
     salesforce,
-    slack,
-    yahoo,
     zoom,
   ]
 }

@@ -135,6 +135,8 @@ struct ProviderSettings: ParsableArguments {
     let further: ParameterFile
     var redirect: RedirectAddress?
     let authorities: String?
+    /// Those that the provider has, and that stay beside the given ones.
+    var authorizationParameters: [String: String] = [:]
   }
 
   func readInputs() throws(CommandFailure) -> Inputs {
@@ -178,7 +180,7 @@ struct ProviderSettings: ParsableArguments {
     writer.member("caFile", inputs.authorities)
     writer.member("proxy", proxy)
     writer.member("policy", policy)
-    writeAuthorizationParameters(to: &writer)
+    writeAuthorizationParameters(beside: inputs.authorizationParameters, to: &writer)
     writeTenant(to: &writer)
     inputs.redirect?.write(to: &writer)
     writeRefreshRules(to: &writer)
@@ -193,10 +195,10 @@ struct ProviderSettings: ParsableArguments {
     writer.endObject()
   }
 
-  /// Those of the preset stay beside the given ones.
-  private func writeAuthorizationParameters(to writer: inout JSONWriter) {
+  /// Those of the preset stay beside the given ones, or those that the provider has.
+  private func writeAuthorizationParameters(beside known: [String: String], to writer: inout JSONWriter) {
     guard !authorizationParameter.isEmpty else { return }
-    var parameters = preset.flatMap(KnownServer.named)?.authorizationParameters ?? [:]
+    var parameters = preset.flatMap(KnownServer.named)?.authorizationParameters ?? known
     for text in authorizationParameter {
       let name = text.prefix { $0 != "=" }
       parameters[String(name)] = String(text.dropFirst(name.count + 1))

@@ -7,8 +7,8 @@ struct ProviderUpdate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update", abstract: "Change settings of a provider.",
     discussion: """
-      Settings that are not given stay. A given list (scopes, resources, origins) replaces the old one. After a change \
-      of the issuer or the client, the accounts have to sign in again.
+      Settings that are not given stay. A given list (scopes, resources, origins) replaces the old one; authorization \
+      parameters are added. After a change of the issuer or the client, the accounts have to sign in again.
 
       EXAMPLES:
         lanyard provider update idp --client-secret-file secret.txt
@@ -24,12 +24,28 @@ struct ProviderUpdate: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() throws {
-    let inputs = try settings.readInputs()
+    var inputs = try settings.readInputs()
     var agent = try common.connect()
     do throws(CommandFailure) {
+      if !settings.authorizationParameter.isEmpty, settings.preset == nil {
+        inputs.authorizationParameters = try parameters(via: &agent)
+      }
       try update(inputs, via: &agent)
     } catch {
       throw settings.explained(error, name: provider)
+    }
+  }
+
+  /// The authorization parameters that the provider has.
+  private func parameters(via agent: inout AgentConnection) throws(CommandFailure) -> [String: String] {
+    try agent.call("provider.get") { writer in
+      writer.member("provider", provider)
+    } result: { result in
+      let known = (result["provider"] ?? result)["authorizationParameters"]
+      guard let known else { return [:] }
+      return Dictionary(
+        known.members.compactMap { name, value in name.string.flatMap { name in value.string.map { (name, $0) } } },
+        uniquingKeysWith: { $1 })
     }
   }
 

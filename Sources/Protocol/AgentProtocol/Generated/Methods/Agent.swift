@@ -136,8 +136,8 @@ public enum AgentStatus: RPCMethod {
     public var version: String
     /// True if programs of this user need no grant.
     public var callersAreTrusted: Bool
-    /// True if the machine has kept all keys, tokens and other secrets of up to 16 KiB in locked memory since the
-    /// agent's start, so that none was written to swap.
+    /// True if the machine has kept every secret in locked memory since the agent's start, so that none was written
+    /// to swap. Bodies of resource servers' answers do not count.
     public var memoryLocked: Bool
     public var confinement: WireConfinement
     /// The path of the configuration file that the agent read at its start; absent without one.
