@@ -35,15 +35,17 @@ public final class MemoryBudget: Sendable {
   public func share(_ bytes: Int, isLimited: Bool = false, granted: @escaping @Sendable () -> Void) -> Share {
     let bytes = min(max(bytes, 0), isLimited ? total / 2 : total)
     let share = Share(bytes, isLimited: isLimited, of: self, granted: granted)
-    state.withLock { state in
-      if state.hasRoom(for: share),
-        !state.waiting.contains(where: { $0.share.map { !$0.isLimited || isLimited } ?? false })
-      {
+    let before = state.withLock { state -> [Share] in
+      let before = state.waiting.compactMap(\.share)
+      if state.hasRoom(for: share), !before.contains(where: { !$0.isLimited || isLimited }) {
         state.grant(share)
       } else {
         state.waiting.append(Waiting(share: share))
       }
+      return before
     }
+    // As in `take(back:)`: no last reference goes while the lock is held.
+    withExtendedLifetime(before) {}
     return share
   }
 

@@ -60,6 +60,21 @@ import Testing
     #expect(budget.share(100, isLimited: true) {}.bytes == 5)
   }
 
+  @Test(.timeLimit(.minutes(1))) func sharesThatAreGivenUpWhileOthersAsk_holdUpNothing() async {
+    let budget = MemoryBudget(bytes: 10)
+    var holder: MemoryBudget.Share? = budget.share(9) {}
+    await withTaskGroup(of: Void.self) { group in
+      for _ in 0..<4 {
+        group.addTask {
+          for number in 0..<50_000 { _ = budget.share(number % 2 == 0 ? 7 : 1) {} }
+        }
+      }
+    }
+    #expect(holder?.isGranted == true)
+    holder = nil
+    #expect(budget.share(10) {}.isGranted, "a share was not given back")
+  }
+
   @Test func waitingTask_getsItsShareOrIsCancelled() async {
     let budget = MemoryBudget(bytes: 10)
     var first: MemoryBudget.Share? = await budget.share(10)
