@@ -19,6 +19,7 @@ import urllib.parse
 import urllib.request
 from typing import Any, Dict, List, Mapping, Optional, Sequence
 
+from anchors import forget_anchors
 from lanyard import Client
 
 START_SECONDS = 20.0
@@ -133,6 +134,7 @@ class Agent:
         if self.process is not None and self.process.poll() is None:
             self.process.kill()
             self.process.wait()
+        forget_anchors(self.directory)
         shutil.rmtree(self.directory, ignore_errors=True)
 
 

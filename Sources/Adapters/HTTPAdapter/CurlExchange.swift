@@ -1,3 +1,4 @@
+internal import AgentModel
 public import AgentPorts
 internal import Glibc
 internal import Synchronization
@@ -32,6 +33,8 @@ public final class CurlExchange: HTTPExchange {
   private let clock: any AgentClock
   private let defaults: ConnectionDefaults
   private let authorityFiles: AuthorityFiles?
+  /// The files of authorities that libcurl could open for the last request that looked.
+  private let readableFiles = Mutex<Set<String>>([])
 
   /// - Parameter certificates: reads a file of authorities, where libcurl can't open it itself; nil if it can't be read.
   public convenience init(
@@ -80,6 +83,24 @@ public final class CurlExchange: HTTPExchange {
     return await run(transfer, on: own) { await send(transfer, on: own, asking: beforeSending) }
   }
 
+  public func begin(
+    _ request: HTTPRequest, _ cancellation: Cancellation, ended: @escaping @Sendable (HTTPOutcome) -> Void
+  ) -> Bool {
+    guard request.beforeSending == nil, case .success(let plan) = TransferPlan.make(request, defaults),
+      let reuse = plan.reuse, needsNoReading(plan)
+    else { return false }  // `send` tells why a request is refused.
+    let transfer = Transfer(plan, clock: clock)
+    let loop = kept.loop(for: KeptConnections.Key(user: reuse.user, plan))
+    transfer.onEnd { [self] outcome in
+      cancellation.workEnded()
+      noteReadable(plan, outcome)
+      ended(outcome)
+    }
+    cancellation.onCancel { Self.cancel(transfer, on: loop) }
+    loop.start(transfer)
+    return true
+  }
+
   public func serverKey(for request: HTTPRequest) async -> ServerKey {
     var request = request
     (request.pins, request.beforeSending) = ([], nil)
@@ -98,12 +119,32 @@ public final class CurlExchange: HTTPExchange {
   private func plan(
     of request: HTTPRequest, readsServerKey: Bool = false
   ) async -> Result<TransferPlan, TransferPlan.Refusal> {
-    var made = TransferPlan.make(request, defaults, readsServerKey: readsServerKey)
-    if case .success(var plan) = made, let file = plan.authorities.file, !Self.isReadable(file) {
-      plan.certificates = await authorityFiles?.certificates(of: file)
-      made = .success(plan)
+    let made = TransferPlan.make(request, defaults, readsServerKey: readsServerKey)
+    guard case .success(var plan) = made, let file = plan.authorities.file else { return made }
+    let isReadable = Self.isReadable(file)
+    readableFiles.withLock { files in
+      if isReadable { files.insert(file) } else { files.remove(file) }
     }
-    return made
+    if !isReadable { plan.certificates = await authorityFiles?.certificates(of: file) }
+    return .success(plan)
+  }
+
+  /// After a failure the file of authorities may be readable no more: the next request looks.
+  private func noteReadable(_ plan: TransferPlan, _ outcome: HTTPOutcome) {
+    guard let file = plan.authorities.file else { return }
+    if case .response = outcome { return }
+    readableFiles.withLock { _ = $0.remove(file) }
+  }
+
+  /// True if libcurl finds the authorities by itself.
+  private func needsNoReading(_ plan: TransferPlan) -> Bool {
+    guard plan.url.scheme == .https, let file = plan.authorities.file else { return true }
+    return readableFiles.withLock { $0.contains(file) }
+  }
+
+  private static func cancel(_ transfer: Transfer, on loop: CurlLoop) {
+    transfer.cancel()
+    loop.wake()
   }
 
   private func run(_ transfer: Transfer, on loop: CurlLoop) async -> HTTPOutcome {
@@ -121,8 +162,7 @@ public final class CurlExchange: HTTPExchange {
     await withTaskCancellationHandler {
       await body()
     } onCancel: {
-      transfer.cancel()
-      loop.wake()
+      Self.cancel(transfer, on: loop)
     }
   }
 

@@ -28,13 +28,13 @@ final class CurlLoop: Sendable {
   /// How many threads use libcurl.
   private static let running = Atomic(0)
 
-  private struct State: @unchecked Sendable {
+  private struct State {
     var waiting: [Transfer] = []
     var isRunning = false
     /// The thread ends once it has no more transfers.
     var isRetired = false
-    /// Set while the thread may wait in `ccurl_multi_poll`.
-    var multi: UnsafeMutableRawPointer?
+    /// Set while the thread may wait for descriptors.
+    var wakeUp: WakeUp?
   }
   private let state = Mutex(State())
   private let lingerMilliseconds: Int32
@@ -47,29 +47,26 @@ final class CurlLoop: Sendable {
   }
 
   func start(_ transfer: Transfer) {
-    let needsThread = state.withLock { state in
+    let (needsThread, wakeUp) = state.withLock { state in
       state.waiting.append(transfer)
-      if let multi = state.multi { ccurl_multi_wakeup(multi) }
       defer { state.isRunning = true }
-      return !state.isRunning
+      return (!state.isRunning, state.wakeUp)
     }
+    // Outside of the lock, which the woken thread takes at once.
+    wakeUp?.signal()
     if needsThread, !DetachedThread.start({ self.run() }) { failAll() }
   }
 
   /// Wakes the thread, so that it ends cancelled transfers.
-  func wake() {
-    state.withLock { state in
-      if let multi = state.multi { ccurl_multi_wakeup(multi) }
-    }
-  }
+  func wake() { state.withLock { $0.wakeUp }?.signal() }
 
   /// Closes the kept connections, and ends the thread once its transfers have ended. A transfer that starts all the same
   /// runs, and its connection is closed after it.
   func retire() {
     state.withLock { state in
       state.isRetired = true
-      if let multi = state.multi { ccurl_multi_wakeup(multi) }
-    }
+      return state.wakeUp
+    }?.signal()
   }
 
   /// Fails every waiting transfer as not connected: without a thread or libcurl, nothing was sent.
@@ -85,9 +82,10 @@ final class CurlLoop: Sendable {
   // MARK: on the thread
 
   private func run() {
-    guard ccurl_open(), let multi = ccurl_multi_init() else { return failAll() }
+    let wakeUp = WakeUp()
+    guard wakeUp.descriptor >= 0, ccurl_open(), let multi = ccurl_multi_init() else { return failAll() }
     Self.running.add(1, ordering: .relaxed)
-    state.withLock { $0.multi = multi }
+    state.withLock { $0.wakeUp = wakeUp }
     if keepsConnections { _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumIdleConnections) }
     var active: [UnsafeMutableRawPointer: EasyHandle] = [:]
     let sockets = ConnectionSockets()
@@ -111,20 +109,24 @@ final class CurlLoop: Sendable {
           end(handle, result, on: multi, &active)
         }
       }
-      let wait = endOverdue(on: multi, &active)
+      let longestWait = endOverdue(on: multi, &active)
       clearRegisters()
       if active.isEmpty {
         let isRetired = state.withLock { $0.isRetired }
         let until = idleUntil ?? MonotonicTime.now + (isRetired ? 0 : Int(lingerMilliseconds))
         idleUntil = until
-        _ = ccurl_multi_poll(multi, Int32(max(0, until.milliseconds - MonotonicTime.now.milliseconds)))
+        wait(Int32(max(0, until.milliseconds - MonotonicTime.now.milliseconds)), on: multi, wakeUp)
       } else {
         idleUntil = nil
-        _ = ccurl_multi_poll(multi, Int32(wait))
+        wait(Int32(longestWait), on: multi, wakeUp)
       }
     } while !active.isEmpty || !mayEnd(idleUntil)
     ccurl_multi_cleanup(multi)
     if Self.running.subtract(1, ordering: .relaxed).newValue == 0 { ccurl_give_memory_back() }
+  }
+
+  private func wait(_ milliseconds: Int32, on multi: UnsafeMutableRawPointer, _ wakeUp: WakeUp) {
+    if ccurl_multi_poll(multi, wakeUp.descriptor, milliseconds) { wakeUp.clear() }
   }
 
   /// Ends the transfers whose time is up. The process may have been stopped meanwhile, so a response that has arrived
@@ -165,7 +167,7 @@ final class CurlLoop: Sendable {
     state.withLock { state in
       guard state.waiting.isEmpty else { return false }
       guard state.isRetired || idleUntil.map({ $0 <= MonotonicTime.now }) ?? false else { return false }
-      state.multi = nil
+      state.wakeUp = nil
       state.isRunning = false
       return true
     }
@@ -200,7 +202,8 @@ final class CurlLoop: Sendable {
     if failure == nil { handle.transfer.serverKey = handle.serverKey }
     _ = ccurl_multi_remove_handle(multi, handle.easy)
     active[handle.easy] = nil
-    wipeStack(.libraries)
     handle.transfer.finish(handle.transfer.outcome(of: failure))
+    // Last: `finish` may write the client's answer on this thread.
+    wipeStack(.libraries)
   }
 }

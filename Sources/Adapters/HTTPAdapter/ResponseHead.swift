@@ -1,3 +1,5 @@
+internal import AgentPorts
+
 /// The head of a response, taken line by line. Interim responses (1xx) are dropped, trailers ignored.
 struct ResponseHead {
   /// Limit for all heads of one exchange together, interim ones included. Common servers send under 4 KiB and refuse
@@ -14,7 +16,7 @@ struct ResponseHead {
   /// Nil beside a transfer coding, which overrides it (RFC 9112 §6.3).
   var contentLength: Int? {
     guard list("transfer-encoding").isEmpty else { return nil }
-    return fields.first { $0.name.lowercased() == "content-length" }.flatMap { Int($0.value) }
+    return fields.first { HTTPField.isName($0.name, "content-length") }.flatMap { Int($0.value) }
   }
 
   /// The codings that were applied to the body, in lowercase, without `identity`.
@@ -29,13 +31,13 @@ struct ResponseHead {
 
   /// The fields without those that describe the body as it was sent, before it was decoded.
   var decodedFields: [(name: String, value: String)] {
-    guard fields.contains(where: { $0.name.lowercased() == "content-encoding" }) else { return fields }
+    guard fields.contains(where: { HTTPField.isName($0.name, "content-encoding") }) else { return fields }
     return fields.filter { !["content-encoding", "content-length"].contains($0.name.lowercased()) }
   }
 
   /// The members of a list that may stand in several fields.
   private func list(_ name: String) -> [String] {
-    fields.filter { $0.name.lowercased() == name }
+    fields.filter { HTTPField.isName($0.name, name) }
       .flatMap { $0.value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }.map { String($0) }
   }
 

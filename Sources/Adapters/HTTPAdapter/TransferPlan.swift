@@ -33,7 +33,7 @@ struct TransferPlan: Sendable {
     _ request: HTTPRequest, _ defaults: ConnectionDefaults, readsServerKey: Bool = false
   ) -> Result<TransferPlan, Refusal> {
     // Requests carry tokens: plain `http` never leaves this machine, wherever the URL came from.
-    guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else {
+    guard let url = request.parsedURL ?? HTTPURL(request.url), url.scheme == .https || url.isLoopback else {
       return .failure(Refusal(outcome: .notConnected(.invalidURL)))
     }
     guard let fields = HeaderLines(request.fields), FieldSyntax.isToken(request.method), request.method != "CONNECT"
@@ -53,7 +53,7 @@ struct TransferPlan: Sendable {
         url: url, method: request.method, fields: fields, body: body,
         connectTimeout: milliseconds(request.connectTimeout), timeout: milliseconds(request.timeout),
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
-        isDecoded: !request.fields.contains { $0.name.lowercased() == "accept-encoding" },
+        isDecoded: !request.fields.contains { HTTPField.isName($0.name, "accept-encoding") },
         memory: request.memory, isForLimitedCaller: request.isForLimitedCaller, pins: pins,
         authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
         proxy: request.proxy ?? defaults.proxy,

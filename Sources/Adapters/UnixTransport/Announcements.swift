@@ -1,6 +1,5 @@
-internal import CPlatform
-internal import Glibc
 internal import Synchronization
+internal import Threads
 
 /// What other threads report to the reading thread: clients with output to write, and the order to stop.
 final class Announcements: Sendable {
@@ -11,23 +10,22 @@ final class Announcements: Sendable {
 
   private let state = Mutex(State())
   /// Readable while a report waits.
-  let descriptor = lanyard_eventfd()
-
-  deinit { close(descriptor) }
+  var descriptor: Int32 { wakeUp.descriptor }
+  private let wakeUp = WakeUp()
 
   func announce(_ peer: Peer) {
     state.withLock { $0.peers.append(peer) }
-    lanyard_eventfd_signal(descriptor)
+    wakeUp.signal()
   }
 
   func stop() {
     state.withLock { $0.isStopping = true }
-    lanyard_eventfd_signal(descriptor)
+    wakeUp.signal()
   }
 
   /// Takes the reported clients; `isStopping` stays true.
   func take() -> (peers: [Peer], isStopping: Bool) {
-    _ = lanyard_eventfd_drain(descriptor)
+    wakeUp.clear()
     return state.withLock { state in
       defer { state.peers.removeAll(keepingCapacity: true) }
       return (state.peers, state.isStopping)

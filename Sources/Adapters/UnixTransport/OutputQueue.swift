@@ -109,6 +109,17 @@ struct OutputQueue: ~Copyable {
     if kept.isEmpty { written = 0 }
   }
 
+  /// Drops what waits. Returns what its lines kept, for the caller to let go of outside of its lock.
+  mutating func discard() -> [any AnyObject & Sendable] {
+    let objects = kept.flatMap(\.objects)
+    explicit_bzero(memory.baseAddress!, end)
+    (start, end, written) = (0, 0, 0)
+    kept = []
+    inserts = Inserts()
+    shrink()
+    return objects
+  }
+
   /// Releases the memory after a burst.
   mutating func shrink() {
     guard isEmpty, memory.count > 65_536 else { return }

@@ -32,6 +32,9 @@ final class Peer: ConnectionOutput {
   let isSocket: Bool
   let peerProcess: Int32?
   private let state = Mutex(State())
+  /// `flush` has something to do or to say. While it is false the reading thread need not take the lock, in which another
+  /// thread may be writing an answer.
+  private let isChanged = Atomic(true)
   private let names: (any PeerNaming)?
   private let announce: @Sendable (Peer) -> Void
 
@@ -47,6 +50,10 @@ final class Peer: ConnectionOutput {
     self.announce = announce
   }
 
+  var needsFlush: Bool { isChanged.load(ordering: .acquiring) }
+
+  private func changed() { isChanged.store(true, ordering: .releasing) }
+
   // MARK: queueing, from any thread
 
   func send(_ line: WireBytes) {
@@ -56,11 +63,14 @@ final class Peer: ConnectionOutput {
       // A socket takes most answers at once, which avoids waking the server's thread.
       if isSocket, !state.isAnnounced {
         switch state.queue.write(to: output, isSocket: true) {
-        case .flushed: return state.isClosing
+        case .flushed:
+          state.queue.shrink()
+          return state.isClosing
         case .blocked: break
         case .gone: state.isGone = true
         }
       }
+      changed()
       defer { state.isAnnounced = true }
       return !state.isAnnounced
     }
@@ -72,6 +82,7 @@ final class Peer: ConnectionOutput {
       guard !state.isGone else { return false }
       guard state.queue.count + line.count <= Self.eventBound else {
         state.lostEvents = true
+        changed()
         return true
       }
       return false
@@ -88,11 +99,13 @@ final class Peer: ConnectionOutput {
       guard !state.isGone else { return }
       state.queue.append(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count))
     }
+    changed()
   }
 
   func closeAfterFlush() {
     let mustAnnounce = state.withLock { state -> Bool in
       state.isClosing = true
+      changed()
       defer { state.isAnnounced = true }
       return !state.isAnnounced
     }
@@ -104,6 +117,7 @@ final class Peer: ConnectionOutput {
       state.isClosing = true
       if !state.queue.isEmpty { state.isGone = true }
     }
+    changed()
     // In any case: the server may be waiting for a client that never reads.
     announce(self)
   }
@@ -112,6 +126,7 @@ final class Peer: ConnectionOutput {
     state.withLock { state in
       guard state.queue.count >= Self.readingBound, !state.isGone else { return true }
       state.hasDeferred = true
+      changed()
       return false
     }
   }
@@ -159,7 +174,8 @@ final class Peer: ConnectionOutput {
 
   /// Writes what the descriptor takes now, and says what to wait for.
   func flush(whenReady: Bool = false) -> Wants {
-    state.withLock { state in
+    isChanged.store(false, ordering: .sequentiallyConsistent)
+    return state.withLock { state in
       state.isAnnounced = false
       if !state.isGone, !state.queue.isEmpty, isSocket || whenReady {
         if state.queue.write(to: output, isSocket: isSocket, piece: isSocket ? .max : Self.pipePiece) == .gone {
@@ -188,6 +204,15 @@ final class Peer: ConnectionOutput {
     }
   }
 
-  /// Stops all writing. Called before the descriptors are closed, so that no thread uses them afterwards.
-  func retire() { state.withLock { $0.isGone = true } }
+  /// Stops all writing. Called before the descriptors are closed, so that no thread uses them afterwards. Answers that
+  /// the client has not read are dropped, with what they count: this object lives as long as its last request.
+  func retire() {
+    let kept = state.withLock { state -> [any AnyObject & Sendable] in
+      state.isGone = true
+      return state.queue.discard()
+    }
+    // Not within the lock: the last reference to a share wakes answers that wait for one.
+    withExtendedLifetime(kept) {}
+    changed()
+  }
 }

@@ -119,25 +119,31 @@ struct ReadingLoop: ~Copyable {
     guard let client = clients[place] else { return }
     // An event of a client that is not read any more may be older than that decision.
     if client.isReading, !client.inputEnded, events & Int16(POLLIN | POLLHUP) != 0 {
-      read(client, place)
+      // Nothing to write and nothing to change: another thread answers, and may hold the lock of the output.
+      if read(client, place), !client.peer.needsFlush, events & Int16(POLLOUT) == 0, client.conversation.hasRoom {
+        return
+      }
     } else if events & Int16(POLLERR | POLLHUP | POLLNVAL) != 0 {
       client.peer.retire()  // both directions are closed
     }
     settle(place, whenReady: events & Int16(POLLOUT) != 0)
   }
 
-  private mutating func read(_ client: ServedClients.Client, _ place: Int) {
+  /// True if bytes came.
+  private mutating func read(_ client: ServedClients.Client, _ place: Int) -> Bool {
     let count = Glibc.read(client.peer.input, buffer.baseAddress, buffer.count)
     if count > 0 {
       client.conversation.received(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(buffer)[..<count]))
       explicit_bzero(buffer.baseAddress!, count)
       wipesStack = wipesStack || client.conversation.mayHaveLeftSecretsOnStack
       noteDeadline(of: place)
+      return true
     } else if count == 0 {
       endInput(place)
     } else if errno != EAGAIN, errno != EINTR {
       client.peer.retire()
     }
+    return false
   }
 
   private mutating func endInput(_ place: Int) {

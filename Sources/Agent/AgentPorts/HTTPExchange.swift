@@ -10,6 +10,12 @@ public protocol HTTPExchange: Sendable {
   /// Sends `request`. It never throws: every failure is an `HTTPOutcome`. Cancelling the task ends the request as
   /// `unknown` or `notConnected`.
   func send(_ request: HTTPRequest) async -> HTTPOutcome
+  /// Begins to send `request` without a task, and calls `ended` once: on a thread of the exchange, which does nothing else
+  /// meanwhile, or before it returns, so the caller holds no lock. Returns false if the request can't begin at once: then
+  /// nothing happened, and `send` takes it. `cancellation` ends the request as cancelling the task of `send` does.
+  func begin(
+    _ request: HTTPRequest, _ cancellation: Cancellation, ended: @escaping @Sendable (HTTPOutcome) -> Void
+  ) -> Bool
   /// Connects to the server of `request`, as it says but for its pins, and sends nothing on the connection.
   func serverKey(for request: HTTPRequest) async -> ServerKey
   /// Closes the connections that are kept for this user (`ConnectionReuse.user`), or for all with nil: those that no
@@ -18,6 +24,10 @@ public protocol HTTPExchange: Sendable {
 }
 
 extension HTTPExchange {
+  /// An exchange whose requests all need a task.
+  public func begin(
+    _ request: HTTPRequest, _ cancellation: Cancellation, ended: @escaping @Sendable (HTTPOutcome) -> Void
+  ) -> Bool { false }
   /// An exchange that keeps no connections has none to close.
   public func closeConnections(of user: String?) {}
 }
@@ -50,7 +60,9 @@ public struct HTTPRequest: Sendable {
   /// The method, such as `GET`.
   public var method: String
   /// An absolute URL.
-  public var url: String
+  public var url: String { didSet { parsedURL = nil } }
+  /// `url`, if it is parsed already.
+  public private(set) var parsedURL: HTTPURL?
   /// Header fields in the order of sending.
   public var fields: [HTTPField]
   /// The body, in guarded memory: it may hold tokens, codes and client secrets.
@@ -93,6 +105,11 @@ public struct HTTPRequest: Sendable {
     self.maximumResponseBytes = maximumResponseBytes
     self.pins = pins
   }
+
+  public init(method: String, to url: HTTPURL, fields: [HTTPField], body: Secret?, pins: [String]) {
+    self.init(method: method, url: url.text, fields: fields, body: body, pins: pins)
+    parsedURL = url
+  }
 }
 
 /// A header field. A credential, such as `Authorization`, is a `.secret`.
@@ -103,6 +120,14 @@ public struct HTTPField: Sendable {
 
   public init(_ name: String, _ value: String) { (self.name, self.value) = (name, .text(value)) }
   public init(_ name: String, secret: Secret) { (self.name, self.value) = (name, .secret(secret)) }
+
+  /// True if `name` is `lowercased` without regard to case (RFC 9110 §5.1).
+  public static func isName(_ name: String, _ lowercased: String) -> Bool {
+    name.utf8.count == lowercased.utf8.count
+      && zip(name.utf8, lowercased.utf8).allSatisfy { byte, other in
+        byte == other || byte &- UInt8(ascii: "A") < 26 && byte | 0x20 == other
+      }
+  }
 }
 
 /// The result of an exchange.
@@ -157,6 +182,7 @@ public struct HTTPResponse: Sendable {
 
   /// The value of the first field with this name, ignoring case (RFC 9110 §5.1).
   public func field(_ name: String) -> String? {
-    fields.first { $0.name.lowercased() == name.lowercased() }?.value
+    let name = name.lowercased()
+    return fields.first { HTTPField.isName($0.name, name) }?.value
   }
 }

@@ -1,14 +1,14 @@
 internal import Synchronization
 
-/// Bounds the memory that bodies of answers take together, whichever clients they are for.
+/// Bounds the memory that bodies of answers, or of requests, take together, whichever clients they are for.
 ///
-/// Each answer asks once for all the bytes that it may need, and those that have to wait are served in their order:
+/// Each body asks once for all the bytes that it may need, and those that have to wait are served in their order:
 /// answers that asked for one piece after the other could each hold a part and wait for the others.
 public final class MemoryBudget: Sendable {
   private struct Waiting: @unchecked Sendable { weak var share: Share? }
   private struct State {
     var free: Int
-    /// What answers of limited callers may still take: half of all, so that the owner's programs always have the other.
+    /// What bodies of limited callers may still take: half of all, so that the owner's programs always have the other.
     var freeForLimited: Int
     var waiting: [Waiting] = []
 
@@ -47,6 +47,17 @@ public final class MemoryBudget: Sendable {
     // As in `take(back:)`: no last reference goes while the lock is held.
     withExtendedLifetime(before) {}
     return share
+  }
+
+  /// A share that is granted at once; nil if it would have to wait, or if it is larger than the budget.
+  public func shareAtOnce(_ bytes: Int, isLimited: Bool = false) -> Share? {
+    let share = Share(bytes, isLimited: isLimited, of: self) {}
+    let isGranted = state.withLock { state in
+      guard state.waiting.isEmpty, state.hasRoom(for: share) else { return false }
+      state.grant(share)
+      return true
+    }
+    return isGranted ? share : nil
   }
 
   /// Waits for a share; nil if the task is cancelled meanwhile.

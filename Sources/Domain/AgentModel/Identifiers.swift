@@ -162,8 +162,13 @@ public struct Identity: Hashable, Sendable {
 public struct ScopeSet: Hashable, Sendable {
   /// The scopes, sorted and without duplicates.
   public let names: [String]
+  /// The provider told others beside `names`, which are not kept (`init(told:)`): they are within no limit.
+  public let lacksSome: Bool
 
-  public init(_ names: some Sequence<String>) { self.names = Set(names).sorted() }
+  public init(_ names: some Sequence<String>, lacksSome: Bool = false) {
+    self.names = Set(names).sorted()
+    self.lacksSome = lacksSome
+  }
 
   /// Parses the space-delimited form of the wire.
   public init(spaceDelimited text: String) {
@@ -173,14 +178,21 @@ public struct ScopeSet: Hashable, Sendable {
   /// The longest name of a scope, and the most names, that the contract has.
   public static let (longestName, mostNames) = (256, 128)
 
-  /// Reads what a provider's answer names: scope tokens of RFC 6749 §3.3 alone, within the contract's bounds. Nil if
-  /// there is text and none of it is a scope: that is as if the answer named none.
-  public init?(told text: String) {
+  /// Reads what a provider's answer names: scope tokens of RFC 6749 §3.3 alone, within the contract's bounds.
+  public init(told text: String) {
     let words = text.split(separator: " ")
-    let names = words.filter(Self.isName).map { String($0) }
-    if names.isEmpty, !words.isEmpty { return nil }
-    self.init(ScopeSet(names).names.prefix(Self.mostNames))
+    let names = ScopeSet(words.filter(Self.isName).map { String($0) }).names
+    self.init(names.prefix(Self.mostNames), lacksSome: names.count > Self.mostNames || !words.allSatisfy(Self.isName))
   }
+
+  /// The scopes of an answer that tells these: `asked` if it names none that can be kept, as if it named none.
+  public static func granted(_ told: ScopeSet?, orAsked asked: ScopeSet) -> ScopeSet {
+    guard let told else { return asked }
+    return told.isEmpty && told.lacksSome ? ScopeSet(asked.names, lacksSome: true) : told
+  }
+
+  /// True if there is no scope beside those of `limit`.
+  public func isWithin(_ limit: Set<String>) -> Bool { !lacksSome && names.allSatisfy(limit.contains) }
 
   /// A scope token of RFC 6749 §3.3: printable ASCII without quotes and backslashes.
   public static func isName(_ text: some StringProtocol) -> Bool {
@@ -194,7 +206,7 @@ public struct ScopeSet: Hashable, Sendable {
   public var isEmpty: Bool { names.isEmpty }
 
   /// True if `other` contains all of these scopes.
-  public func isSubset(of other: ScopeSet) -> Bool { Set(names).isSubset(of: other.names) }
+  public func isSubset(of other: ScopeSet) -> Bool { !lacksSome && Set(names).isSubset(of: other.names) }
 }
 
 /// Identifies an access token of a grant: the default token, or one requested for a resource or with fewer scopes.

@@ -19,7 +19,7 @@
 #define FUNCTIONS(X)                                                                                          \
   X(global_init_mem) X(version_info) X(easy_init) X(easy_cleanup) X(easy_setopt) X(easy_getinfo) X(easy_pause)              \
   X(multi_init) X(multi_cleanup) X(multi_setopt) X(multi_add_handle) X(multi_remove_handle)   \
-  X(multi_perform) X(multi_poll) X(multi_wakeup) X(multi_info_read)
+  X(multi_perform) X(multi_poll) X(multi_info_read)
 
 #define DECLARE(name) static typeof(&curl_##name) name;
 FUNCTIONS(DECLARE)
@@ -237,10 +237,11 @@ CURLMcode ccurl_multi_perform(CURLM *multi) {
   int running;
   return multi_perform(multi, &running);
 }
-CURLMcode ccurl_multi_poll(CURLM *multi, int timeout_milliseconds) {
-  return multi_poll(multi, NULL, 0, timeout_milliseconds, NULL);
+bool ccurl_multi_poll(CURLM *multi, int wake, int timeout_milliseconds) {
+  struct curl_waitfd waited = {.fd = wake, .events = CURL_WAIT_POLLIN};
+  multi_poll(multi, &waited, 1, timeout_milliseconds, NULL);
+  return waited.revents != 0;
 }
-CURLMcode ccurl_multi_wakeup(CURLM *multi) { return multi_wakeup(multi); }
 
 CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {
   int left;

@@ -90,6 +90,10 @@ extension CommandFailure {
     if name == "accountNotFound", account == nil {
       told.message = "There is no account \(selection.selector) here. Nothing was changed."
     }
+    // With one candidate it is about an alias that is taken.
+    if name == "accountAmbiguous", candidates.count > 1 {
+      told.message = "Several accounts match \(selection.selector). Nothing was changed."
+    }
     guard let account, wire.contains(account) else { return told }
     let name = ErrorMessages.shellWord(selection.selector)
     told.hints = hints.map { $0.split(separator: account, omittingEmptySubsequences: false).joined(separator: name) }

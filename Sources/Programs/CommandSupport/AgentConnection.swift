@@ -137,6 +137,36 @@ public struct AgentConnection: ~Copyable {
     return arrived != nil
   }
 
+  /// What is known of an agent that was told to end.
+  public enum End: Sendable {
+    case ended
+    /// It still runs when the time is over.
+    case runs
+    /// Its process can't be watched, and it has not closed the connection.
+    case unknown
+  }
+
+  /// Has the agent end, and waits for the end of its process. Where that can't be watched, waits until the agent closes
+  /// the connection.
+  public mutating func shutDown(waiting milliseconds: Int32) throws(CommandFailure) -> End {
+    let deadline = ReadableDescriptor.Deadline.after(milliseconds: milliseconds)
+    let process = AgentProcess.ofPeer(at: socket)
+    let id = try send("agent.shutdown")
+    // An agent that hangs answers nothing, and one that is ending closes the connection without an answer.
+    var hasAnswered = false
+    while !hasAnswered {
+      guard ReadableDescriptor.waits(for: socket, until: deadline) else { return process == nil ? .unknown : .runs }
+      guard case .bytes = lines.fill(from: socket) else { break }
+      hasAnswered = try answer(to: id) { (_) throws(CommandFailure) in true } ?? false
+    }
+    if let process { return process.hasEnded(until: deadline) ? .ended : .runs }
+    guard hasAnswered else { return .ended }
+    guard ReadableDescriptor.waits(for: socket, until: deadline) else { return .unknown }
+    // No event comes on a connection without a subscription: what is readable is its end.
+    if case .endOfFile = lines.fill(from: socket) { return .ended }
+    return .unknown
+  }
+
   /// Why `wait` returned.
   public enum Wakeup: Sendable { case bytes, timeout, interrupted }
 

@@ -15,6 +15,8 @@ public struct CommandFailure: Error, Sendable {
   public var attemptsLeft: Int64?
   /// `data.account`: the id of the account that the failure is about.
   public var account: String?
+  /// `data.candidates`: the ids of the accounts that match a name.
+  public var candidates: [String] = []
   /// The parameter that the agent did not accept.
   public var problem: ParameterProblem?
   /// `Output.tell` prints `wire` also without `--json`: `lanyard rpc` sets it.
@@ -45,6 +47,7 @@ public struct CommandFailure: Error, Sendable {
       problem = ParameterProblem(path: path, expected: expected)
     }
     account = data?["account"]?.string
+    candidates = data?["candidates"]?.elements.compactMap(\.string) ?? []
     attemptsLeft = data?["attemptsLeft"]?.integer
     // The agent's message may already name the command.
     hints = ErrorMessages.hints(code: code, name: name, data: data, problem: problem).filter { !message.contains($0) }

@@ -18,8 +18,8 @@ public enum ExitStatus: Int32, Sendable {
     case 1002, 1005: self = .noAgent
     case 1007, 4001: self = .denied
     case 2003, 2004, 2005, 2007: self = .signInAgain
-    // Not those that another try does not mend: a client that the provider refuses (3003), a certificate or a key that
-    // does not fit (3004). A loop that waits for the network must end there.
+    // 3003 (the provider refuses the client) and 3004 (a certificate or key does not fit) end with 1: another try fails
+    // again, so a loop that waits for the network must end there.
     case 3001, 3002: self = .providerUnreachable
     case 4002...4004: self = .stepUpNeeded
     case -32602: self = .usage

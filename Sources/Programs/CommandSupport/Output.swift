@@ -89,8 +89,12 @@ public enum Output {
     if !isQuiet.load(ordering: .relaxed) { instruction(line) }
   }
 
-  /// A line on stderr that the person needs to go on.
-  public static func instruction(_ line: String) { write(line + "\n", to: STDERR_FILENO) }
+  /// Lines on stderr that the person needs to go on; on a terminal, long ones are broken between words. `isLaidOut`:
+  /// they fit already, as a picture does.
+  public static func instruction(_ text: String, isLaidOut: Bool = false) {
+    let fits = isLaidOut || !Terminal.showsNotes
+    write((fits ? text : Text.fitted(text, columns: Terminal.columns)) + "\n", to: STDERR_FILENO)
+  }
 
   /// A warning on stderr, unless the command is quiet.
   public static func warning(_ line: String) { note("lanyard: \(line)") }
@@ -103,6 +107,7 @@ public enum Output {
     } else if failure.isRaw, let wire = failure.wire {
       note(json: wire)
     } else {
+      let failure = failure.describingCandidates()
       instruction("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }

@@ -39,7 +39,7 @@ public enum Terminal {
 
   /// Asks for a line, with echo; nil at the end of the input.
   public static func ask(_ question: String) -> String? {
-    Output.write(question, to: STDERR_FILENO)
+    Output.write(showsNotes ? Text.fitted(question, columns: columns) : question, to: STDERR_FILENO)
     var line: [UInt8] = []
     var byte: UInt8 = 0
     while true {

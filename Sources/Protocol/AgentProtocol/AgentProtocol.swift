@@ -97,6 +97,8 @@ public struct MethodInfo: Sendable {
     case always
     /// The method concerns the whole agent: `*` does not cover it, a grant must name it.
     case agent
+    /// No grant covers it: it reaches beyond every account, such as the keys of the vault, or any host.
+    case never
   }
 
   /// The method's name, such as `token.get`.

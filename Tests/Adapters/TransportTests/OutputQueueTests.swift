@@ -111,6 +111,37 @@ import Testing
     #expect(second == nil && !queue.keepsObjects && queue.count == 100)
   }
 
+  /// A request of the client may hold its peer for long after the client has gone.
+  @Test func answersOfAClientThatIsGone_keepNothing() throws {
+    var ends: [Int32] = [0, 0]
+    try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+    defer { ends.forEach { close($0) } }
+    let peer = Peer(input: ends[0], output: ends[0], isSocket: true, names: nil) { _ in }
+    func answer(keeping object: Kept) -> WireBytes {
+      var writer = JSONWriter(capacity: 64)
+      [UInt8](repeating: 97, count: 1 << 20).withUnsafeBytes { writer.verbatim($0) }
+      writer.kept.append(object)
+      return writer.finish()
+    }
+    weak var unread: Kept?
+    weak var late: Kept?
+    do {
+      let object = Kept()
+      unread = object
+      peer.send(answer(keeping: object))
+    }
+    #expect(unread != nil)
+    peer.retire()
+    #expect(unread == nil)
+    do {
+      let object = Kept()
+      late = object
+      peer.send(answer(keeping: object))
+    }
+    #expect(late == nil)
+    #expect(peer.flush().isDone)
+  }
+
   @Test func lineOfABatch_keepsTheObjectsOfItsParts() {
     weak var kept: Kept?
     var writer = JSONWriter(capacity: 64)

@@ -30,6 +30,19 @@ struct EndpointTrialsTests {
   ])
   func redirectToAnErrorPage_isUnclear(place: String?) { #expect(meaning(place) == .unclear) }
 
+  @Test(arguments: [
+    "javascript:alert(1)", "JavaScript:alert(1)", " java\tscript:alert(1)", "data:text/html,login", "intent://login#x",
+    "file:///etc/passwd", "http://other.test/login", "ftp://idp.test/login", ":login",
+    "javascript://idp.test/%0Aalert(1)",
+  ])
+  func redirectToNoPageOverTLS_isNoSignIn(place: String) { #expect(meaning(place) == .misled) }
+
+  @Test(arguments: [
+    "HTTPS://idp.test/login", "http://localhost:8080/login?to=http://other.test/", "//idp.test/login", "login?a=b:c",
+    "./a:b", "?x=javascript:1",
+  ])
+  func redirectToAPage_works(place: String) { #expect(meaning(place) == .works) }
+
   @Test func errorThatNoStandardNames_isNotRepeated() {
     #expect(meaning("/x?error=%3Cscript%3E") == .refused(error: "other", status: 302))
   }

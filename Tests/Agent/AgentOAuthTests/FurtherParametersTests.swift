@@ -32,6 +32,21 @@ import Testing
     #expect(pushed.contains("&audience=a%26b%3Dc%20%C3%BC") || pushed.contains("&audience=a%26b%3Dc+%C3%BC"))
   }
 
+  /// Atlassian needs `prompt=consent`. A caller may ask for another one.
+  @Test func presetWithAPrompt_sendsItWhereTheCallerNamesNone() {
+    var configuration = configuration
+    let request = AuthorizationRequest(redirectURI: "http://127.0.0.1/callback", entropy: SeededEntropy(seed: 1))
+    func prompts(_ prompt: String?) -> [String] {
+      request.parameters(of: configuration, scopes: ["openid"], prompt: prompt, loginHint: nil)
+        .filter { $0.0 == "prompt" }.map(\.1)
+    }
+    #expect(prompts(nil) == [])
+    configuration.preset = "atlassian"
+    #expect(prompts(nil) == ["consent"])
+    #expect(prompts("login") == ["login"])
+    #expect(!form(FormBody.deviceAuthorization(scopes: [], at: configuration)).contains("prompt"))
+  }
+
   @Test func deviceRequest_hasTheParametersThatAreNotOfTheBrowser() {
     var configuration = configuration
     #expect(form(FormBody.deviceAuthorization(scopes: [], at: configuration)).contains("access_type=offline"))

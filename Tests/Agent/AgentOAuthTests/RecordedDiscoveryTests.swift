@@ -1,6 +1,5 @@
 import AgentCore
 import AgentModel
-import Foundation
 import JSONRPC
 import SecretJSON
 import Secrets
@@ -11,61 +10,70 @@ import Testing
 /// Presets beside the discovery documents that their providers published (`Tests/Discovery`, each with its source and
 /// date), and the endpoints of those that publish none.
 @Suite struct RecordedDiscoveryTests {
-  private static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().appending(path: "Discovery")
-
-  private static let recorded = ((try? FileManager.default.contentsOfDirectory(atPath: folder.path)) ?? [])
-    .filter { $0.hasSuffix(".json") }.map { String($0.dropLast(5)) }.sorted()
-
-  private func document(_ name: String) throws -> (metadata: ServerMetadata, scopes: [String]?) {
-    let text = try String(contentsOf: Self.folder.appending(path: name + ".json"), encoding: .utf8)
-    return try #require(
-      SecretJSON.read(Secret(text: text)) { node in
-        guard node["source"]?.string?.hasPrefix("https://") == true, node["date"]?.string?.utf8.count == 10 else {
-          return nil
-        }
-        return node["document"].flatMap { document in
-          ServerMetadata(document).map { ($0, document["scopes_supported"]?.strings) }
-        }
-      })
-  }
-
-  /// As after `provider.add` with the preset and, where each customer has one, the issuer.
-  private func provider(_ preset: ProviderPreset, _ metadata: ServerMetadata) -> Provider {
-    let issuer = preset.issuer ?? metadata.issuer.replacing("{tenantid}", with: "common")
-    var configuration = ProviderConfiguration(name: ProviderName("idp")!, issuer: issuer, clientID: "app")
-    preset.fill(&configuration)
-    configuration.endpoints = preset.endpoints(at: issuer)
-    return Provider(configuration: configuration, metadata: metadata)
-  }
-
   @Test func documents_areOfPresets() {
-    #expect(Self.recorded.count >= 8)
-    for name in Self.recorded { #expect(ProviderPreset.named(name)?.hasDiscovery == true, "\(name)") }
+    #expect(RecordedDocument.names.count >= 15)
+    for name in RecordedDocument.names { #expect(ProviderPreset.named(name) != nil, "\(name)") }
   }
 
-  @Test(arguments: recorded) func presetAndItsRecordedDocument_completeASignIn(name: String) throws {
+  @Test(arguments: RecordedDocument.names) func presetAndItsRecordedDocument_contradictEachOtherNowhere(
+    name: String
+  ) throws {
     let preset = try #require(ProviderPreset.named(name))
-    let (metadata, scopes) = try document(name)
-    let provider = provider(preset, metadata)
-    #expect(provider.isItself(metadata.issuer), "\(metadata.issuer)")
-    #expect(provider.endpoints.authorization != nil && provider.endpoints.token != nil)
-    #expect(provider.endpoints.jwks != nil || provider.endpoints.userinfo != nil, "the person can be identified")
-    #expect(metadata.ignoredEndpoints == [])
-    for scope in preset.scopes {
-      #expect(scopes?.contains(scope) ?? true, "\(scope) is none of the provider's")
-    }
-    if let host = HTTPURL(metadata.issuer.replacing("{tenantid}", with: "common"))?.host, !preset.hosts.isEmpty {
-      #expect(preset.isKnown(by: host), "\(host)")
-    }
+    let recording = try #require(try RecordedDocument(name), "\(name).json has a source, a date and a document")
+    #expect(PresetContradictions(preset: preset, recording: recording).members == recording.exceptions.keys.sorted())
   }
 
-  /// An endpoint of a preset is one that the document does not name: otherwise the data would be of no use.
-  @Test(arguments: recorded) func endpointOfAPreset_isNotInTheDocument(name: String) throws {
-    let preset = try #require(ProviderPreset.named(name))
-    let metadata = try document(name).metadata
-    let told = preset.endpoints(at: preset.issuer ?? metadata.issuer)
-    #expect(told.completed(from: metadata.endpoints) == metadata.endpoints.completed(from: told))
+  /// What the agent keeps of a document is what the document says.
+  @Test(arguments: RecordedDocument.names) func agentReads_whatTheDocumentSays(name: String) throws {
+    let recording = try #require(try RecordedDocument(name))
+    let (metadata, members) = (recording.metadata, recording.members)
+    #expect(metadata.endpoints.deviceAuthorization == members["device_authorization_endpoint"] as? String)
+    #expect(metadata.endpoints.revocation == members["revocation_endpoint"] as? String)
+    #expect(metadata.endpoints.registration == members["registration_endpoint"] as? String)
+    #expect(metadata.codeChallengeMethods == recording.list("code_challenge_methods_supported") ?? [])
+    #expect(metadata.tokenEndpointAuthMethods == recording.list("token_endpoint_auth_methods_supported") ?? [])
+    #expect(metadata.dpopAlgorithms == recording.list("dpop_signing_alg_values_supported") ?? [])
+    let namesIssuer = members["authorization_response_iss_parameter_supported"] as? Bool
+    #expect(metadata.authorizationResponseIssuer == namesIssuer ?? false)
+  }
+
+  /// A preset that contradicts its document in one member.
+  struct Mistake: Sendable, CustomStringConvertible {
+    let name: String
+    let member: String
+    let change: @Sendable (inout ProviderPreset) -> Void
+
+    init(_ name: String, _ member: String, _ change: @escaping @Sendable (inout ProviderPreset) -> Void) {
+      (self.name, self.member, self.change) = (name, member, change)
+    }
+
+    var description: String { "\(name): \(member)" }
+  }
+
+  static let mistakes = [
+    Mistake("google", "issuer") { $0.issuer = "https://accounts.example" },
+    Mistake("google", "hosts") { $0.hosts = ["login.google.com"] },
+    Mistake("keycloak", "issuer") { $0.issuerTemplate = "https://HOST/auth/realms/REALM" },
+    Mistake("google", "authorization_endpoint") { $0.endpoints.authorization = "https://accounts.google.com/auth" },
+    Mistake("google", "token_endpoint") { $0.endpoints.token = "https://accounts.google.com/token" },
+    Mistake("google", "revocation_endpoint") { $0.endpoints.revocation = "https://accounts.google.com/revoke" },
+    Mistake("google", "device_authorization_endpoint") { $0.endpoints.deviceAuthorization = "https://google.com/d" },
+    Mistake("gitea", "revocation_endpoint") { $0.revocationScope = .grant },
+    Mistake("gitea", "registration_endpoint") { $0.registersClients = true },
+    Mistake("gitea", "grant_types_supported") { $0.suggestsDevice = true },
+    Mistake("dropbox", "grant_types_supported") { $0.scopes.append("offline_access") },
+    Mistake("google", "scopes_supported") { $0.scopes.append("offline_access") },
+    Mistake("fastmail", "token_endpoint_auth_methods_supported") { $0.needsClientSecret = true },
+    Mistake("slack", "token_endpoint_auth_methods_supported") { $0.assertionAudience = .tokenEndpoint },
+    Mistake("google", "token_endpoint_auth_methods_supported") { $0.tokenEndpointAuthMethods = ["none"] },
+  ]
+
+  /// Each difference is found, so that the comparison above says something.
+  @Test(arguments: mistakes) func presetThatContradictsItsDocument_isFound(mistake: Mistake) throws {
+    var preset = try #require(ProviderPreset.named(mistake.name))
+    mistake.change(&preset)
+    let recording = try #require(try RecordedDocument(mistake.name))
+    #expect(PresetContradictions(preset: preset, recording: recording).members.contains(mistake.member))
   }
 
   @Test(arguments: ProviderPreset.all.filter { !$0.hasDiscovery }.map(\.name))

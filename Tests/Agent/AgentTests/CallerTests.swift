@@ -95,7 +95,7 @@ import Testing
       switch info.underGrant {
       case .account: #expect(info.accountScoped)
       case .always: #expect(["agent.hello", "rpc.discover"].contains(info.name))
-      case .covered, .shared, .agent: #expect(!info.accountScoped)
+      case .covered, .shared, .agent, .never: #expect(!info.accountScoped)
       }
     }
   }

@@ -29,6 +29,15 @@ import Testing
     #expect(read.details == grant.details)
   }
 
+  @Test func scopesThatWereNotKeptAreRememberedAsLacking() throws {
+    var grant = Self.grant
+    #expect(try #require(GrantRecord(grant.record)).scopes == grant.scopes)
+    grant.scopes = ScopeSet(["openid"], lacksSome: true)
+    let read = try #require(GrantRecord(grant.record))
+    #expect(read.scopes == grant.scopes)
+    #expect(!read.scopes.isWithin(["openid"]))
+  }
+
   @Test func recordOfAnEarlierVersion_hasNoAuthorizationDetails() throws {
     let written = Self.grant.record
     #expect(written.withBytes { String(decoding: $0, as: UTF8.self) }.contains("etails") == false)

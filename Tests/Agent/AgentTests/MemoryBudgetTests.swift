@@ -60,6 +60,21 @@ import Testing
     #expect(budget.share(100, isLimited: true) {}.bytes == 5)
   }
 
+  @Test func shareAtOnce_isRefusedWhereItWouldWait() {
+    let budget = MemoryBudget(bytes: 10)
+    let first = budget.shareAtOnce(5, isLimited: true)
+    #expect(first?.isGranted == true)
+    #expect(budget.shareAtOnce(1, isLimited: true) == nil, "limited callers have half")
+    var second = budget.shareAtOnce(5)
+    #expect(second != nil && budget.shareAtOnce(1) == nil)
+    second?.shrink(to: 3)
+    #expect(budget.shareAtOnce(3) == nil && budget.shareAtOnce(2) != nil)
+    second = nil
+    #expect(budget.shareAtOnce(11) == nil, "more than all is never granted")
+    #expect(budget.shareAtOnce(5) != nil, "a refused share took something")
+    withExtendedLifetime(first) {}
+  }
+
   @Test(.timeLimit(.minutes(1))) func sharesThatAreGivenUpWhileOthersAsk_holdUpNothing() async {
     let budget = MemoryBudget(bytes: 10)
     var holder: MemoryBudget.Share? = budget.share(9) {}

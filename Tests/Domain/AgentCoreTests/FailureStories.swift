@@ -1,7 +1,7 @@
 import AgentCore
 
 extension Story {
-  static let all = [standard, entra, google, github, okta, auth0, keycloak]
+  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack]
 
   static let standard = Story(
     .standard,
@@ -142,6 +142,18 @@ extension Story {
     200 error=incorrect_client_credentials -> misconfigured invalid_client
     200 error=redirect_uri_mismatch -> misconfigured redirect_uri_mismatch
     200 error=device_flow_disabled -> misconfigured unauthorized_client
+    """)
+
+  static let slack = Story(
+    .slack,
+    """
+    200 error=invalid_refresh_token -> reauthenticate
+    200 error=bad_client_secret -> misconfigured invalid_client
+    200 error=invalid_client_id -> misconfigured invalid_client
+    200 error=bad_redirect_uri -> misconfigured bad_redirect_uri
+    200 error=ratelimited -> throttled
+    200 error=internal_error -> transient internal_error
+    200 error=service_unavailable -> transient service_unavailable
     """)
 
   static let okta = Story(

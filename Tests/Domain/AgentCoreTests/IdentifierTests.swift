@@ -55,16 +55,29 @@ import Testing
   @Test("of what a provider names, only scope tokens within the contract's bounds are kept")
   func toldScopes() {
     #expect(ScopeSet(told: " openid  mail openid ") == ScopeSet(["mail", "openid"]))
-    #expect(ScopeSet(told: "")?.isEmpty == true)
+    #expect(ScopeSet(told: "") == ScopeSet([]))
     #expect(
       ScopeSet(told: "mail a\u{1B}[31m \u{7} tab\tbed \"q\" back\\slash caf\u{E9} urn:x/y")
-        == ScopeSet(["mail", "urn:x/y"]))
+        == ScopeSet(["mail", "urn:x/y"], lacksSome: true))
     let longest = String(repeating: "x", count: 256)
-    #expect(ScopeSet(told: longest + " y")?.names == [longest, "y"])
-    #expect(ScopeSet(told: longest + "x") == nil, "as if it named none")
-    #expect(ScopeSet(told: "\u{0}") == nil)
-    let many = (0..<500).map { "s\($0)" }.joined(separator: " ")
-    #expect(ScopeSet(told: many)?.names.count == 128)
+    #expect(ScopeSet(told: longest + " y") == ScopeSet([longest, "y"]))
+    #expect(ScopeSet(told: longest + "x") == ScopeSet([], lacksSome: true))
+    let many = (0..<500).map { "s\($0)" }
+    #expect(ScopeSet(told: many.joined(separator: " ")).names.count == 128)
+    #expect(!ScopeSet(told: many.joined(separator: " ")).isWithin(Set(many)))
+    #expect(ScopeSet(told: many.prefix(128).joined(separator: " ")).isWithin(Set(many)))
+  }
+
+  @Test("scopes that were told and not kept are within no limit")
+  func lackingScopes() {
+    let asked = ScopeSet(["mail"])
+    #expect(ScopeSet.granted(nil, orAsked: asked) == asked)
+    #expect(ScopeSet.granted(ScopeSet([]), orAsked: asked) == ScopeSet([]))
+    let odd = ScopeSet.granted(ScopeSet(told: "caf\u{E9}"), orAsked: asked)
+    #expect(odd.names == ["mail"])
+    #expect(!odd.isWithin(["mail"]) && !odd.isSubset(of: asked) && asked.isSubset(of: odd) && odd != asked)
+    #expect(!ScopeSet(told: "mail caf\u{E9}").isWithin(["mail"]))
+    #expect(asked.isWithin(["mail", "files"]) && !asked.isWithin(["files"]))
   }
 
   @Test func tokenKey_comparesResourceAndScopes() {

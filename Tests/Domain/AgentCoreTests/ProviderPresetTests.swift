@@ -18,6 +18,11 @@ import Testing
     ("box", "https://api.box.com", "", .strict, 0, .family, nil, nil, nil),
     ("dropbox", "https://www.dropbox.com", "openid profile email", .strict, 0, .family, nil, nil, nil),
     ("entra", nil, usual, .none, 0, .family, .claim("tid"), nil, "entra"),
+    (
+      "fastmail", "https://api.fastmail.com", usual + " urn:ietf:params:oauth:scope:mail", .strict, 0, .family, nil,
+      nil,
+      nil
+    ),
     ("gitea", nil, "openid profile email", .strict, 0, .family, nil, nil, nil),
     (
       "github", "https://github.com/login/oauth", "read:user user:email", .strict, 0, .family, nil, nil, "github"
@@ -33,6 +38,11 @@ import Testing
     ),
     ("okta", nil, usual, .grace, 30, .family, nil, nil, "okta"),
     ("salesforce", "https://login.salesforce.com", usual, .strict, 0, .family, nil, nil, nil),
+    (
+      "slack", "https://slack.com", "openid profile email", .strict, 0, .family, .claim("https://slack.com/team_id"),
+      nil,
+      "slack"
+    ),
     ("zoom", "https://zoom.us", "", .strict, 0, .family, nil, nil, nil),
   ]
 
@@ -80,6 +90,7 @@ import Testing
     ("box", "127.0.0.1", true, [:], true, true, false),
     ("dropbox", "127.0.0.1", true, ["token_access_type": "offline"], true, false, false),
     ("entra", "localhost", false, [:], false, false, false),
+    ("fastmail", "127.0.0.1", false, [:], true, false, false),
     ("github", "127.0.0.1", false, [:], true, false, true),
     ("github-enterprise", "127.0.0.1", false, [:], true, false, true),
     ("gitlab", "127.0.0.1", false, [:], true, false, false),
@@ -89,6 +100,7 @@ import Testing
     ("microsoft-personal", "localhost", false, [:], false, false, false),
     ("okta", "127.0.0.1", true, [:], true, false, false),
     ("salesforce", "127.0.0.1", true, [:], true, false, false),
+    ("slack", "localhost", true, [:], true, false, false),
   ]
 
   @Test(arguments: requests) func presetRequests_matchTheTable(row: Request) throws {
@@ -113,6 +125,41 @@ import Testing
       for name in preset.parameterHints.keys {
         #expect(AuthorizationParameters.refusal(of: name, "value") == nil, "\(preset.name): \(name)")
       }
+    }
+  }
+
+  /// A sign-in that names no prompt has the one that the provider needs.
+  @Test func defaultPrompt_isThePresets() throws {
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.example", clientID: "app")
+    #expect(configuration.defaultPrompt == nil)
+    try #require(ProviderPreset.named("atlassian")).fill(&configuration)
+    #expect(configuration.defaultPrompt == "consent")
+    #expect(ProviderPreset.all.filter { $0.prompt != nil }.map(\.name) == ["atlassian"])
+  }
+
+  /// A provider that was added with an older preset.
+  @Test func presetDifferences_areTheHostAndTheMissingParameters() throws {
+    var configuration = ProviderConfiguration(
+      name: ProviderName("idp")!, issuer: "https://idp.example", clientID: "app")
+    #expect(configuration.presetDifferences.isEmpty, "there is no preset")
+    configuration.preset = "entra"
+    #expect(configuration.presetDifferences.redirectHost == "localhost")
+    #expect(configuration.presetDifferences.missingParameters == [])
+    configuration.redirect.port = 8765
+    #expect(configuration.presetDifferences.isEmpty, "a registered redirect URI is the person's")
+    configuration.redirect.port = nil
+    configuration.preset = "google"
+    #expect(configuration.presetDifferences.redirectHost == nil)
+    #expect(configuration.presetDifferences.missingParameters.map(\.name) == ["access_type"])
+    #expect(configuration.presetDifferences.missingParameters.map(\.value) == ["offline"])
+    configuration.authorizationParameters["access_type"] = "online"
+    #expect(configuration.presetDifferences.isEmpty, "another value is the person's")
+    for preset in ProviderPreset.all {
+      preset.fill(&configuration)
+      configuration.redirect.host = preset.redirectHost
+      configuration.authorizationParameters = preset.authorizationParameters
+      #expect(configuration.presetDifferences.isEmpty, "\(preset.name)")
     }
   }
 

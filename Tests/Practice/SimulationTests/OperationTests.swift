@@ -150,6 +150,36 @@ import Testing
     }
   }
 
+  @Test func limitedCallers_fillHalfOfAQueueAndTheOwnerHasTheOther() throws {
+    try scenario(seed: 1) { world in
+      let scene = try await Self.prepared(world)
+      let client = try world.client()
+      let made = await client.call(
+        "grant.create", #"{"client":"bot","accounts":["work"],"methods":["operation.*"]}"#)
+      let secret = try #require(made.result?["secret"]?.stringValue, "\(made)")
+      let bot = try world.client()
+      let hello = await bot.call("agent.hello", #"{"client":{"name":"bot","version":"1"},"grant":"\#(secret)"}"#)
+      try #require(hello.result != nil, "\(hello)")
+      func enqueue(_ client: SimulatedClient, _ number: Int) async -> SimulatedAnswer {
+        await client.call("operation.enqueue", #"{"account":"work","capability":"note","payload":\#(number)}"#)
+      }
+      for number in 1...500 {
+        let told = await enqueue(bot, number)
+        try #require(told.result != nil, "\(told)")
+      }
+      let refused = await enqueue(bot, 501)
+      #expect(refused.error?["code"]?.integerValue == 1003)
+      #expect(refused.error?["data"]?["reason"]?.stringValue == "queueFull")
+      let own = await enqueue(client, 1)
+      #expect(own.result != nil, "\(own)")
+      let findings = await client.call("agent.diagnose").result?["findings"]?.arrayValue ?? []
+      #expect(findings.contains { $0["message"]?.stringValue?.contains("have queued 500 operations") == true })
+      bot.disconnect()
+      client.disconnect()
+      _ = scene
+    }
+  }
+
   @Test func writeWithoutPermission_isNeverSentTwiceWhenAnswersAreLost() throws {
     for seed in Self.seeds {
       try scenario(seed: seed) { world in

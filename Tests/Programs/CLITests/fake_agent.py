@@ -67,6 +67,8 @@ class Connection:
             return  # said all there was to say, or the client is gone
         try:
             self.send(reply)
+            if method == self.agent.last:
+                self.stream.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
 
@@ -78,6 +80,7 @@ class FakeAgent:
         self.path = path
         self.answers = dict(answers or {})
         self.calls = []
+        self.last = None  # the method after whose answer a connection is closed
         self.closed = threading.Event()
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
         self.listener = socket.socket(socket.AF_UNIX)

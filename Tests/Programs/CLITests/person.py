@@ -11,8 +11,13 @@ import struct
 import subprocess
 import tempfile
 import termios
+import sys
 import time
 import unittest
+
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Bench"))
+
+from anchors import forget_anchors  # noqa: E402
 
 # A test run that a shell started in the background has SIGINT ignored, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -40,6 +45,7 @@ class Person(unittest.TestCase):
     def setUp(self):
         self.place = os.path.realpath(tempfile.mkdtemp(prefix="lanyard-cli-"))
         self.addCleanup(shutil.rmtree, self.place, ignore_errors=True)
+        self.addCleanup(forget_anchors, self.place)
         self.home = os.path.join(self.place, "home")
         self.runtime = os.path.join(self.place, "run")
         self.work = os.path.join(self.home, "work", "deep")

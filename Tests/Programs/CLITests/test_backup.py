@@ -73,13 +73,19 @@ class BackupTests(Person):
 
     def test_restore_lists_restored_and_skipped_items(self):
         agent = self.agent({"agent.restore": RESTORED})
-        screen = self.on_terminal("restore", "/tmp/x", answers=[("(not shown): ", PASSPHRASE + "\n")])
+        there = os.path.join(self.work, "there")
+        open(there, "w").close()
+        screen = self.on_terminal("restore", there, answers=[("(not shown): ", PASSPHRASE + "\n")])
         self.assertEqual(screen.code, 0, screen.text)
         self.assertNotIn("Once more", screen.text)
         self.assertIn("1 account, 1 provider, 0 policies", screen.text)
         self.assertIn("lanyard login --account work", screen.text)
         self.assertIn("policy default: it is here already", screen.text)
-        self.assertEqual(agent.params("agent.restore"), {"path": "/tmp/x", "passphrase": PASSPHRASE})
+        self.assertEqual(agent.params("agent.restore"), {"path": there, "passphrase": PASSPHRASE})
+        screen = self.on_terminal("restore", "not-there")
+        self.assertEqual(screen.code, 2)
+        self.assertIn("can't be read: No such file", " ".join(screen.text.split()))
+        self.assertNotIn("passphrase", screen.text)
         self.assertEqual(json.loads(self.answer("restore", "/tmp/x", "--json", input=PASSPHRASE)), RESTORED)
 
     def test_restore_of_known_items_changes_nothing(self):

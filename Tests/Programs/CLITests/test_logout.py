@@ -296,7 +296,7 @@ class ForgetTests(Logouts):
         self.assertIn(CLIENT["id"], told)
         self.assertIn("--yes", told)
         self.assertIn("work", self.refused(2, "forget"))
-        question = f"Forget {CLIENT['id']} (a-17)? No account was named, and LANYARD_ACCOUNT is set. [y/N] "
+        question = "LANYARD_ACCOUNT is set. [y/N] "
         self.assertEqual(self.on_terminal("forget", environment=there, answers=[(question, "n\n")]).code, 1)
         self.assertIn("is signed in", self.on_terminal("forget").text)
         self.assertNotIn("account.forget", agent.methods())

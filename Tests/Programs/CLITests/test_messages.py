@@ -8,6 +8,7 @@ import unittest
 from fake_agent import Error
 from people import WORK, accounts
 from person import Person
+from test_tables import columns
 
 SCHEMAS = os.path.join(os.path.dirname(__file__), "../../../Schemas")
 
@@ -30,6 +31,35 @@ INVALID_PARAMS = "A parameter is not as the method wants it: see data.path and d
 INVALID_POLICY = "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
 # Methods without a command of their own: the person calls them by `lanyard rpc`.
 RAW = re.compile(r"`lanyard rpc [A-Za-z]+\.[A-Za-z]+`")
+
+
+class LineTests(Person):
+    """Messages on a terminal are broken between words; a command in them stays in one piece."""
+
+    MESSAGE = ("The account was signed out at the provider, and what was kept of it is gone. Sign in again with "
+               "`lanyard login --account a-name-that-fills-most-of-a-line` when you need it \u4e2d\u6587" + "\u5b57" * 20 + " again.")
+
+    def setUp(self):
+        super().setUp()
+        agent = self.agent(accounts(WORK))
+        agent.answers["token.get"] = Error(2003, "signedOut", self.MESSAGE)
+
+    def test_no_line_is_longer_than_the_terminal_and_no_word_is_broken(self):
+        shown = self.on_terminal("token", "work").text
+        lines = shown.replace("\r", "").rstrip("\n").split("\n")
+        self.assertGreater(len(lines), 2)
+        self.assertTrue(all(columns(line) <= 80 for line in lines), lines)
+        self.assertTrue(any("`lanyard login --account a-name-that-fills-most-of-a-line`" in line for line in lines), lines)
+        self.assertEqual(" ".join(line.strip() for line in lines).split(), self.refused(4, "token", "work").split())
+
+    def test_a_command_longer_than_the_terminal_stays_on_one_line(self):
+        shown = self.on_terminal("token", "work", size=(24, 40)).text
+        self.assertIn("\n`lanyard login --account a-name-that-fills-most-of-a-line`", shown.replace("\r", ""))
+
+    def test_a_pipe_and_json_have_one_line(self):
+        self.assertIn(self.MESSAGE + "\n", self.refused(4, "token", "work"))
+        shown = self.on_terminal("token", "work", "--json", size=(24, 40)).text
+        self.assertEqual(json.loads(shown)["error"]["message"], self.MESSAGE)
 
 
 class MessageTests(Person):

@@ -143,6 +143,11 @@ class ProviderTests(Person):
 
     def test_show(self):
         self.assertRegex(self.answer("provider", "show", "idp"), "refresh +reuse: strict")
+        self.fake.answers.update(accounts(WORK, providers=({**IDP, "endpoints": {"deviceAuthorization": "https://d"},
+                                                            "refresh": {"onUnknownOutcome": "replayLast"}},)))
+        self.assertRegex(self.answer("provider", "show", "idp"), "endpoints +device authorization: https://d")
+        self.assertRegex(self.answer("provider", "show", "idp"), "refresh +on unknown outcome: replay last")
+        self.fake.answers.update(accounts(WORK, providers=(IDP,)))
         self.assertEqual(json.loads(self.answer("provider", "show", "idp", "--json")), {"provider": IDP})
         for use, words in (("off", "bearer tokens"), ("auto", "where the provider offers it"), ("required", "no bearer")):
             self.fake.answers.update(accounts(WORK, providers=({**IDP, "dpop": use},)))
@@ -225,6 +230,11 @@ class ProviderTests(Person):
             "provider": "idp", "scopes": ["openid", "mail.read"], "redirect": {"port": 8765, "path": "/callback"},
             "refresh": {"reuse": "none"}})
         self.refused(2, "provider", "update")
+
+    def test_update_without_a_setting_changes_nothing(self):
+        self.assertIn("No setting was named", self.refused(2, "provider", "update", "idp"))
+        self.assertEqual(json.loads(self.refused(2, "provider", "update", "idp", "--json"))["error"]["name"], "usage")
+        self.assertNotIn("provider.update", self.fake.methods())
 
     def test_update_names_the_accounts_that_have_to_sign_in_again(self):
         def update(params, _):

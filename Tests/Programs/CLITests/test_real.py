@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import select
 import shutil
 import signal
 import subprocess
@@ -60,6 +61,14 @@ class StartRealTests(RealPerson):
         while self.listens():  # a signal takes its time on a busy machine
             pass
         self.assertNotEqual(self.instance(), first)
+
+    def test_stop_waits_for_the_end_of_the_process(self):
+        self.instance()
+        process = os.pidfd_open(self.agent_pid())
+        self.addCleanup(os.close, process)
+        self.assertEqual(self.answer("stop"), "The agent has ended.\n")
+        self.assertEqual(select.select([process], [], [], 0)[0], [process])
+        self.assertEqual(self.answer("stop", "--json"), "{}\n")
 
     def listens(self):
         import socket

@@ -25,6 +25,11 @@ class RequestTests(Person):
         self.assertEqual(self.answer("request", "GET", URL), '{"id":17}')
         self.assertEqual(agent.calls, [("request.send", {"account": "@active", "method": "GET", "url": URL})])
 
+    def test_a_warning_on_a_terminal_begins_a_line(self):
+        self.served(status=404, body="gone")
+        self.assertEqual(self.on_terminal("request", "GET", URL).text,
+                         "gone\nlanyard: The server answered with status 404.\n")
+
     def test_options_become_parameters(self):
         agent = self.served()
         self.answer("request", "post", URL, "-u", "work", "-H", "Content-Type: text/plain", "-H", "X-Empty:", "-d", "a b",

@@ -47,6 +47,21 @@ class TableTests(Person):
             self.assertIn(f"{LONG['displayName']} <{LONG['email']}>", shown)
             self.assertIn(LONG["tenant"], shown)
 
+    def test_findings_are_broken_between_words_and_keep_commands_whole(self):
+        command = "`lanyard provider update idp --redirect localhost:0`"
+        self.agent({**accounts(WORK), "agent.diagnose": {"findings": [
+            {"check": "providerPreset", "severity": "notice", "message": "A sentence of more than eighty columns, "
+             "so that it has to be broken somewhere between two of its words.",
+             "remedies": [f"Register it at the provider, and then this command changes it: {command}."]}]}})
+        screen = self.on_terminal("doctor", environment={"NO_COLOR": "1"})
+        lines = screen.text.splitlines()
+        start = next(index for index, line in enumerate(lines) if "A sentence" in line)
+        self.assertRegex(lines[start + 1], r"^ {9}\S")
+        self.assertTrue(all(columns(line) <= 80 for line in lines[start:start + 4]), lines)
+        self.assertTrue(any(command in line for line in lines), lines)
+        self.assertIn("A sentence of more than eighty columns, so that it has to be broken somewhere between two",
+                      self.lanyard("doctor").stdout)
+
     def test_audit_fits_the_terminal(self):
         agent = self.agent(accounts(WORK))
         agent.answers["audit.list"] = {"entries": [
@@ -55,6 +70,7 @@ class TableTests(Person):
              "facts": {"capability": "orders.approve.and.much.more", "reason": "offlineWindowExpired"}}]}
         lines = self.lines("audit")
         self.assertTrue(all(columns(line) <= 80 for line in lines), lines)
+        self.assertRegex("\n".join(lines), r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d ", "a moment is not elided")
         self.assertIn("offline window expired", "\n".join(self.lines("audit", "--wide")))
 
 
@@ -97,7 +113,8 @@ class ProgramTests(Person):
 
     def test_stop_ends_the_agent(self):
         agent = self.agent({"agent.shutdown": {}})
-        self.assertEqual(self.answer("stop"), "The agent is ending.\n")
+        agent.last = "agent.shutdown"
+        self.assertEqual(self.answer("stop"), "The agent has ended.\n")
         agent.close()
         self.assertEqual(self.answer("stop"), "No agent runs.\n")
 

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
-import platform
 import pwd
 import shutil
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -23,6 +19,7 @@ from typing import Any, Callable, Dict, List, Optional
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
 sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench")]
 
+from anchors import forget_anchors  # noqa: E402
 from harness import SCOPES, Agent, Practice  # noqa: E402
 from lanyard import Client, ConnectionLost, LanyardError  # noqa: E402
 
@@ -109,27 +106,8 @@ class Scene(Agent):
         self.end(signal.SIGKILL)
 
     def forget_keyring(self) -> None:
-        """Removes this state's anchors from the kernel's keyring, which no directory holds (keyctl(2))."""
-        path = os.path.join(self.state, "lanyard.sqlite")
-        keyctl = {"x86_64": 250, "aarch64": 219}.get(platform.machine())
-        if keyctl is None or not os.path.exists(path):
-            return
-        with contextlib.suppress(sqlite3.Error, ValueError):
-            with contextlib.closing(sqlite3.connect(path)) as store:
-                ((database,),) = store.execute("SELECT databaseID FROM store").fetchall()
-            call, user_keyring, link, unlink, search = ctypes.CDLL(None).syscall, -4, 8, 9, 10
-            call(keyctl, link, user_keyring, -2)
-            for name in (database.hex(), database.hex() + ":root"):
-                key = call(keyctl, search, user_keyring, b"user", b"lanyard:" + name.encode(), 0)
-                if key > 0:
-                    call(keyctl, unlink, key, user_keyring)
-
-    def __exit__(self, *how: Any) -> None:
-        if self.process is not None and self.process.poll() is None:
-            self.process.kill()
-            self.process.wait()
-        self.forget_keyring()
-        super().__exit__(*how)
+        """Removes this state's anchors from the kernel's keyring."""
+        forget_anchors(self.state)
 
 
 class AgentFixture(unittest.TestCase):

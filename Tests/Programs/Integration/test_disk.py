@@ -45,6 +45,7 @@ class FullDisk(AgentFixture):
         os.mkdir(self.agent.state, 0o700)
         self.disk = SmallDisk(self.agent.state)
         self.addCleanup(self.disk.unmount)
+        self.addCleanup(self.agent.forget_keyring)
         self.addCleanup(self.stop)
         self.agent.start()
         self.caller = self.client(self.agent)
@@ -126,6 +127,29 @@ class FullDisk(AgentFixture):
         self.agent.start()
         self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
         self.assertEqual(self.practice.ended(), {})
+
+    def test_decisions_and_policies_on_a_full_disk_leave_the_room_for_a_sign_out(self):
+        policy = {"name": "default", "version": 1, "capabilities": {"read": {"kind": "read"}}}
+        self.caller.call("policy.set", {"name": "default", "policy": policy})
+        self.disk.fill()
+        refused = 0
+        for number in range(300):
+            policy = {"name": "default", "version": number + 2, "capabilities": {f"c{number}": {"kind": "read"}}}
+            for method, params in (("authorization.check", {"account": self.bob, "capability": f"x{number}"}),
+                                   ("policy.set", {"name": "default", "policy": policy})):
+                try:
+                    self.caller.call(method, params)
+                except LanyardError as error:
+                    self.assertEqual(error.code, STORE_UNAVAILABLE, error)
+                    refused += 1
+                self.disk.fill()
+        self.assertGreater(refused, 300)
+        self.assertEqual(self.caller.call("agent.lock")["locked"], True)
+        self.assertEqual(self.caller.call("agent.unlock")["locked"], False)
+        told = self.caller.call("account.signOut", {"account": "alice", "mode": "offline"})
+        self.assertEqual(told["revocation"], "queued")
+        self.disk.empty()
+        self.assertTrue(self.caller.call("audit.verify")["intact"])
 
     def test_first_start_on_a_full_disk_exits_with_an_error(self):
         self.agent.kill()

@@ -9,6 +9,7 @@ import json
 import os
 import platform
 import re
+import signal
 import socket
 import stat
 import subprocess
@@ -62,21 +63,49 @@ def guarded_memory(pid):
         return guarded
 
 
+class Snapshot:
+    """The memory of a process at one moment: a search may take longer than the process holds what it looks for."""
+
+    def __init__(self, pid):
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            self._guarded = guarded_memory(pid)
+            self._mappings = list(writable_memory(pid))
+        finally:
+            os.kill(pid, signal.SIGCONT)
+
+    def places(self, secret):
+        """The number of mappings that hold a secret in guarded memory, and the mappings elsewhere."""
+        found = [where for where, data in self._mappings if secret in data]
+        ordinary = [where for where in found if where.split()[0] not in self._guarded]
+        return len(found) - len(ordinary), ordinary
+
+    def form(self, code):
+        """The request to the token endpoint that holds this code."""
+        for _, data in self._mappings:
+            for found in re.finditer(rb"grant_type=authorization_code[!-~]+", data):
+                if code in found.group():
+                    return found.group()
+        raise AssertionError("the request is nowhere in memory")
+
+
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")
 class SecretsInUse(AgentFixture):
     """Secrets of a sign-in and a sign-out, searched for while the agent uses them."""
 
-    def places(self, scene, secret):
-        """The numbers of mappings that hold a secret, in guarded memory and elsewhere."""
-        guarded = guarded_memory(scene.pid)
-        found = [where for where, data in writable_memory(scene.pid) if secret in data]
-        ordinary = [where for where in found if where.split()[0] not in guarded]
-        return len(found) - len(ordinary), ordinary
+    def settled(self, scene, secret):
+        """The memory once the thread that passed the secret on has let go of its bytes; else as it is in the end."""
+        for _ in range(50):
+            memory = Snapshot(scene.pid)
+            if not memory.places(secret)[1]:
+                break
+            time.sleep(0.02)
+        return memory
 
-    def is_guarded(self, scene, name, secret):
+    def is_guarded(self, memory, name, secret):
         with self.subTest(name):
             self.assertGreater(len(secret), 20)
-            guarded, ordinary = self.places(scene, secret)
+            guarded, ordinary = memory.places(secret)
             self.assertGreater(guarded, 0, "the search does not find what the request holds")
             self.assertEqual(ordinary, [])
 
@@ -106,28 +135,21 @@ class SecretsInUse(AgentFixture):
             self.assertTrue(connection.recv(1))
 
             code = urllib.parse.parse_qs(urllib.parse.urlsplit(redirect).query)["code"][0].encode()
-            body = self.body(scene, code)
-            self.is_guarded(scene, f"{flow}: code", code)
+            memory = self.settled(scene, code)
+            body = memory.form(code)
+            self.is_guarded(memory, f"{flow}: code", code)
             verifier = re.search(rb"code_verifier=([A-Za-z0-9_~.-]+)", body).group(1)
             challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier).digest()).rstrip(b"=").decode()
             self.assertEqual(asked["code_challenge"], [challenge])
-            self.is_guarded(scene, f"{flow}: verifier", verifier)
+            self.is_guarded(memory, f"{flow}: verifier", verifier)
             _, claims, signature = re.search(rb"client_assertion=([A-Za-z0-9_.-]+)", body).group(1).split(b".")
-            self.is_guarded(scene, f"{flow}: assertion", claims)
-            self.is_guarded(scene, f"{flow}: signature", signature)
-            self.assertEqual(self.places(scene, base64.urlsafe_b64decode(signature + b"=="))[1], [])
+            self.is_guarded(memory, f"{flow}: assertion", claims)
+            self.is_guarded(memory, f"{flow}: signature", signature)
+            self.assertEqual(memory.places(base64.urlsafe_b64decode(signature + b"=="))[1], [])
 
             connection.close()
             caller.join(PATIENCE_SECONDS)
             scene.kill()
-
-    def body(self, scene, code):
-        """The request as it lies in memory."""
-        for _, data in writable_memory(scene.pid):
-            for found in re.finditer(rb"grant_type=authorization_code[!-~]+", data):
-                if code in found.group():
-                    return found.group()
-        raise AssertionError("the request is nowhere in memory")
 
     def redirect(self, page):
         class Stays(urllib.request.HTTPRedirectHandler):
@@ -157,7 +179,7 @@ class SecretsInUse(AgentFixture):
             token = urllib.parse.parse_qs(urllib.parse.urlsplit(url).query)["id_token_hint"][0].encode()
             # The header is the same in every token.
             for part in token.split(b".")[1:]:
-                self.assertEqual(self.places(scene, part)[1], [], mode)
+                self.assertEqual(self.settled(scene, part).places(part)[1], [], mode)
 
 
 @unittest.skipIf(os.geteuid() != 0, "NOT TESTED: only root may read the agent's memory")

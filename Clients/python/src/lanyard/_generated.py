@@ -3075,12 +3075,14 @@ class AgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last.
+            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
+                `ProviderNotFound`; while the vault is locked, that is told.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
 
         Raises:
+            ProviderNotFound: The provider is unknown.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
                 `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
@@ -3463,12 +3465,14 @@ class AsyncAgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last.
+            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
+                `ProviderNotFound`; while the vault is locked, that is told.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
 
         Raises:
+            ProviderNotFound: The provider is unknown.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
                 `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
@@ -7713,7 +7717,7 @@ class OperationMethods:
         """Queues an operation until the provider is reachable.
 
         If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
-        `idempotency_key` of an operation that is still there is answered with that operation.
+        `idempotency_key` of an operation of the same caller that is still there is answered with that operation.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -8046,7 +8050,7 @@ class AsyncOperationMethods:
         """Queues an operation until the provider is reachable.
 
         If the policy denies the capability, the error is `Denied` and nothing is queued. The same request with the
-        `idempotency_key` of an operation that is still there is answered with that operation.
+        `idempotency_key` of an operation of the same caller that is still there is answered with that operation.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no

@@ -43,7 +43,7 @@ package struct AccessToken: Sendable {
     self.secret = secret
     tokenType = response.tokenType
     confirmedResource = key.resource.flatMap { response.isFor($0) ? $0 : nil }
-    scopes = response.scope ?? key.scopes ?? grant.scopes
+    scopes = .granted(response.scope, orAsked: key.scopes ?? grant.scopes)
     lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
     // A token that can't be refreshed is never stale; a refresh token that ends before the access token has to be used
     // before its end.
@@ -105,6 +105,7 @@ extension AccessToken {
     writer.member("tokenType", tokenType)
     writer.member("confirmedResource", confirmedResource)
     writer.member("scopes", scopes.names)
+    if scopes.lacksSome { writer.member("lacksScopes", 1) }
     writer.member("lifetime", lifetime.count)
     writer.member("lead", lead.count)
     writer.member("generation", Int64(generation))
@@ -124,7 +125,7 @@ extension AccessToken {
     self.secret = secret
     self.tokenType = tokenType
     confirmedResource = node["confirmedResource"]?.string
-    scopes = ScopeSet(node["scopes"]?.strings ?? [])
+    scopes = ScopeSet(node["scopes"]?.strings ?? [], lacksSome: node["lacksScopes"] != nil)
     self.lifetime = Milliseconds(lifetime)
     self.lead = Milliseconds(lead)
     self.generation = UInt64(clamping: generation)

@@ -80,6 +80,6 @@ extension Permission {
   /// True if the caller could have been given this token.
   fileprivate func covers(_ key: TokenKey, scopes granted: ScopeSet, _ details: AuthorizationDetails?) -> Bool {
     guard tokenLimit.covers(details), let covered = token(key), covered.resource == key.resource else { return false }
-    return scopes.map { granted.names.allSatisfy($0.contains) } ?? true
+    return scopes.map { granted.isWithin($0) } ?? true
   }
 }

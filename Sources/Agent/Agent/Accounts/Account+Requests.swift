@@ -17,7 +17,7 @@ extension Account {
     let answer = try await answer(to: demand, for: key)
     // The provider may have granted other rights than were asked for.
     try requireDetails(within: limit)
-    guard let scopes = limit.scopes, !answer.token.scopes.names.allSatisfy(scopes.contains) else { return answer }
+    guard let scopes = limit.scopes, !answer.token.scopes.isWithin(scopes) else { return answer }
     throw .wouldNarrow(id)
   }
 

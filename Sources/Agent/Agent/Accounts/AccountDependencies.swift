@@ -10,6 +10,7 @@ package struct AccountDependencies: Sendable {
   package let gate: ExchangeGate
   let renewals: RenewalTimer
   package let tokenCache: TokenCache
+  let routes: RequestRoutes
   let decisions: DecisionCache
   package let events: any EventPublishing
   package let connectivity: ConnectivityState
@@ -38,6 +39,7 @@ package struct AccountDependencies: Sendable {
     gate = ExchangeGate(clock: environment.clock, background: background)
     renewals = RenewalTimer(clock: environment.clock, background: background)
     tokenCache = tables.tokenCache
+    routes = tables.requestRoutes
     decisions = tables.decisions
     self.events = events
     connectivity = ConnectivityState(

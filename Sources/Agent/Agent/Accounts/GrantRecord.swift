@@ -53,6 +53,7 @@ package struct GrantRecord: Sendable {
       writer.member("generation", Int64(generation))
       memory.write(to: &writer)
       writer.member("scopes", scopes.names)
+      if scopes.lacksSome { writer.member("lacksScopes", 1) }
       if isNarrowed { writer.member("isNarrowed", 1) }
       if !lostScopes.isEmpty { writer.member("lostScopes", lostScopes.names) }
       requestedDetails?.write(to: &writer, as: "requestedDetails")
@@ -77,7 +78,7 @@ package struct GrantRecord: Sendable {
       guard let generation = node["generation"]?.integer, let memory = GrantMemory(node) else { return nil }
       var grant = GrantRecord(
         refreshToken: node["refreshToken"]?.secret, generation: UInt64(clamping: generation), memory: memory,
-        scopes: ScopeSet(node["scopes"]?.strings ?? []),
+        scopes: ScopeSet(node["scopes"]?.strings ?? [], lacksSome: node["lacksScopes"] != nil),
         refreshTokenExpiresAt: node["refreshTokenExpiresAt"]?.timestamp)
       grant.deviceKey = node["deviceKey"].flatMap { DeviceKey($0) }
       grant.isDowngraded = node["isDowngraded"] != nil

@@ -48,7 +48,8 @@ struct RenewedGrant {
 extension GrantRecord {
   /// Applies a narrower `scope` of an answer (RFC 6749 §5.1). Returns the scopes that were lost; nil if none were.
   fileprivate mutating func narrow(to scope: ScopeSet?) -> [String]? {
-    guard let scope, scope != scopes else { return nil }
+    let scope = ScopeSet.granted(scope, orAsked: scopes)
+    guard scope != scopes else { return nil }
     let lost = scopes.names.filter { !scope.names.contains($0) }
     scopes = scope
     lostScopes = ScopeSet((lostScopes.names + lost).filter { !scope.names.contains($0) })

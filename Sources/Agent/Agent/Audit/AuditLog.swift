@@ -38,12 +38,12 @@ package struct AuditLog {
     let records = vault.records
     return ChangeSet(entries.map { .audit($0.append) } + [.repeats(counting)] + vault.trustedTime.changes) { _ in
       records.audit.lastPlaces
-    }
+    }.onlyIntoFreeRoom
   }
 
   /// Takes in the repeats that were counted beside the log.
   func settled(_ counting: RepeatCounting) -> ChangeSet<Void> {
-    ChangeSet([.repeats(counting)] + vault.trustedTime.changes)
+    ChangeSet([.repeats(counting)] + vault.trustedTime.changes).onlyIntoFreeRoom
   }
 
   /// The entry that would count this one; nil if it would be one of its own.

@@ -89,7 +89,8 @@ package struct PolicyStore {
         try putting(StoredPolicy(document, as: written)),
         vault.audited(.policySet, .policy(document.name), .policyVersion(document.version)),
       ],
-      memory: [.policy(document)], result: previous?.version)
+      memory: [.policy(document)], result: previous?.version
+    ).onlyIntoFreeRoom
   }
 
   func putting(_ policy: StoredPolicy) throws(AgentFailure) -> VaultChange {

@@ -166,7 +166,7 @@ final class AccountDerivedTokens {
       secret: token.secret, tokenType: token.tokenType,
       deviceKey: token.tokenType == "DPoP" ? account.loaded?.grant.deviceKey : nil,
       issuedTokenType: token.issuedTokenType,
-      scopes: token.scope ?? key.scopes ?? ScopeSet([]), details: token.details,
+      scopes: .granted(token.scope, orAsked: key.scopes ?? ScopeSet([])), details: token.details,
       resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
       generation: generation, facts: facts)
     machine.brought(key, facts, at: now)

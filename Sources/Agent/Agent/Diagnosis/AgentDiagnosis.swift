@@ -41,12 +41,20 @@ package struct AgentDiagnosis: Sendable {
       more.add(error, "auditLog")
     }
     findings += await look { vault in vault.diagnosis.pins() }
+    findings += await look { vault in vault.diagnosis.presets() }
     let work = await look { vault in vault.diagnosis.work() }
     return findings + more.list + work + refusals().list
   }
 
-  /// What this provider said when it refused last.
-  package func refusals(of provider: ProviderName) -> [Finding] { refusals { $0 == provider }.list }
+  /// What this provider said when it refused last. Throws for one that is not there, or that a limited caller may not
+  /// see. While the vault is locked, that is the finding: neither names nor refusals are known.
+  package func refusals(
+    of provider: ProviderName, within limits: EffectiveGrant?
+  ) async throws(AgentFailure) -> [Finding] {
+    guard await vault.isOpen else { return await VaultDiagnosis.findings(of: vault).list }
+    _ = try await vault.read { vault throws(AgentFailure) in try vault.providers.provider(provider, within: limits) }
+    return refusals { $0 == provider }.list
+  }
 
   /// What providers said when they refused last. A later success of the same provider takes it away.
   private func refusals(of isWanted: (ProviderName) -> Bool = { _ in true }) -> Findings {
@@ -57,7 +65,7 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "providerRefusal", "The provider \(name) refused the last request, with status \(refusal.status): \(words)",
         refusal.error == "invalid_client"
-          ? "Correct the client's id or secret by `provider.update`."
+          ? "`lanyard provider update \(name)` changes the client's id or its secret."
           : "If this goes on, ask the administrator of the provider, and name these words.")
     }
     return findings

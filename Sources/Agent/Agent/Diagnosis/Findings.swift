@@ -9,6 +9,10 @@ package struct Findings: Sendable {
   }
 
   mutating func notice(_ check: String, _ message: String, _ remedies: String...) {
+    notice(check, message, remedies: remedies)
+  }
+
+  mutating func notice(_ check: String, _ message: String, remedies: [String]) {
     add(check, .notice, message, remedies)
   }
 

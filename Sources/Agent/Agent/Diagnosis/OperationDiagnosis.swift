@@ -19,6 +19,13 @@ struct OperationDiagnosis {
           subject: profile.name, account: profile.id,
           "`lanyard operations -u \(profile.name)` shows them; `lanyard operations cancel` takes one out.")
       }
+      let limited = operations.boundsEntries.count { $0.isLimited && !$0.mayLeave }
+      if limited >= OperationBounds.mostOfLimitedCallers / 10 * 9 {
+        findings.notice(
+          "operations", of: profile,
+          "Programs under grants have queued \(limited) operations, of \(OperationBounds.mostOfLimitedCallers) that all of them may have queued.",
+          "`lanyard operations -u \(profile.name)` shows them; `lanyard operations cancel` takes one out.")
+      }
     }
     let bytes = vault.operationTallies.values.reduce(0) { $0 + $1.bytes }
     if bytes >= OperationBounds.mostBytes / 10 * 9 {

@@ -28,6 +28,7 @@ extension ProviderDiagnosis {
     }
     await tryEndpoints(until: deadline, into: &trial)
     trial.reportRefreshing()
+    trial.findings.reportPreset(of: provider)
     return trial.findings.list
   }
 

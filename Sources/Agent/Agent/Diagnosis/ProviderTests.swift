@@ -44,6 +44,8 @@ package final class ProviderTests: Sendable {
         } catch {
           return continuation.resume(returning: .failure(error))
         }
+        // A cancellation before `join` found no caller to resume, so look for it here.
+        defer { if Task.isCancelled { leave(name, caller) } }
         guard begins else { return }
         let isStarted = agent.background.start {
           self.end(name, .success(await ProviderDiagnosis(of: agent).test(provider)))
@@ -51,10 +53,15 @@ package final class ProviderTests: Sendable {
         if !isStarted { end(name, .failure(.shuttingDown)) }
       }
     } onCancel: {
-      let left = state.withLock { $0.running[name]?.callers.removeValue(forKey: caller) }
-      left?.resume(returning: .failure(AgentFailure.cancelled))
+      leave(name, caller)
     }
     return try result.get()
+  }
+
+  /// Resumes a cancelled caller. Its test goes on, for those that joined it and those that come.
+  private func leave(_ name: ProviderName, _ caller: UInt64) {
+    let left = state.withLock { $0.running[name]?.callers.removeValue(forKey: caller) }
+    left?.resume(returning: .failure(AgentFailure.cancelled))
   }
 
   /// True if the caller's test is to begin now.

@@ -29,7 +29,8 @@ struct ProviderTrial {
     case .failed(let outcome):
       findings.problem(
         "serverKey", "The server \(host) could not be reached over TLS: \(Self.words(outcome)).", subject: host,
-        outcome.isOfTrust ? "Ask the administrator of the provider." : "Connect to the network, and try again.")
+        outcome.isOfTrust
+          ? "Ask the administrator of the provider." : "Check the network and the provider's address, and try again.")
     }
   }
 
@@ -139,6 +140,9 @@ struct ProviderTrial {
       findings.notice(
         check, "\(subject) leads to a page that seems to tell an error, which only a person can read there.",
         "`lanyard login \(provider.configuration.name.text)` opens it.")
+    case .misled:
+      findings.problem(
+        check, "\(subject) leads to an address that is no page over https, where no sign-in goes.", remedies: remedies)
     case .notThere:
       findings.problem(
         check, "\(subject) has an address at which the provider serves nothing.",

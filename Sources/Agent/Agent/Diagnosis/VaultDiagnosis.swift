@@ -16,6 +16,12 @@ package struct VaultDiagnosis {
   static func findings(of owner: isolated VaultActor) -> Findings {
     do throws(AgentFailure) {
       var findings = findings(of: try owner.status(), owner.vault)
+      if !owner.missedEntries.isEmpty {
+        findings.problem(
+          "auditLog",
+          "The disk was full when the vault was unlocked or locked: the audit log does not have these entries yet.",
+          "Make room on the disk. The agent writes them with its next entry; they are lost if it ends first.")
+      }
       do throws(StoreFailure) {
         try owner.store.checkInPlace()
       } catch {

@@ -163,7 +163,7 @@ extension RightsFailure {
     case .offline: "There is no way to where the provider tells what the person may do. The last snapshot is kept."
     case .unavailable: "The provider could not tell what the person may do. The last snapshot is kept; try again later."
     case .refused:
-      "The provider's answer does not tell what this person may do. The last snapshot is kept; correct by `provider.update` where the provider tells it."
+      "The provider's answer does not tell what this person may do. The last snapshot is kept. Name the claim or the URL that tells it by `provider.update`."
     }
   }
 }

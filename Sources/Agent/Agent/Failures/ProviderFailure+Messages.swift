@@ -50,7 +50,8 @@ extension AuthorizationDetails {
 extension DocumentFailure {
   var message: String {
     switch self {
-    case .offline: "There is no way to the provider. Nothing was changed; try again when you are online."
+    case .offline:
+      "There is no way to the provider. Nothing was changed; try again when the network and the provider work."
     case .untrusted(let reason): reason.message + " Nothing was changed."
     case .unavailable where isTemporary:
       "The provider could not answer now. Nothing was changed; try again later."

@@ -73,7 +73,8 @@ extension SignInFailure {
 extension ExchangeFailure {
   var signInMessage: String {
     switch self {
-    case .offline: "There is no way to the provider. Nothing was kept; try again when you are online."
+    case .offline:
+      "There is no way to the provider. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal

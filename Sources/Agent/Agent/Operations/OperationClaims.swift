@@ -101,7 +101,7 @@ package struct OperationClaims: Sendable {
         guard operation.machine.state == .ready, Question(operation, within: nil) == question else { return [] }
         operation.decision = decision
         return decision.decision.wantsPerson ? operation.machine.personWanted() : operation.machine.denied()
-      }
+      }.onlyIntoFreeRoom
     }
   }
 
@@ -117,7 +117,7 @@ package struct OperationClaims: Sendable {
     let held = OperationLeases.Lease(account: id, operation: operation.id, connection: connection, until: until)
     leases.put(claim, held)
     do throws(AgentFailure) {
-      let claimed = try await worker.change(operation, of: id) { operation in
+      let claimed = try await worker.change(operation, of: id, onlyIntoFreeRoom: true) { operation in
         // Its time is over: the account's next turn ends it.
         if let lapse = operation.machine.lapse, lapse <= now { return [] }
         operation.decision = decision

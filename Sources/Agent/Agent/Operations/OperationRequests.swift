@@ -77,7 +77,7 @@ package struct OperationRequests: Sendable {
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
     let now = dependencies.time.now(for: profile.provider)
-    let changed = try await worker.change(operation, of: id) { operation in
+    let changed = try await worker.change(operation, of: id, onlyIntoFreeRoom: true) { operation in
       let effects = operation.machine.retried(at: now)
       guard !effects.isEmpty else { return [] }
       operation.decision = decision
@@ -138,14 +138,9 @@ extension Provider {
   /// Throws if a request to this URL would not be sent with a token.
   func requireTarget(_ url: String, of account: AccountID, at path: String = "/request/url") throws(AgentFailure) {
     do throws(RequestTarget.Refusal) {
-      _ = try RequestTarget(url, allowedOrigins: configuration.allowedOrigins)
+      _ = try RequestTarget(url, allowedOrigins: RequestTarget.origins(configuration.allowedOrigins))
     } catch {
-      switch error {
-      case .invalidURL:
-        throw .invalidParameter(
-          path, expected: "an https URL without user information and fragment; http only on a loopback host")
-      case .originNotAllowed: throw .originNotAllowed(account)
-      }
+      throw error.failure(of: account, at: path)
     }
   }
 }

@@ -61,7 +61,8 @@ extension OperationStore {
       }
     }
     if added > 0 {
-      let leaving = try leaving(after, before: before, adding: added, of: id)
+      let isLimited = changed.allSatisfy { $0.operation.caller != .owner }
+      let leaving = try leaving(after, before: before, adding: added, isLimited: isLimited, of: id)
       records += leaving.flatMap { removing(after[$0], of: profile) }
       gone += leaving
     }
@@ -115,10 +116,14 @@ extension OperationStore {
       return [.delete(profile.partition, .operationAnswer, id: known.id)]
     }
     var record = answer.record
-    if allBytes + record.count - replaced > OperationBounds.mostBytes {
-      let leaving = operations.reduce(0) { $0 + ($1.machine.mayLeave ? $1.bytes : 0) }
-      record = answer.fitting(OperationBounds.mostBytes - allBytes + leaving + replaced).record
+    let leaving = operations.boundsEntries.filter(\.mayLeave)
+    var room = OperationBounds.mostBytes - allBytes + leaving.reduce(0) { $0 + $1.bytes }
+    if operation.caller != .owner {
+      let ofLimitedCallers = leaving.reduce(0) { $0 + ($1.isLimited ? $1.bytes : 0) }
+      room = min(
+        room, OperationBounds.mostBytesOfLimitedCallers - bytesOfLimitedCallers + ofLimitedCallers)
     }
+    if record.count > room + replaced { record = answer.fitting(room + replaced).record }
     operation.hasAnswer = true
     operation.bytes += record.count - replaced
     return [.put(profile.partition, .operationAnswer, id: operation.id, record)]
@@ -134,13 +139,14 @@ extension OperationStore {
 
   /// The delivered operations that make room for what a change added. Throws if there is no room for a client's report.
   private func leaving(
-    _ after: QueuedOperations, before: QueuedOperations, adding added: Int, of id: AccountID
+    _ after: QueuedOperations, before: QueuedOperations, adding added: Int, isLimited: Bool, of id: AccountID
   ) throws(AgentFailure) -> [Int] {
-    let others = allBytes - (vault.operationTallies[id]?.bytes ?? 0)
     // One that ends with this change stays.
     let stays = Set(before.filter { !$0.machine.mayLeave }.map(\.id))
+    var entries = after.boundsEntries
+    for (place, operation) in after.enumerated() where stays.contains(operation.id) { entries[place].mayLeave = false }
     let leaving = OperationBounds.leaving(
-      after.map { ($0.machine.mayLeave && !stays.contains($0.id), $0.bytes) }, adding: 0, for: 0, others: others)
+      entries, adding: 0, for: 0, isLimited: isLimited, others: bytesOfOthers(id))
     guard let leaving else {
       // The status of an answer is stored in any case: the header of its operation was counted when it was enqueued.
       guard added > Self.headerBytes else { return [] }
@@ -151,6 +157,19 @@ extension OperationStore {
 
   /// What the operations of all accounts take.
   var allBytes: Int { vault.operationTallies.values.reduce(0) { $0 + $1.bytes } }
+
+  /// What limited callers enqueued in all accounts.
+  private var bytesOfLimitedCallers: Int {
+    vault.operationTallies.values.reduce(0) { $0 + $1.bytesOfLimitedCallers }
+  }
+
+  /// What the operations of all other accounts take.
+  func bytesOfOthers(_ id: AccountID) -> OperationBounds.Bytes {
+    let own = vault.operationTallies[id]
+    return OperationBounds.Bytes(
+      all: allBytes - (own?.bytes ?? 0),
+      ofLimitedCallers: bytesOfLimitedCallers - (own?.bytesOfLimitedCallers ?? 0))
+  }
 
   func removing(_ operation: Operation, of profile: AccountProfile) -> [VaultChange] {
     [
@@ -163,7 +182,7 @@ extension OperationStore {
   func tally(_ operations: QueuedOperations, of id: AccountID) -> OperationTally {
     let known = vault.operationTallies[id]
     return OperationTally(
-      pending: operations.pending, bytes: operations.bytes,
+      pending: operations.pending, bytes: operations.bytes, bytesOfLimitedCallers: operations.bytesOfLimitedCallers,
       lastSequence: max(operations.last?.sequence ?? 0, known?.lastSequence ?? 0),
       isDoubtful: known?.isDoubtful ?? false)
   }

@@ -106,14 +106,15 @@ package struct OperationStore {
     return try vault.secrets.readable(.id(profile.id))
   }
 
-  /// The operation that the same client enqueued before with the same key; nil if there is none. Throws if the key is
-  /// another one's.
+  /// The operation that the same caller enqueued before with the same key; nil if there is none. Throws if that is
+  /// another request. Keys of other callers count for nothing: a limited one could read what they are for.
   func repeated(_ enqueued: EnqueuedOperation, of profile: AccountProfile) throws(AgentFailure) -> Operation? {
     guard let key = enqueued.idempotencyKey else { return nil }
-    guard let known = try all(of: profile).last(where: { $0.idempotencyKey == key }) else { return nil }
+    guard let known = try all(of: profile).last(where: { $0.idempotencyKey == key && $0.caller == enqueued.caller })
+    else { return nil }
     let isRepeated = known.digest == enqueued.digest ? true : try isSame(known, enqueued, in: profile)
     guard isRepeated else {
-      throw .invalidParameter("/idempotencyKey", expected: "a key that no other operation of the account has")
+      throw .invalidParameter("/idempotencyKey", expected: "a key that no other operation of the caller has")
     }
     return known
   }
@@ -140,10 +141,9 @@ package struct OperationStore {
     let before = try all(of: profile)
     let content = enqueued.content.record
     let bytes = content.count + Self.headerBytes
-    let others = allBytes - (vault.operationTallies[id]?.bytes ?? 0)
     guard
       let leaving = OperationBounds.leaving(
-        before.map { ($0.machine.mayLeave, $0.bytes) }, for: bytes, others: others)
+        before.boundsEntries, for: bytes, isLimited: enqueued.caller != .owner, others: bytesOfOthers(id))
     else { throw .queueFull(id) }
     let now = vault.time.now(for: profile.provider)
     // Never that of an operation that has left the list.

@@ -36,6 +36,8 @@ package struct ToldOperation: Sendable {
 package struct OperationTally: Sendable, Hashable {
   package var pending: Int
   var bytes: Int
+  /// Those of operations that limited callers enqueued. An earlier version counted none.
+  var bytesOfLimitedCallers = 0
   /// The place of the last operation that was enqueued, also if it has left the list.
   var lastSequence: Int64 = 0
   /// They come from an old copy of the store, so that they may have been delivered since (docs/storage.md, Anchors).
@@ -48,6 +50,7 @@ package struct OperationTally: Sendable, Hashable {
       writer.member("account", account.text)
       writer.member("pending", Int64(pending))
       writer.member("bytes", Int64(bytes))
+      if bytesOfLimitedCallers > 0 { writer.member("limitedBytes", Int64(bytesOfLimitedCallers)) }
       writer.member("last", lastSequence)
       if isDoubtful { writer.member("doubtful", 1) }
     }
@@ -65,6 +68,7 @@ package struct OperationTally: Sendable, Hashable {
             account,
             OperationTally(
               pending: Int(node["pending"]?.integer ?? 0), bytes: Int(node["bytes"]?.integer ?? 0),
+              bytesOfLimitedCallers: Int(node["limitedBytes"]?.integer ?? 0),
               lastSequence: node["last"]?.integer ?? 0, isDoubtful: node["doubtful"] != nil)
           )
         }

@@ -173,12 +173,13 @@ package actor OperationWorker {
   /// Nil if the operation is gone, or if `body` changes nothing.
   @discardableResult
   nonisolated func change(
-    _ operation: Operation, of id: AccountID,
+    _ operation: Operation, of id: AccountID, onlyIntoFreeRoom: Bool = false,
     _ body: @escaping @Sendable (inout Operation) -> [OperationMachine.Effect]
   ) async throws(AgentFailure) -> Operation? {
     let number = operation.id
     return try await dependencies.vault.commit { vault throws(AgentFailure) in
-      try vault.operations.change(number, of: id, body)
+      let change = try vault.operations.change(number, of: id, body)
+      return onlyIntoFreeRoom ? change.onlyIntoFreeRoom : change
     }
   }
 

@@ -42,4 +42,16 @@ package struct QueuedOperations: RandomAccessCollection, Sendable {
 
   /// What all of them take.
   var bytes: Int { boxes.reduce(0) { $0 + $1.operation.bytes } }
+
+  /// What those of limited callers take.
+  var bytesOfLimitedCallers: Int {
+    boxes.reduce(0) { $0 + ($1.operation.caller == .owner ? 0 : $1.operation.bytes) }
+  }
+
+  var boundsEntries: [OperationBounds.Entry] {
+    boxes.map {
+      OperationBounds.Entry(
+        mayLeave: $0.operation.machine.mayLeave, isLimited: $0.operation.caller != .owner, bytes: $0.operation.bytes)
+    }
+  }
 }

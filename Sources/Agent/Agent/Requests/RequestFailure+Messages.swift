@@ -45,15 +45,23 @@ extension AgentFailure {
   /// the next time say that it was not sent. After it those say that its outcome is unknown, and so
   /// does every failure of a write.
   static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
-    let mayPass =
-      switch failure.kind {
-      case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded, .agentLocked,
-        .shuttingDown, .storeUnavailable:
-        true
-      default: false
-      }
-    guard let machine, machine.attempts > 0 else { return mayPass ? .unsent(failure) : failure }
-    guard mayPass || !machine.isRead else { return failure }
+    guard let machine, machine.attempts > 0 else { return unsentIfItMayDifferLater(failure) }
+    guard failure.mayDifferLater || !machine.isRead else { return failure }
     return .sentBefore(failure, isRepeatable: machine.isRead || hasKey)
+  }
+
+  /// The failure of a step before the first sending.
+  package static func unsentIfItMayDifferLater(_ failure: AgentFailure) -> AgentFailure {
+    failure.mayDifferLater ? .unsent(failure) : failure
+  }
+
+  /// It may be different the next time.
+  private var mayDifferLater: Bool {
+    switch kind {
+    case .offline, .providerUnavailable, .untrustedServer, .timedOut, .requestCancelled, .overloaded, .agentLocked,
+      .shuttingDown, .storeUnavailable:
+      true
+    default: false
+    }
   }
 }

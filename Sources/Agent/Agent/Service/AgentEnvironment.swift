@@ -21,6 +21,8 @@ public struct AgentEnvironment: Sendable {
   package let refusals: ProviderRefusals
   /// Of long answers, until clients have read them.
   package let answers = MemoryBudget(bytes: 32 << 20)
+  /// Of requests, until they were served: as many of the longest lines as one connection may have in flight.
+  package let requests = MemoryBudget(bytes: 128 << 20)
 
   public init(
     clock: any AgentClock, entropy: any Entropy, http: any HTTPExchange, signatures: any SignatureVerifier,

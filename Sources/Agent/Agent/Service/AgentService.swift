@@ -15,6 +15,8 @@ package final class AgentService: Sendable {
   package let background = BackgroundWork()
   /// Requests that ask a provider before anything is known of it: a hanging one holds their memory for half a minute.
   package let introductions = ConcurrencyLimit(most: 16, of: "changes of providers and imports at one time")
+  /// Searches for the issuer of a URL, apart from `introductions`: a slow host must not block `provider.add`.
+  package let searches = ConcurrencyLimit(most: 8, of: "searches for providers at one time")
   package let providerTests = ProviderTests()
   package let events: any EventPublishing
   package let vault: VaultActor

@@ -12,6 +12,14 @@ package final class BackgroundWork: Sendable {
   private let timers: AsyncStream<Work>
   private let addTimer: AsyncStream<Work>.Continuation
 
+  /// The work that has no task.
+  private struct Untasked {
+    var count = 0
+    var isStopped = false
+    var waiting: CheckedContinuation<Void, Never>?
+  }
+  private let untasked = Mutex(Untasked())
+
   package init() {
     (works, add) = AsyncStream.makeStream()
     (timers, addTimer) = AsyncStream.makeStream()
@@ -20,6 +28,37 @@ package final class BackgroundWork: Sendable {
   /// Starts `work` soon; the agent waits for its end. False after `stop()`, when no work is started.
   @discardableResult package func start(_ work: @escaping Work) -> Bool {
     if case .terminated = add.yield(work) { false } else { true }
+  }
+
+  /// Counts work that has no task, until `endWithoutTask`; the agent waits for its end. False once all tasks have ended
+  /// after `stop()`.
+  package func beginWithoutTask() -> Bool {
+    untasked.withLock { untasked in
+      guard !untasked.isStopped else { return false }
+      untasked.count += 1
+      return true
+    }
+  }
+
+  package func endWithoutTask() {
+    let waiting = untasked.withLock { untasked -> CheckedContinuation<Void, Never>? in
+      untasked.count -= 1
+      guard untasked.count == 0 else { return nil }
+      defer { untasked.waiting = nil }
+      return untasked.waiting
+    }
+    waiting?.resume()
+  }
+
+  private func endOfUntasked() async {
+    await withCheckedContinuation { continuation in
+      let isOver = untasked.withLock { untasked in
+        untasked.isStopped = true
+        if untasked.count > 0 { untasked.waiting = continuation }
+        return untasked.count == 0
+      }
+      if isOver { continuation.resume() }
+    }
   }
 
   /// Runs `work` to its end, also if the caller disconnects. A caller that still waits gets the result.
@@ -69,6 +108,7 @@ package final class BackgroundWork: Sendable {
       await withDiscardingTaskGroup { group in
         for await work in works { group.addTask(operation: work) }
       }
+      await endOfUntasked()
       addTimer.finish()
       group.cancelAll()
     }

@@ -86,7 +86,7 @@ struct SignInAdmission: Sendable {
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
-      scopes: response.scope ?? ScopeSet(answer.scopes),
+      scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
     grant.verifiedIDToken = response.idToken.map(Fingerprint.of)
     grant.deviceKey = deviceKey

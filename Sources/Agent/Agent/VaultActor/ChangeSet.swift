@@ -45,8 +45,8 @@ package struct ChangeSet<Result> {
       result: { _ in result })
   }
 
-  /// The same, refused on a full disk: something new that a person can have stored later, while the reserve is kept for
-  /// tokens and for what makes less of the store.
+  /// The same, refused on a full disk: something new that a person can have stored later, or that any program can have
+  /// written again and again, while the reserve is kept for tokens and for what makes less of the store.
   var onlyIntoFreeRoom: ChangeSet {
     var changes = self
     changes.room = .free

@@ -70,12 +70,14 @@ package final class OpenVault {
     switch change {
     case .account(let profile):
       tables.decisions.withdraw(profile.id)
+      tables.requestRoutes.forget(profile.id)
       let previous = directory.put(profile)
       if previous == nil || previous?.alias != profile.alias {
         tables.tokenCache.setAccount(profile.id, alias: profile.alias)
       }
     case .accountForgotten(let id):
       tables.decisions.withdraw(id)
+      tables.requestRoutes.forget(id)
       directory.remove(id)
       tables.tokenCache.remove(id)
     case .active(let id):
@@ -85,9 +87,11 @@ package final class OpenVault {
     case .stepUpEnded(let id): tables.stepUps.clear(id)
     case .provider(let provider, let place):
       directory.put(provider, at: place)
+      tables.requestRoutes.forgetAll()
       tables.policyCache.setName(provider.configuration.policy, of: provider.configuration.name)
     case .providerRemoved(let name):
       directory.remove(name)
+      tables.requestRoutes.forgetAll()
       tables.policyCache.setName(nil, of: name)
       tables.time.forget(name)
     case .policy(let document): tables.policyCache.put(document)

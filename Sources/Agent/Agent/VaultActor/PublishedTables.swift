@@ -14,6 +14,7 @@ struct PublishedTables: Sendable {
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
   let events: any EventPublishing
+  let requestRoutes = RequestRoutes()
   /// What is known of requests of operations and is not stored yet.
   let operationAttempts = OperationAttempts()
   /// Takes counted repeats into the log in the background, soon after the first one.
@@ -65,6 +66,7 @@ struct PublishedTables: Sendable {
     policyCache.clear()
     callerGrants.close()
     tokenCache.clear()
+    requestRoutes.forgetAll()
     decisions.withdrawAll()
   }
 }

@@ -18,6 +18,10 @@ package actor VaultActor {
   /// Counts sign-outs, erasures and new PINs.
   private var withdrawalCount: UInt64 = 0
   let recorder = AuditRecorder()
+  /// Entries about openings and lockings that a full disk did not take: the next change with an entry brings them.
+  private(set) var missedEntries: [VaultChange] = []
+  /// Beyond these the oldest are lost.
+  private static let mostMissedEntries = 16
 
   package init(store: sending any Store, anchor: sending (any RollbackAnchor)?, dependencies: VaultDependencies) {
     self.store = store
@@ -93,10 +97,12 @@ package actor VaultActor {
   }
 
   /// The same for requests to resource servers, which no request of a signed-out account reaches any more.
-  package func resourceProvider(of id: AccountID) throws(AgentFailure) -> Provider {
+  func requestRoute(of id: AccountID) throws(AgentFailure) -> RequestRoutes.Route {
     let vault = try unlocked()
     guard try vault.directory.profile(.id(id)).signInStatus == .signedIn else { throw .signedOut(id) }
-    return try vault.providers.receiver(ofTokensOf: id)
+    let route = RequestRoutes.Route(try vault.providers.receiver(ofTokensOf: id))
+    dependencies.tables.requestRoutes.put(route, of: id)
+    return route
   }
 
   package func provider(named name: String) throws(AgentFailure) -> Provider {
@@ -106,13 +112,18 @@ package actor VaultActor {
   func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
   ) throws(AgentFailure) -> Result {
-    let records = try recorder.audited(changes.records, in: vault, for: self) + vault.erasures.notes(of: changes.erases)
+    let missed = changes.records.contains { $0.auditEntry != nil } ? missedEntries : []
+    // No repeat of a decision from before stands after them.
+    if !missed.isEmpty { dependencies.tables.decisions.withdrawAll() }
+    let records =
+      try missed + recorder.audited(changes.records, in: vault, for: self) + vault.erasures.notes(of: changes.erases)
     if changes.isWithdrawal { withdrawalCount += 1 }
     if !records.isEmpty || !changes.writes.isEmpty {
       try vault.withRecords(of: changes.account) { (sealed) throws(VaultFailure) in
         try sealed.apply(records, with: changes.writes, durability: changes.durability, room: changes.room)
       }
     }
+    if !missed.isEmpty { missedEntries = [] }
     vault.remember(changes.memory)
     var erased: [AccountID] = []
     if changes.erases != nil, let finish = try? vault.erasures.finish() {
@@ -185,12 +196,25 @@ package actor VaultActor {
   }
 
   /// Records in the audit log which client opened or created the vault, before the agent answers. If that fails, locks
-  /// the vault again.
+  /// the vault again; but a full disk keeps no person out of an existing one (`missedEntries`).
   func noteOpening(_ event: AuditEntry.Event) throws(AgentFailure) {
     do throws(AgentFailure) {
-      try commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(event)]) }
+      try note(dependencies.audited(event))
     } catch {
+      if event == .agentUnlock, error.storeFailure == .full { return }
       lock()
+      throw error
+    }
+  }
+
+  /// Commits an entry about the vault itself. One that a full disk refuses is kept for a later commit.
+  private func note(_ entry: VaultChange) throws(AgentFailure) {
+    do throws(AgentFailure) {
+      try commit { _ throws(AgentFailure) in ChangeSet([entry]).onlyIntoFreeRoom }
+    } catch {
+      if error.storeFailure == .full {
+        missedEntries = (missedEntries + [entry]).suffix(Self.mostMissedEntries)
+      }
       throw error
     }
   }
@@ -201,7 +225,7 @@ package actor VaultActor {
   /// must not keep the vault open.
   package func lock(because reason: LockReason) -> Bool {
     guard isOpen else { return false }
-    try? commit { (vault) throws(AgentFailure) in ChangeSet([vault.audited(.agentLock, .reason(reason.rawValue))]) }
+    try? note(dependencies.audited(.agentLock, [.reason(reason.rawValue)]))
     lock()
     return true
   }

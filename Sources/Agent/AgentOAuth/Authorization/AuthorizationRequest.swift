@@ -36,7 +36,7 @@ package struct AuthorizationRequest: Sendable {
     ]
     // RFC 6749 §3.1: a parameter without a value counts as left out.
     if !scopes.isEmpty { items.insert(("scope", scopes.joined(separator: " ")), at: 3) }
-    if let prompt { items.append(("prompt", prompt)) }
+    if let prompt = prompt ?? provider.defaultPrompt { items.append(("prompt", prompt)) }
     if let loginHint { items.append(("login_hint", loginHint)) }
     if !authentication.acrValues.isEmpty {
       items.append(("acr_values", authentication.acrValues.joined(separator: " ")))

@@ -77,7 +77,8 @@ package struct ProofIssuer: Sendable {
   ) -> Bool {
     let nonce = DPoPNonces.told(by: response)
     if let nonce { dependencies.nonces.hear(nonce, for: .tokens, at: url, by: key) }
-    guard response.status == 400 || response.status == 401 else { return false }
+    // RFC 9449 §5 means 400; Glewlwyd answers 403.
+    guard [400, 401, 403].contains(response.status) else { return false }
     switch TokenEndpointRefusal(response, now: dependencies.time.now(for: provider)).error {
     case NonceRefusal.error?: return nonce != nil && nonce != request.nonce
     case "invalid_dpop_proof"?:

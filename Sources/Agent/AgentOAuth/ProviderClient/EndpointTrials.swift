@@ -16,6 +16,8 @@ package struct EndpointTrials: Sendable {
     case refused(error: String?, status: Int)
     /// A redirect to a page that seems to tell an error: a person has to look.
     case unclear
+    /// A redirect to what no sign-in leads to: a script, a program, or a page without TLS.
+    case misled
     /// By its own word there is no such endpoint.
     case notThere
     /// No answer, or none that can be trusted.
@@ -70,6 +72,7 @@ package struct EndpointTrials: Sendable {
   /// unknown. `uri`: the redirect URI.
   static func meaning(ofRedirectTo place: String?, status: Int, uri: String) -> Answer {
     guard let place, !place.isEmpty else { return .unclear }
+    guard leadsToAPage(place) else { return .misled }
     let fragment = place.drop { $0 != "#" }.dropFirst()
     let query = place.prefix { $0 != "#" }.drop { $0 != "?" }.dropFirst()
     for text in [query, fragment] {
@@ -81,6 +84,19 @@ package struct EndpointTrials: Sendable {
     if page == uri { return .works }
     let words = page.lowercased().split { !$0.isLetter }
     return words.contains { Self.wordsOfErrorPages.contains(String($0)) } ? .unclear : .works
+  }
+
+  /// False for a URL of another scheme than `https`, or than `http` on this machine. A reference without a scheme stays
+  /// at the provider (RFC 3986 §4.2). Browsers pass over control characters and spaces (WHATWG URL, basic parser).
+  private static func leadsToAPage(_ place: String) -> Bool {
+    let text = String(decoding: place.utf8.filter { $0 > 0x20 && $0 != 0x7F }, as: UTF8.self)
+    let start = text.prefix { $0 != ":" && $0 != "/" && $0 != "?" && $0 != "#" && $0 != "\\" }
+    guard text.dropFirst(start.count).first == ":" else { return true }
+    switch start.lowercased() {
+    case "https": return true
+    case "http": return HTTPURL(String(text.prefix { $0 != "?" && $0 != "#" }))?.isLoopback ?? false
+    default: return false
+    }
   }
 
   private static let wordsOfErrorPages: Set = [

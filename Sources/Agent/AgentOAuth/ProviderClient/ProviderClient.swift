@@ -172,9 +172,20 @@ package struct ProviderClient: Sendable {
   }
 
   package func request(_ method: String, _ url: String, fields: [HTTPField], body: Secret?) -> HTTPRequest {
-    let host = HTTPURL(url)?.host ?? ""
-    let pins = provider.configuration.pins(of: host, at: dependencies.time.now(for: provider.configuration.name))
-    var request = HTTPRequest(method: method, url: url, fields: fields, body: body, pins: pins)
+    guard let parsed = HTTPURL(url) else {
+      return withConnectionSettings(HTTPRequest(method: method, url: url, fields: fields, body: body))
+    }
+    return request(method, to: parsed, fields: fields, body: body)
+  }
+
+  package func request(_ method: String, to url: HTTPURL, fields: [HTTPField], body: Secret?) -> HTTPRequest {
+    let pins = provider.configuration.pins(of: url.host, at: dependencies.time.now(for: provider.configuration.name))
+    return withConnectionSettings(HTTPRequest(method: method, to: url, fields: fields, body: body, pins: pins))
+  }
+
+  /// Sets the provider's authorities and proxy.
+  private func withConnectionSettings(_ request: HTTPRequest) -> HTTPRequest {
+    var request = request
     request.certificateAuthorities = provider.configuration.caFile
     request.proxy = provider.configuration.proxy
     return request

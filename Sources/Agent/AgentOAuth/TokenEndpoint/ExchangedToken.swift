@@ -50,7 +50,7 @@ package struct ExchangedToken: Sendable {
       return .success(
         ExchangedToken(
           secret: secret, tokenType: type, issuedTokenType: issued, expiresIn: node["expires_in"]?.seconds,
-          scope: node["scope"]?.string.flatMap { ScopeSet(told: $0) },
+          scope: node["scope"]?.scopes,
           details: AuthorizationDetails(granted: node["authorization_details"])))
     }
     switch read {
@@ -101,6 +101,10 @@ extension ProviderClient {
   /// repeated after a lost answer.
   package func exchange(_ subject: AccessCredential, for key: DerivedTokenKey) async -> ExchangeAnswer {
     guard provider.endpoints.token != nil else { return .failed(.misconfigured("noTokenEndpoint")) }
+    // As for a refresh: the provider would refuse the request, and count it.
+    guard key.resource == nil || provider.configuration.takesResource else {
+      return .failed(.misconfigured("invalid_target"))
+    }
     var form = FormBody()
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:token-exchange")
     form.append("subject_token", subject.token)

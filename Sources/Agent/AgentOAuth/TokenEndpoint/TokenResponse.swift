@@ -18,7 +18,7 @@ package struct TokenResponse: Sendable {
   package var refreshIn: Milliseconds?
   package var refreshToken: Secret?
   package var refreshTokenExpiresIn: Milliseconds?
-  /// Nil if the scope is as it was asked for.
+  /// Nil if the scope is as it was asked for. Compare `ScopeSet.granted`.
   package var scope: ScopeSet?
   /// The resources that the answer names for its access token, as some servers do.
   var resources: [String] = []
@@ -78,7 +78,7 @@ package struct TokenResponse: Sendable {
       refreshToken: refreshToken,
       refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
         .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
-      scope: form.text("scope").flatMap { ScopeSet(told: $0) }, idToken: form["id_token"])
+      scope: form.text("scope").map { ScopeSet(told: $0) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -170,10 +170,13 @@ extension JSONNode {
 
   fileprivate var number: Double? { integer.map(Double.init) ?? double ?? string.flatMap { Double($0) } }
 
-  /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list.
-  fileprivate var scopes: ScopeSet? {
+  /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list. Of what is neither, nothing is known.
+  var scopes: ScopeSet? {
+    if kind == .null { return nil }
     if let string { return ScopeSet(told: string) }
-    guard let strings, strings.count == elements.count(where: { _ in true }) else { return nil }
+    guard let strings, strings.count == elements.count(where: { _ in true }) else {
+      return ScopeSet([], lacksSome: true)
+    }
     return ScopeSet(told: strings.joined(separator: " "))
   }
 }

@@ -23,6 +23,9 @@ enum Limits {
   static let waitingBytes = 1 << 20
   /// What a line counts at least while it waits: about the memory of a request with few params.
   static let leastWaitingBytes = 256
+  /// Requests up to this length do not count among those of all connections: the places and the queue of each connection
+  /// bound them.
+  static let uncountedBytes = 1 << 10
   /// Events that wait for a client which does not read.
   static let eventBacklogBytes = 1 << 20
 }

@@ -77,7 +77,14 @@ final class RequestDispatcher: Sendable {
     guard let method = server.methods[name] else {
       return slot.fill(AnswerObject.error(id: rawID, FixedErrors.methodNotFound))
     }
-    if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, .shuttingDown)) }
+    if agent.isShuttingDown { return slot.fill(AnswerObject.error(id: rawID, Self.refusal(.shuttingDown, of: name))) }
+    let share: MemoryBudget.Share?
+    do throws(RPCError) {
+      share = try self.share(for: node, name)
+    } catch {
+      client.unserved(name, params)
+      return slot.fill(AnswerObject.error(id: rawID, error))
+    }
     let prepared: PreparedCall
     do throws(ParamsProblem) {
       prepared = try method.prepare(params)
@@ -87,17 +94,31 @@ final class RequestDispatcher: Sendable {
     }
     // A request that limits the connection is served, also if it is cancelled while it waits.
     let cancelled: RequestsInFlight.Work = { [self] in
-      answer(name, id, slot, .failure(.requestCancelled))
+      answer(name, id, slot, .failure(Self.refusal(.cancelled, of: name)))
       finished()
     }
     let isCancellable = !client.wouldLimit(name, params)
     client.requests.submit(id, bytes: Self.cost(node), cancelled: isCancellable ? cancelled : nil) { [self] in
-      serve(prepared, name, id, slot)
+      serve(prepared, name, id, slot, share)
     }
   }
 
   /// What a request counts while it waits.
   private static func cost(_ node: JSONNode) -> Int { max(node.raw.count, Limits.leastWaitingBytes) }
+
+  /// What a request counts among those of all connections until it was served; nil for a short one. Throws if there is
+  /// no room, before the request is read.
+  private func share(for node: JSONNode, _ name: String) throws(RPCError) -> MemoryBudget.Share? {
+    let bytes = node.raw.count
+    guard bytes > Limits.uncountedBytes else { return nil }
+    if let share = agent.environment.requests.shareAtOnce(bytes, isLimited: !client.isTrusted) { return share }
+    throw Self.refusal(.overloaded("bytes of requests that run or wait"), of: name)
+  }
+
+  /// The error of a request that was not begun. That of `request.send` says that nothing was sent.
+  private static func refusal(_ failure: AgentFailure, of name: String) -> RPCError {
+    RPCError(name == RequestSend.name ? .unsent(failure) : failure)
+  }
 
   private func takeNotification(_ node: JSONNode, _ name: String, _ params: JSONNode?) {
     if name == "$/cancel" {
@@ -105,14 +126,22 @@ final class RequestDispatcher: Sendable {
       return client.requests.cancel(Array(id.raw))
     }
     guard let method = server.methods[name], !agent.isShuttingDown else { return }
-    guard let prepared = try? method.prepare(params) else { return client.unserved(name, params) }
-    client.requests.submit(nil, bytes: Self.cost(node)) { [self] in serve(prepared, name, nil, nil) }
+    do {
+      let share = try share(for: node, name)
+      let prepared = try method.prepare(params)
+      client.requests.submit(nil, bytes: Self.cost(node)) { [self] in serve(prepared, name, nil, nil, share) }
+    } catch {
+      client.unserved(name, params)
+    }
   }
 
-  private func serve(_ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?) {
+  /// `share`: what the request counts, given back once it was served.
+  private func serve(
+    _ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ share: MemoryBudget.Share?
+  ) {
     if agent.isShuttingDown {  // since it waited for its place
       client.requests.release(id)
-      answer(name, id, slot, .failure(.shuttingDown))
+      answer(name, id, slot, .failure(Self.refusal(.shuttingDown, of: name)))
       return finished()
     }
     // A refused client does not keep the vault open.
@@ -121,7 +150,10 @@ final class RequestDispatcher: Sendable {
     switch prepared {
     case .ordered(let run, let answered):
       gate.submit(isBarrier: false) { [self] in
-        defer { if usesVault { agent.idle.ended() } }
+        defer {
+          share?.shrink(to: 0)
+          if usesVault { agent.idle.ended() }
+        }
         let call = Call(server: server, client: client, access: client.access)
         do throws(RPCError) {
           let result = try run(call)
@@ -136,34 +168,62 @@ final class RequestDispatcher: Sendable {
         }
         finished()
       }
-    case .concurrent(let run, let isBarrier):
+    case .concurrent(let run, let isBarrier, let begin):
       gate.submit(isBarrier: isBarrier) { [self] in
         let call = Call(server: server, client: client, access: client.access)
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
+          share?.shrink(to: 0)
           client.requests.release(id)
           answer(name, id, slot, result)
           if isBarrier { gate.release() }
           if usesVault { agent.idle.ended() }
           finished()
         }
-        let started = agent.background.start { [self] in
-          finish(
-            await client.requests.run(id) { [self] in
-              await Caller.$current.withValue(
-                Caller(
-                  name: client.name, access: client.access, process: client.process)
-              ) {
-                do throws(RPCError) {
-                  return .success(try await run(call))
-                } catch {
-                  return .failure(error)
-                }
-              }
-            })
-        }
-        if !started { finish(.failure(.shuttingDown)) }
+        if let begin, serveWithoutTask(begin, call, id, finish) { return }
+        serveByTask(run, call, id, otherwise: Self.refusal(.shuttingDown, of: name), finish)
       }
     }
+  }
+
+  private typealias Finish = @Sendable (Result<any WireWritable, RPCError>) -> Void
+
+  /// `otherwise`: the error if no task can be started any more.
+  private func serveByTask(
+    _ run: @escaping PreparedCall.Run, _ call: Call, _ id: [UInt8]?, otherwise: RPCError,
+    _ finish: @escaping Finish
+  ) {
+    let started = agent.background.start { [self] in
+      finish(
+        await client.requests.run(id) { [self] in
+          await Caller.$current.withValue(
+            Caller(name: client.name, access: client.access, process: client.process)
+          ) {
+            do throws(RPCError) {
+              return .success(try await run(call))
+            } catch {
+              return .failure(error)
+            }
+          }
+        })
+    }
+    if !started { finish(.failure(otherwise)) }
+  }
+
+  /// False if the call needs a task from the beginning.
+  private func serveWithoutTask(
+    _ begin: PreparedCall.Begin, _ call: Call, _ id: [UInt8]?, _ finish: @escaping Finish
+  ) -> Bool {
+    guard agent.background.beginWithoutTask() else { return false }
+    let hasBegun = begin(call, client.requests.cancellation(of: id)) { [self] course in
+      switch course {
+      case .ended(let result): finish(result)
+      case .goesOn(let otherwise, let work):
+        serveByTask({ (_) async throws(RPCError) in try await work() }, call, id, otherwise: otherwise, finish)
+      }
+      agent.background.endWithoutTask()
+    }
+    if !hasBegun { agent.background.endWithoutTask() }
+    return hasBegun
   }
 
   private func answer(

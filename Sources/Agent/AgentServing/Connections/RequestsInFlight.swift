@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentPorts
 internal import Synchronization
 
 /// The requests of one connection that have no answer yet, by the bytes of their ids: at most `limit` of them run, the
@@ -25,6 +26,8 @@ final class RequestsInFlight: Sendable {
   private struct Entry {
     /// The request's running task; nil before it begins and after it ends.
     var task: UnsafeCurrentTask?
+    /// Cancels the request while it runs without a task.
+    var cancellation: Cancellation?
     var isCancelled = false
     /// Nil once the request has a place.
     var waiting: Waiting?
@@ -128,7 +131,8 @@ final class RequestsInFlight: Sendable {
 
   // MARK: the queue
 
-  /// Starts requests of the queue while places are free. A request that ends within its `work` calls this again; the
+  /// Starts requests of the queue while places are free, on the thread that has answered a request: one that reads, one of
+  /// a task, or one of libcurl's. A request that ends within its `work` calls this again; the
   /// flag makes that call return, so that a long queue needs no deep stack.
   func resume() {
     let starts = state.withLock { state in
@@ -166,6 +170,18 @@ final class RequestsInFlight: Sendable {
 
   // MARK: cancelling
 
+  /// What cancels a request that begins without a task.
+  func cancellation(of id: [UInt8]?) -> Cancellation {
+    let cancellation = Cancellation()
+    guard let id else { return cancellation }
+    let isCancelled = state.withLock { state in
+      state.entries[id]?.cancellation = cancellation
+      return state.entries[id]?.isCancelled == true
+    }
+    if isCancelled { cancellation.cancel() }
+    return cancellation
+  }
+
   /// Runs `body` so that `cancel` can cancel it.
   func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
     guard let id else { return await body() }
@@ -182,28 +198,32 @@ final class RequestsInFlight: Sendable {
 
   /// Cancels a request that runs, or answers one that waits.
   func cancel(_ id: [UInt8]) {
-    let (waiting, makesRoom) = state.withLock { state -> (Waiting?, Bool) in
+    let (cancellation, waiting, makesRoom) = state.withLock { state -> (Cancellation?, Waiting?, Bool) in
       state.entries[id]?.isCancelled = true
       state.entries[id]?.task?.cancel()
+      let cancellation = state.entries[id]?.cancellation
       guard let waiting = state.entries[id]?.waiting, waiting.cancelled != nil,
         let index = state.queue.firstIndex(where: { $0 === waiting })
-      else { return (nil, false) }
+      else { return (cancellation, nil, false) }
       state.queue.remove(at: index)
       state.entries[id] = nil
-      return (waiting, left(waiting, &state))
+      return (nil, waiting, left(waiting, &state))
     }
+    cancellation?.cancel()
     waiting?.cancelled?()
     if makesRoom { roomWasMade() }
   }
 
   /// Cancels the requests that run, and those that wait as soon as they run.
   func cancelAll() {
-    state.withLock { state in
+    let cancellations = state.withLock { state in
       for id in state.entries.keys {
         state.entries[id]?.isCancelled = true
         state.entries[id]?.task?.cancel()
       }
+      return state.entries.values.compactMap(\.cancellation)
     }
+    for cancellation in cancellations { cancellation.cancel() }
   }
 
   /// Cancels the requests that run, and forgets those that wait: the client is gone.

@@ -7,7 +7,7 @@ enum AgentDiagnoseHandler: MethodHandler {
 
   static func handle(_ params: AgentDiagnose.Params, _ call: Call) async throws(AgentFailure) -> AgentDiagnose.Result {
     if let provider = params.provider {
-      let said = AgentDiagnosis(of: call.agent).refusals(of: provider)
+      let said = try await AgentDiagnosis(of: call.agent).refusals(of: provider, within: call.limits)
       return AgentDiagnose.Result(findings: said.map { WireFinding($0) })
     }
     var findings = await AgentDiagnosis(of: call.agent).findings()

@@ -7,6 +7,7 @@ enum GrantCreateHandler: MethodHandler {
   typealias Method = GrantCreate
 
   static func handle(_ params: GrantCreate.Params, _ call: Call) async throws(AgentFailure) -> GrantCreate.Result {
+    let isForAgent = params.agent ?? false || call.limits?.permission.isForAgent == true
     var patterns: [MethodPattern] = []
     for (index, text) in params.methods.enumerated() {
       // A name that nothing has is a typing error, and a grant that does not work is found out too late.
@@ -14,7 +15,10 @@ enum GrantCreateHandler: MethodHandler {
         ServedMethods.grantable.contains(where: { pattern.covers($0.name, mustBeNamed: $0.mustBeNamed) })
       else {
         throw .invalidParameter(
-          "/methods/\(index)", expected: "a method of the contract, a name space as token.*, or *")
+          "/methods/\(index)", expected: "a method that grants may name, a name space as token.*, or *")
+      }
+      guard !isForAgent || !Permission.methodsOfPeople.contains(text) else {
+        throw .invalidParameter("/methods/\(index)", expected: "a method that an AI agent may have")
       }
       if !patterns.contains(pattern) { patterns.append(pattern) }
     }
@@ -34,7 +38,7 @@ enum GrantCreateHandler: MethodHandler {
       accounts: try params.accounts.map { selector throws(AgentFailure) in try call.pinned(selector) },
       patterns: patterns, scopes: params.scopes, resources: params.resources,
       detailTypes: params.authorizationDetailTypes, origins: origins, capabilities: params.capabilities,
-      isForAgent: params.agent ?? false,
+      isForAgent: isForAgent,
       lifetime: params.expiresInSeconds.map { .seconds(Int64($0)) }, maker: call.limits)
     let (grant, secret) = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.callerGrants.create(request)

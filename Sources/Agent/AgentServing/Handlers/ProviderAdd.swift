@@ -23,16 +23,7 @@ enum ProviderAddHandler: MethodHandler {
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")
     preset?.fill(&configuration)
-    try configuration.apply(
-      ProviderChanges(
-        scopes: params.scopes, resources: params.resources, authorizationParameters: params.authorizationParameters,
-        endpoints: params.endpoints, redirect: params.redirect,
-        refresh: params.refresh, narrowing: params.narrowing, dpop: params.dpop, errorCodes: params.errorCodes,
-        tenant: params.tenant, authorization: params.authorization, revocationScope: params.revocationScope,
-        postLogoutRedirectURI: params.postLogoutRedirectUri,
-        persistAccessTokens: params.persistAccessTokens, allowedOrigins: params.allowedOrigins, pins: params.pins,
-        pinsExpireAt: params.pinsExpireAt,
-        caFile: params.caFile, proxy: params.proxy, policy: params.policy))
+    try configuration.apply(params)
     if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
     var provider = Provider(
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
@@ -42,8 +33,9 @@ enum ProviderAddHandler: MethodHandler {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
-        // Report a missing client id first.
-        guard params.clientId == nil, case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
+        // Report a missing client id first, where the agent may have to be given one.
+        guard params.clientId == nil, preset?.registersClients != true,
+          case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
         else { throw error }
         throw .provider(.clientIDMissing(.document(failure)))
       }

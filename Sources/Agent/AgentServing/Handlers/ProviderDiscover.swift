@@ -13,7 +13,7 @@ enum ProviderDiscoverHandler: MethodHandler {
     // A locked agent adds no provider, so it looks for none.
     _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.providers.isEmpty }
     let discovery = try IssuerDiscovery(params.url, caFile: params.caFile, proxy: params.proxy, of: call.agent)
-    let found = try await call.agent.introductions.run { () async throws(AgentFailure) in try await discovery.run() }
+    let found = try await call.agent.searches.run { () async throws(AgentFailure) in try await discovery.run() }
     // As much as the schema allows: what a server tells has no end of its own.
     guard found.issuer.utf8.count <= longestIssuer else { throw .provider(.document(.malformed)) }
     let methods = found.metadata?.tokenEndpointAuthMethods ?? found.preset?.tokenEndpointAuthMethods ?? []

@@ -8,21 +8,15 @@ internal import Secrets
 enum RequestSendHandler: LongAnswerHandler {
   typealias Method = RequestSend
 
-  static func handle(
-    _ params: RequestSend.Params, _ call: Call
-  ) async throws(AgentFailure) -> (RequestSend.Result, MemoryBudget.Share?) {
-    let parameters = RequestParameters(
-      method: params.method, headers: params.headers, body: params.body, bodyBase64: params.bodyBase64,
-      idempotencyKey: params.idempotencyKey)
-    let fields = try parameters.fields()
-    let body = try parameters.content()
-    let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
+  static func handle(_ params: RequestSend.Params, _ call: Call) async throws(AgentFailure) -> Answer {
+    var request = try ResourceRequest(params, call)
     try call.requireCovers(request: params.method, to: params.url)
-    let account = try await call.agent.accounts.actor(params.account)
-    var request = ResourceRequest(
-      method: params.method, url: params.url, fields: fields, body: body,
-      hasIdempotencyKey: params.idempotencyKey != nil, allowsAuthRetry: params.allowAuthRetry, key: key,
-      limit: call.tokenLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
+    let account: Account
+    do throws(AgentFailure) {
+      account = try await call.agent.accounts.actor(params.account)
+    } catch {
+      throw .unsentIfItMayDifferLater(error)
+    }
     request.showsToken = call.limits?.permission.givesTokens ?? true
     request.isOfLimitedCaller = call.limits != nil
     let sender = RequestSender(request, of: account) { () throws(AgentFailure) in try call.requireOpen() }
@@ -36,7 +30,38 @@ enum RequestSendHandler: LongAnswerHandler {
     guard !response.repeatsToken else {
       throw .request(.tokenRepeated, account.id, isRepeatable: RequestMachine.isRead(params.method))
     }
-    return (RequestSend.Result(response, account: account.id), response.share)
+    return answer(response, account.id)
+  }
+
+  static func begin(
+    _ params: RequestSend.Params, _ call: Call, _ cancellation: Cancellation,
+    ended: @escaping @Sendable (Course<Answer, AgentFailure>) -> Void
+  ) -> Bool {
+    guard (params.body ?? params.bodyBase64)?.utf8.count ?? 0 <= RequestSender.shortBodyBytes,
+      let id = call.agent.tokenCache.account(selector: params.account),
+      let request = try? ResourceRequest(params, call)
+    else { return false }
+    let sender = RequestSender(request, of: call.agent.accounts.account(id)) { () throws(AgentFailure) in }
+    return sender.begin(cancellation) { course in ended(course.map { answer($0, id) }) }
+  }
+
+  private static func answer(_ response: ResourceResponse, _ account: AccountID) -> Answer {
+    (RequestSend.Result(response, account: account), response.share)
+  }
+}
+
+extension ResourceRequest {
+  fileprivate init(_ params: RequestSend.Params, _ call: Call) throws(AgentFailure) {
+    let parameters = RequestParameters(
+      method: params.method, headers: params.headers, body: params.body, bodyBase64: params.bodyBase64,
+      idempotencyKey: params.idempotencyKey)
+    let fields = try parameters.fields()
+    let body = try parameters.content()
+    let key = try call.covered(TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }))
+    self.init(
+      method: params.method, url: params.url, fields: fields, body: body,
+      hasIdempotencyKey: params.idempotencyKey != nil, allowsAuthRetry: params.allowAuthRetry, key: key,
+      limit: call.tokenLimit, timeout: params.timeoutSeconds.map { .seconds(Int64($0)) })
   }
 }
 

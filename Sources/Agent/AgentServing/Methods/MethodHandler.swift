@@ -24,9 +24,21 @@ protocol MethodHandler: SendableMetatype {
 protocol LongAnswerHandler: SendableMetatype {
   associatedtype Method: RPCMethod & SendableMetatype
   /// The result, and what counts it.
-  static func handle(
-    _ params: Method.Params, _ call: Call
-  ) async throws(AgentFailure) -> (Method.Result, MemoryBudget.Share?)
+  typealias Answer = (Method.Result, MemoryBudget.Share?)
+  static func handle(_ params: Method.Params, _ call: Call) async throws(AgentFailure) -> Answer
+  /// Serves a call of a client that nothing limits without a task, if all that it needs is in memory, and calls `ended`
+  /// once. Returns false if not: then nothing happened, and `handle` serves the call.
+  static func begin(
+    _ params: Method.Params, _ call: Call, _ cancellation: Cancellation,
+    ended: @escaping @Sendable (Course<Answer, AgentFailure>) -> Void
+  ) -> Bool
+}
+
+extension LongAnswerHandler {
+  static func begin(
+    _ params: Method.Params, _ call: Call, _ cancellation: Cancellation,
+    ended: @escaping @Sendable (Course<Answer, AgentFailure>) -> Void
+  ) -> Bool { false }
 }
 
 /// A result whose line keeps its share of the memory for answers.
@@ -38,6 +50,10 @@ private struct CountedResult: WireWritable {
     writer.kept.append(share)
     result.write(to: &writer)
   }
+}
+
+private func counted(_ answer: (some WireWritable & Sendable, MemoryBudget.Share?)) -> any WireWritable {
+  answer.1.map { CountedResult(result: answer.0, share: $0) } ?? answer.0
 }
 
 /// Serves a method whose calls are ordered on their connection: on the reading thread, in the order of the lines.
@@ -56,8 +72,13 @@ extension OrderedMethodHandler {
 enum PreparedCall: Sendable {
   case ordered(
     @Sendable (Call) throws(RPCError) -> any WireWritable, answered: @Sendable (any WireWritable, Call) -> Void)
-  /// `isBarrier`: later requests of the connection begin only when this one has been answered.
-  case concurrent(@Sendable (Call) async throws(RPCError) -> any WireWritable, isBarrier: Bool)
+  /// `isBarrier`: later requests of the connection begin only when this one has been answered. `begin` tries to serve the
+  /// call without a task.
+  case concurrent(Run, isBarrier: Bool, begin: Begin?)
+
+  typealias Run = @Sendable (Call) async throws(RPCError) -> any WireWritable
+  typealias Begin =
+    @Sendable (Call, Cancellation, @escaping @Sendable (Course<any WireWritable, RPCError>) -> Void) -> Bool
 }
 
 /// A method of this agent: the reader of its params, and its handler.
@@ -74,7 +95,7 @@ struct ServedMethod: Sendable {
           try await Handler.handle(params, call)
         }
       }
-      return .concurrent(run, isBarrier: isBarrier)
+      return .concurrent(run, isBarrier: isBarrier, begin: nil)
     }
     info = Handler.Method.info
     self.prepare = prepare
@@ -84,13 +105,14 @@ struct ServedMethod: Sendable {
     let prepare: @Sendable (JSONNode?) throws(ParamsProblem) -> PreparedCall = { (node) throws(ParamsProblem) in
       let params = try Self.params(Handler.Method.self, node)
       let run: @Sendable (Call) async throws(RPCError) -> any WireWritable = { (call) async throws(RPCError) in
-        let (result, share) = try await Self.admitted(Handler.Method.self, params, call) {
-          (params) async throws(AgentFailure) in
-          try await Handler.handle(params, call)
+        try await Self.admitted(Handler.Method.self, params, call) { (params) async throws(AgentFailure) in
+          counted(try await Handler.handle(params, call))
         }
-        return share.map { CountedResult(result: result, share: $0) } ?? result
       }
-      return .concurrent(run, isBarrier: false)
+      return .concurrent(run, isBarrier: false) { call, cancellation, ended in
+        guard case .trusted = call.access else { return false }
+        return Handler.begin(params, call, cancellation) { ended($0.map({ counted($0) }, { RPCError($0) })) }
+      }
     }
     info = Handler.Method.info
     self.prepare = prepare

@@ -3,5 +3,7 @@ internal import AgentProtocol
 
 extension ServedMethods {
   /// The methods that patterns of grants are matched with.
-  static let grantable = MethodTable.all.map { GrantableMethod(name: $0.name, mustBeNamed: $0.underGrant == .agent) }
+  static let grantable = MethodTable.all.filter { $0.underGrant != .never }.map {
+    GrantableMethod(name: $0.name, mustBeNamed: $0.underGrant == .agent)
+  }
 }

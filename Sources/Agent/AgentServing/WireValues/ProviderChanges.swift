@@ -4,36 +4,47 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
 
-/// The members of `provider.add` and `provider.update` beside issuer and client; nil keeps the current value.
-struct ProviderChanges {
-  var scopes: [String]?
-  var resources: [String]?
-  var authorizationParameters: WireMap<String>?
-  var endpoints: WireEndpoints?
-  var redirect: WireRedirect?
-  var refresh: WireRefreshRules?
-  var narrowing: WireNarrowing?
-  var dpop: WireDpopUse?
-  var errorCodes: WireMap<WireFailureClass>?
-  var tenant: WireTenantRule?
-  var authorization: WireAuthorizationRules?
-  var revocationScope: WireRevocationScope?
-  var postLogoutRedirectURI: String?
-  var persistAccessTokens: Bool?
-  var allowedOrigins: [String]?
-  var pins: WireMap<[String]>?
-  var pinsExpireAt: Timestamp?
-  var caFile: String?
-  var proxy: String?
-  var policy: String?
+/// The members that `provider.add` and `provider.update` have in common, beside issuer and client; nil keeps the current
+/// value.
+protocol ProviderChanges {
+  var scopes: [String]? { get }
+  var resources: [String]? { get }
+  var authorizationParameters: WireMap<String>? { get }
+  var endpoints: WireEndpoints? { get }
+  var redirect: WireRedirect? { get }
+  var refresh: WireRefreshRules? { get }
+  var narrowing: WireNarrowing? { get }
+  var dpop: WireDpopUse? { get }
+  var errorCodes: WireMap<WireFailureClass>? { get }
+  var tenant: WireTenantRule? { get }
+  var authorization: WireAuthorizationRules? { get }
+  var revocationScope: WireRevocationScope? { get }
+  var postLogoutRedirectUri: String? { get }
+  var persistAccessTokens: Bool? { get }
+  var allowedOrigins: [String]? { get }
+  var pins: WireMap<[String]>? { get }
+  var pinsExpireAt: Timestamp? { get }
+  var caFile: String? { get }
+  var proxy: String? { get }
+  var policy: String? { get }
 }
+
+extension ProviderAdd.Params: ProviderChanges {}
+extension ProviderUpdate.Params: ProviderChanges {}
 
 extension ProviderConfiguration {
   /// Applies the changes. Throws for the first one that the schema accepts and the agent can't.
-  mutating func apply(_ changes: ProviderChanges) throws(AgentFailure) {
+  mutating func apply(_ changes: some ProviderChanges) throws(AgentFailure) {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
       throw .invalidParameter("/issuer", expected: "an https URL without a query; http only on a loopback host")
     }
+    try applySignIn(changes)
+    try applyTokens(changes)
+    try applyConnections(changes)
+    if let policy = changes.policy { self.policy = policy }
+  }
+
+  private mutating func applySignIn(_ changes: some ProviderChanges) throws(AgentFailure) {
     if let scopes = changes.scopes { self.scopes = scopes }
     if let resources = changes.resources { self.resources = resources }
     if let parameters = changes.authorizationParameters {
@@ -41,17 +52,6 @@ extension ProviderConfiguration {
     }
     if let endpoints = changes.endpoints { self.endpoints = try .init(endpoints) }
     if let redirect = changes.redirect { self.redirect = try .init(redirect) }
-    if let refresh = changes.refresh {
-      self.refresh = try .init(refresh)
-      isRefreshConfigured = true
-    }
-    if let narrowing = changes.narrowing { self.narrowing = .init(rawValue: narrowing.rawValue) ?? .unknown }
-    if let use = changes.dpop { dpop = .init(rawValue: use.rawValue) ?? dpop }
-    if let errorCodes = changes.errorCodes {
-      self.errorCodes = Dictionary(
-        errorCodes.entries.map { ($0.name, FailureClass(rawValue: $0.value.rawValue) ?? .transient) }
-      ) { $1 }
-    }
     if let tenant = changes.tenant {
       switch (tenant.claim, tenant.value) {
       case (let claim?, nil): self.tenant = .claim(claim)
@@ -71,15 +71,32 @@ extension ProviderConfiguration {
       authorization.tenantClaim = rules.tenantClaim
       authorization.entitlementsURL = rules.entitlementsUrl
     }
-    if let scope = changes.revocationScope { revocationScope = .init(rawValue: scope.rawValue) ?? revocationScope }
-    if let uri = changes.postLogoutRedirectURI {
+    if let uri = changes.postLogoutRedirectUri {
       guard let url = HTTPURL(uri), url.scheme == .https || url.isLoopback, !uri.contains("#") else {
         throw .invalidParameter(
           "/postLogoutRedirectUri", expected: "an https URL without a fragment; http only on a loopback host")
       }
       postLogoutRedirectURI = uri
     }
+  }
+
+  private mutating func applyTokens(_ changes: some ProviderChanges) throws(AgentFailure) {
+    if let refresh = changes.refresh {
+      self.refresh = try .init(refresh)
+      isRefreshConfigured = true
+    }
+    if let narrowing = changes.narrowing { self.narrowing = .init(rawValue: narrowing.rawValue) ?? .unknown }
+    if let use = changes.dpop { dpop = .init(rawValue: use.rawValue) ?? dpop }
+    if let errorCodes = changes.errorCodes {
+      self.errorCodes = Dictionary(
+        errorCodes.entries.map { ($0.name, FailureClass(rawValue: $0.value.rawValue) ?? .transient) }
+      ) { $1 }
+    }
+    if let scope = changes.revocationScope { revocationScope = .init(rawValue: scope.rawValue) ?? revocationScope }
     if let persist = changes.persistAccessTokens { persistAccessTokens = persist }
+  }
+
+  private mutating func applyConnections(_ changes: some ProviderChanges) throws(AgentFailure) {
     if let origins = changes.allowedOrigins {
       if let index = origins.firstIndex(where: { RequestTarget.origin($0) == nil }) {
         throw .invalidParameter(
@@ -106,7 +123,6 @@ extension ProviderConfiguration {
       }
       proxy = address.isEmpty ? nil : address
     }
-    if let policy = changes.policy { self.policy = policy }
   }
 }
 
@@ -210,69 +226,6 @@ extension ProviderConfiguration.RefreshRule {
       throw .invalidParameter("/refresh/graceSeconds", expected: "the seconds of grace, since reuse is grace")
     }
     onUnknownOutcome = wire.onUnknownOutcome.flatMap { .init(rawValue: $0.rawValue) }
-  }
-}
-
-extension WireProvider {
-  init(_ provider: Provider) {
-    let it = provider.configuration
-    self.init(
-      name: it.name, issuer: it.issuer, clientId: it.clientID,
-      clientRegistered: provider.registration.map { _ in true }, clientSecretSet: provider.clientSecret != nil,
-      clientKeySet: provider.clientKey.map { _ in true },
-      tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },
-      scopes: it.scopes, resources: it.resources,
-      authorizationParameters: it.authorizationParameters.isEmpty
-        ? nil
-        : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
-      endpoints: WireEndpoints(provider.endpoints),
-      ignoredEndpoints: provider.ignoredEndpoints,
-      redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
-      refresh: WireRefreshRules(
-        reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,
-        graceSeconds: provider.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
-        onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
-      refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
-      narrowing: WireNarrowing(rawValue: it.narrowing.rawValue), dpop: WireDpopUse(rawValue: it.dpop.rawValue),
-      errorCodes: WireMap(
-        it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
-          WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }
-        }),
-      tenant: it.tenant.map { rule in
-        switch rule {
-        case .claim(let claim): WireTenantRule(claim: claim)
-        case .value(let value): WireTenantRule(value: value)
-        }
-      },
-      authorization: WireAuthorizationRules(
-        rolesClaim: it.authorization.rolesClaim, tenantClaim: it.authorization.tenantClaim,
-        entitlementsUrl: it.authorization.entitlementsURL),
-      revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
-      postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
-      allowedOrigins: it.allowedOrigins,
-      pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
-      pinsExpireAt: it.pinsExpireAt,
-      caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
-  }
-}
-
-extension WireEndpoints {
-  init(_ it: ServerMetadata.Endpoints) {
-    self.init(
-      authorization: it.authorization, token: it.token, deviceAuthorization: it.deviceAuthorization,
-      revocation: it.revocation, introspection: it.introspection, userinfo: it.userinfo, endSession: it.endSession,
-      jwks: it.jwks, registration: it.registration, pushedAuthorizationRequest: it.pushedAuthorizationRequest)
-  }
-}
-
-extension WireRefreshRuleBasis {
-  init(_ basis: Provider.RefreshRuleBasis) {
-    switch basis {
-    case .configured: self = .configured
-    case .learned: self = .learned
-    case .preset: self = .preset
-    case .assumed: self = .assumed
-    }
   }
 }
 

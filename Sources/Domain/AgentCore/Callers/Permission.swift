@@ -27,7 +27,7 @@ public struct Permission: Hashable, Sendable {
     detailTypes: Set<String>? = nil, origins: Set<String>? = nil, capabilities: Set<String>? = nil,
     isForAgent: Bool = false
   ) {
-    self.methods = methods
+    self.methods = isForAgent ? methods.subtracting(Self.methodsOfPeople) : methods
     self.accounts = accounts
     self.scopes = scopes
     self.resources = resources
@@ -84,7 +84,7 @@ public struct Permission: Hashable, Sendable {
   /// True if a token that was exchanged with these rights and of this type is for the caller.
   public func covers(scopes told: ScopeSet, details: AuthorizationDetails?, type: String) -> Bool {
     covers(type: type) && tokenLimit.covers(details)
-      && scopes.map { limit in told.names.allSatisfy(limit.contains) } ?? true
+      && scopes.map { told.isWithin($0) } ?? true
   }
 
   /// Types of tokens that have scopes and audiences (RFC 8693 §3).
@@ -134,6 +134,10 @@ public struct Permission: Hashable, Sendable {
   public func coversRequest(_ method: String, to origin: String) -> Bool {
     (origins?.contains(origin) ?? true) && (!isForAgent || Self.readingMethods.contains(method))
   }
+
+  /// What no AI agent is given, whatever its grant names: they have the agent ask any host, or change the rules that
+  /// the AI agent is under.
+  public static let methodsOfPeople: Set<String> = ["policy.set", "provider.add", "provider.update"]
 
   /// The methods of an AI agent's requests. `OPTIONS` is not one of them: it tells what else could be done.
   private static let readingMethods: Set<String> = ["GET", "HEAD"]

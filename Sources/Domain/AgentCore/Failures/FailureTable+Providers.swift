@@ -29,6 +29,19 @@ extension FailureTable {
       .error("device_flow_disabled", .misconfigured, as: "unauthorized_client"),
     ])
 
+  /// docs.slack.dev, errors of `openid.connect.token`. All have status 200.
+  public static let slack = FailureTable(
+    "slack",
+    [
+      .error("invalid_refresh_token", .reauthenticate),
+      .error("bad_client_secret", .misconfigured, as: "invalid_client"),
+      .error("invalid_client_id", .misconfigured, as: "invalid_client"),
+      .error("bad_redirect_uri", .misconfigured),
+      .error("ratelimited", .throttled),
+      .error("internal_error", .transient),
+      .error("service_unavailable", .transient),
+    ])
+
   /// developer.okta.com/docs/reference/error-codes: rate limits, including those of the tenant.
   public static let okta = FailureTable("okta", [.code("E0000047", .throttled)])
 

@@ -120,38 +120,3 @@ extension OperationMachine {
   /// It waits for nothing but time.
   fileprivate var isDue: Bool { status == .queued || status == .unknown }
 }
-
-/// Which operations fit into the queue (docs/operations.md, Bounds).
-public enum OperationBounds {
-  public static let mostOfAccount = 1_000
-  public static let mostBytes = 64 << 20
-  /// The most bytes that one account's delivered and orphaned operations may take. They make room for the operations of
-  /// their own account only.
-  public static let mostBytesThatMayLeave = 8 << 20
-
-  /// The operations of the account that make room for a new one, or for what a change added: those that may leave, the
-  /// oldest first. Nil if there is no room.
-  ///
-  /// - Parameters:
-  ///   - operations: of the account, in their order, with the bytes of each.
-  ///   - added: the operations that are added, 1 or 0.
-  ///   - bytes: of the new one.
-  ///   - others: the bytes of all other accounts.
-  public static func leaving(
-    _ operations: [(mayLeave: Bool, bytes: Int)], adding added: Int = 1, for bytes: Int, others: Int
-  ) -> [Int]? {
-    var count = operations.count + added
-    var total = operations.reduce(others + bytes) { $0 + $1.bytes }
-    var ended = operations.reduce(0) { $0 + ($1.mayLeave ? $1.bytes : 0) }
-    var leaving: [Int] = []
-    for (place, operation) in operations.enumerated()
-    where count > mostOfAccount || total > mostBytes || ended > mostBytesThatMayLeave {
-      guard operation.mayLeave else { continue }
-      leaving.append(place)
-      ended -= operation.bytes
-      count -= 1
-      total -= operation.bytes
-    }
-    return count <= mostOfAccount && total <= mostBytes ? leaving : nil
-  }
-}

@@ -10,6 +10,9 @@ extension ProviderConfiguration {
   /// The resource indicators of a sign-in, as far as the provider takes any.
   public var sentResources: [String] { takesResource ? resources : [] }
 
+  /// `prompt` of a sign-in by browser that names none.
+  public var defaultPrompt: String? { knownPreset?.prompt }
+
   /// The further parameters of a device authorization request, ordered by name.
   public var deviceParameters: [(name: String, value: String)] {
     let others = knownPreset?.browserParameters ?? []

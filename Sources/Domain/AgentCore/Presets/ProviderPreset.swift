@@ -18,7 +18,7 @@ public struct ProviderPreset: Sendable {
   public var issuerTemplate: String?
   /// The hosts by which the provider is known; `*.` at the beginning stands for one label or more.
   public var hosts: [String] = []
-  /// False if the provider publishes no discovery document: `endpoints` are all of them.
+  /// False if no discovery document is read: `endpoints` are all of them.
   public var hasDiscovery = true
   /// Each tenant has an issuer, and some addresses serve all tenants (`IssuerPattern`).
   public var hasIssuerOfEachTenant = false
@@ -50,8 +50,12 @@ public struct ProviderPreset: Sendable {
   public var browserParameters: [String] = []
   /// Parameters that a customer may need, and what each says.
   public var parameterHints: [String: String] = [:]
+  /// `prompt` of a sign-in that names none (OpenID Connect Core §3.1.2.1); nil: none is sent.
+  public var prompt: String?
   /// False if the provider refuses a request that names a `resource` (RFC 8707).
   public var takesResource = true
+  /// True if the provider registers clients by itself (RFC 7591), so that no client id is needed.
+  public var registersClients = false
   /// True if a desktop client has a secret that the token request needs.
   public var needsClientSecret = false
   /// True if the sign-in by device is the easier one.

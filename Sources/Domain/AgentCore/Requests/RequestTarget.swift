@@ -15,13 +15,17 @@ public struct RequestTarget: Hashable, Sendable {
     case originNotAllowed
   }
 
-  public init(_ text: String, allowedOrigins: [String]) throws(Refusal) {
+  /// - Parameter allowedOrigins: in normal form.
+  public init(_ text: String, allowedOrigins: Set<String>) throws(Refusal) {
     guard let url = HTTPURL(text), url.keepsTokensSecret else { throw .invalidURL }
-    guard allowedOrigins.contains(where: { Self.origin($0) == url.origin }) else { throw .originNotAllowed }
+    guard allowedOrigins.contains(url.origin) else { throw .originNotAllowed }
     self.url = url
   }
 
   private init(_ url: HTTPURL) { self.url = url }
+
+  /// The entries of `allowedOrigins` in normal form.
+  public static func origins(_ texts: [String]) -> Set<String> { Set(texts.compactMap(origin)) }
 
   /// The normal form of an entry of `allowedOrigins`: scheme, host in lower case, and the port unless it is the default
   /// (RFC 6454 §6.2). Nil for a text that is no origin, such as one with a path: it would suggest a limit that an

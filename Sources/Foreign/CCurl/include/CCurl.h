@@ -59,8 +59,8 @@ CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_perform(CURLM *multi);
-CURLMcode ccurl_multi_poll(CURLM *multi, int timeout_milliseconds);
-CURLMcode ccurl_multi_wakeup(CURLM *multi);
+/// Waits also for `wake` to be readable. True if it is.
+bool ccurl_multi_poll(CURLM *multi, int wake, int timeout_milliseconds);
 // The next transfer that ended; NULL if there is none.
 CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result);
 

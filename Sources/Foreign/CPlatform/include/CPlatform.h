@@ -201,6 +201,10 @@ int lanyard_start_detached(
 /// their exit status. 0 or a negative errno.
 int lanyard_adopt_orphans(void);
 
+/// A descriptor of a process (pidfd_open(2)), readable once it has ended. -ESRCH if there is none, -ENOSYS before
+/// Linux 5.3.
+int lanyard_process_open(pid_t pid);
+
 // ---- Memory (Memory.c) ---------------------------------------------------------------------------------------
 
 /// Returns to the kernel the pages of program and libraries that only the start needed; those in use come back from the

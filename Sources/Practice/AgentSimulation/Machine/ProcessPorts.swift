@@ -21,11 +21,22 @@ struct ProcessClock: AgentClock {
 struct ProcessNetwork: HTTPExchange {
   let network: SimulatedNetwork
   let life: ProcessLife
+  let executor: SeededExecutor
 
   func send(_ request: HTTPRequest) async -> HTTPOutcome {
     guard life.isAlive else { return .unknown(.cancelled) }
     let outcome = await network.send(request)
     return life.isAlive ? outcome : .unknown(.cancelled)
+  }
+
+  /// The task stands for the thread of an exchange.
+  func begin(
+    _ request: HTTPRequest, _ cancellation: Cancellation, ended: @escaping @Sendable (HTTPOutcome) -> Void
+  ) -> Bool {
+    guard request.beforeSending == nil else { return false }
+    let task = Task(executorPreference: executor) { ended(await send(request)) }
+    cancellation.onCancel { task.cancel() }
+    return true
   }
 
   func serverKey(for request: HTTPRequest) async -> ServerKey { await network.serverKey(for: request) }

@@ -19,7 +19,8 @@ final class SimulatedProcess: Sendable {
     }
     let environment = AgentEnvironment(
       clock: clock, entropy: SeededEntropy(seed: world.seed &* 31 &+ number),
-      http: ProcessNetwork(network: world.network, life: life), signatures: OpenSSLSignatureVerifier(),
+      http: ProcessNetwork(network: world.network, life: life, executor: world.executor),
+      signatures: OpenSSLSignatureVerifier(),
       keys: OpenSSLClientKeySigner(),
       redirects: world.browser, directories: world.directories, browser: world.browser,
       signals: ProcessSignals(signals: world.signals, process: number),

@@ -2,6 +2,7 @@ internal import AgentModel
 internal import AgentSimulation
 internal import Foundation
 internal import Glibc
+internal import Threads
 
 /// The agent's machine and the connections to it, and the waiting for both without a fixed time.
 final class Stage {
@@ -12,7 +13,7 @@ final class Stage {
   /// Chooses the schedule of the agent's tasks, and its ids.
   private let seed: UInt64
   private let clockStart: Timestamp
-  private let wakeSignal = WakeSignal()
+  private let wakeUp = WakeUp()
   /// From the first step that needs it.
   private(set) var machine: Machine?
   /// The connections by name, closed ones too until the agent ends.
@@ -38,7 +39,7 @@ final class Stage {
     if let machine { return machine }
     let new = Machine(
       seed: seed, start: clockStart, protection: protection, ownerGrant: ownerGrant,
-      transport: transport, wakeSignal: wakeSignal)
+      transport: transport, wakeUp: wakeUp)
     machine = new
     return new
   }
@@ -104,7 +105,7 @@ final class Stage {
   func wait(_ what: String, until condition: () -> Bool) throws {
     let deadline = ProcessInfo.processInfo.systemUptime + Self.patienceSeconds
     while true {
-      wakeSignal.clear()
+      wakeUp.clear()
       machine?.world.settle()
       machine?.stopTransportIfShutDown()
       for client in clients.values { client.read() }
@@ -112,7 +113,7 @@ final class Stage {
       guard ProcessInfo.processInfo.systemUptime < deadline else {
         throw Unreadable("waited \(Int(Self.patienceSeconds)) s for \(what)")
       }
-      var ready = [pollfd(fd: wakeSignal.descriptor, events: Int16(POLLIN), revents: 0)]
+      var ready = [pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0)]
       ready += clients.values.map {
         pollfd(fd: $0.isClosed ? -1 : $0.wire.descriptor, events: Int16(POLLIN), revents: 0)
       }

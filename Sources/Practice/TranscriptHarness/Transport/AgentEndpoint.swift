@@ -22,23 +22,23 @@ final class AgentEndpoint {
   private let transport: Transport
   private let host: TappedHost
   private let clock: any AgentClock
-  private let wakeSignal: WakeSignal
+  private let wakeUp: WakeUp
   private var servers: [Server] = []
   private var direct: [DirectWire] = []
   private var opened = 0
   private let directory: String?
   private var path: String { directory! + "/agent.sock" }
 
-  init(_ transport: Transport, host: TappedHost, clock: any AgentClock, wakeSignal: WakeSignal) {
+  init(_ transport: Transport, host: TappedHost, clock: any AgentClock, wakeUp: WakeUp) {
     self.transport = transport
     self.host = host
     self.clock = clock
-    self.wakeSignal = wakeSignal
+    self.wakeUp = wakeUp
     directory = transport == .socket ? Self.makeDirectory() : nil
     guard transport == .socket else { return }
     let listener = lanyard_bind_unix(path)
     precondition(listener >= 0 && listen(listener, 128) == 0, "no socket at \(path)")
-    let server = Server(host: host, clock: clock, wakeSignal: wakeSignal)
+    let server = Server(host: host, clock: clock, wakeUp: wakeUp)
     servers.append(server)
     server.start {
       $0.run(listener: listener, signals: $1, onSignal: $2)
@@ -73,7 +73,7 @@ final class AgentEndpoint {
     case .stdio:
       var (there, back): ([Int32], [Int32]) = ([0, 0], [0, 0])
       precondition(pipe(&there) == 0 && pipe(&back) == 0, "no pipe")
-      let server = Server(host: host, clock: clock, wakeSignal: wakeSignal)
+      let server = Server(host: host, clock: clock, wakeUp: wakeUp)
       servers.append(server)
       let (input, output) = (there[0], back[1])
       server.start {
@@ -134,14 +134,14 @@ private final class Server: Sendable {
   private let wakeEnd: Int32
   private let signalsTaken = Atomic(0)
   private let isOver = Atomic(false)
-  private let wakeSignal: WakeSignal
+  private let wakeUp: WakeUp
 
-  init(host: TappedHost, clock: any AgentClock, wakeSignal: WakeSignal) {
+  init(host: TappedHost, clock: any AgentClock, wakeUp: WakeUp) {
     lines = LineServer(host: host, clock: clock)
     var ends: [Int32] = [0, 0]
     precondition(pipe(&ends) == 0, "no pipe")
     (wakeEnd, wake) = (ends[0], ends[1])
-    self.wakeSignal = wakeSignal
+    self.wakeUp = wakeUp
   }
 
   deinit {
@@ -159,11 +159,11 @@ private final class Server: Sendable {
     let isStarted = DetachedThread.start { [self] in
       run(lines, wakeEnd) { [self] _ in
         signalsTaken.add(1, ordering: .releasing)
-        wakeSignal.raise()
+        wakeUp.signal()
       }
       afterwards()
       isOver.store(true, ordering: .releasing)
-      wakeSignal.raise()
+      wakeUp.signal()
     }
     precondition(isStarted, "no thread could be started")
   }

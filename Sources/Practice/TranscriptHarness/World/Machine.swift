@@ -5,6 +5,7 @@ internal import AgentServing
 internal import AgentSimulation
 internal import PracticeProvider
 internal import Synchronization
+internal import Threads
 
 /// The machine of one run: the simulated world, its agent, and the endpoint for clients.
 ///
@@ -18,7 +19,7 @@ final class Machine {
   /// Providers that a directive added to the agent.
   var configured: Set<String> = []
   private let transport: Transport
-  private let wakeSignal: WakeSignal
+  private let wakeUp: WakeUp
   private let isEnding: EndingFlag
 
   private final class EndingFlag: Sendable {
@@ -27,17 +28,17 @@ final class Machine {
 
   init(
     seed: UInt64, start: Timestamp, protection: String, ownerGrant: String?, transport: Transport,
-    wakeSignal: WakeSignal
+    wakeUp: WakeUp
   ) {
     let isEnding = EndingFlag()
     self.isEnding = isEnding
     self.transport = transport
-    self.wakeSignal = wakeSignal
+    self.wakeUp = wakeUp
     world = SimulatedWorld(
       seed: seed, start: start, protection: protection, ownerGrant: ownerGrant, log: log, directories: directories,
       onShutDown: {
         isEnding.value.store(true, ordering: .relaxed)
-        wakeSignal.raise()
+        wakeUp.signal()
       })
     world.network.latency = 0...0
   }
@@ -59,8 +60,8 @@ final class Machine {
       let world = world
       try world.drive { try await world.restart() }
     }
-    let host = TappedHost(world.server, onChange: { [wakeSignal] in wakeSignal.raise() })
-    endpoint = AgentEndpoint(transport, host: host, clock: world.clock, wakeSignal: wakeSignal)
+    let host = TappedHost(world.server, onChange: { [wakeUp] in wakeUp.signal() })
+    endpoint = AgentEndpoint(transport, host: host, clock: world.clock, wakeUp: wakeUp)
   }
 
   /// Performs what `lanyard-agent` does when the agent shuts down by itself.

@@ -5,15 +5,25 @@ import JSONRPC
 /// `lanyard stop`
 struct Stop: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "End the agent.", discussion: "The next command that needs an agent starts one.")
+    abstract: "End the agent.",
+    discussion: "Waits until its process has ended, 10 s at most. The next command that needs an agent starts one.")
+
+  /// The agent gives clients 5 s to read their last answers.
+  private static let patienceSeconds: Int32 = 10
 
   @OptionGroup var common: CommonOptions
 
   func run() throws {
     do throws(CommandFailure) {
       var agent = try Agent.connect(mayStart: false)
-      try agent.call("agent.shutdown") { result in
-        Output.answer(common.json ? result.text : "The agent is ending.")
+      switch try agent.shutDown(waiting: Self.patienceSeconds * 1000) {
+      case .ended: Output.answer(common.json ? "{}" : "The agent has ended.")
+      case .unknown: Output.answer(common.json ? "{}" : "The agent is ending.")
+      case .runs:
+        throw CommandFailure(
+          .other, name: "stillRunning",
+          "The agent was told to end, and still runs after \(Self.patienceSeconds) s: it finishes what it has begun.",
+          hints: ["Run `lanyard stop` again: it says when no agent runs."])
       }
     } catch {
       guard error.name == "noAgent" else { throw error }

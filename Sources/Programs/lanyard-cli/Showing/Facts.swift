@@ -30,26 +30,28 @@ struct Facts {
     }
   }
 
-  /// Breaks `words` between words; never empty.
+  /// Breaks `value` between words, and no command in backticks that fits a line; never empty.
   private static func folded(_ value: String, within room: Int) -> [String] {
     var lines: [(text: String, count: Int)] = []
-    for word in value.split(separator: " ", omittingEmptySubsequences: false) {
+    let pieces = Text.pieces(of: value, keepsGaps: true)
+    let words = pieces.flatMap { seen($0) <= room ? [$0] : $0.split(separator: " ").map(String.init) }
+    for word in words {
       let count = seen(word)
       if let last = lines.last, last.count + 1 + count <= room {
         lines[lines.count - 1] = (last.text + " " + word, last.count + 1 + count)
       } else {
-        lines.append((String(word), count))
+        lines.append((word, count))
       }
     }
     return lines.isEmpty ? [""] : lines.map(\.text)
   }
 
-  /// The visible characters: all but style codes.
-  private static func seen(_ word: Substring) -> Int {
+  /// The columns of the visible characters: of all but style codes.
+  private static func seen(_ word: String) -> Int {
     var isStyle = false
     return word.reduce(into: 0) { count, character in
       if character == "\u{1B}" { isStyle = true }
-      if !isStyle { count += 1 }
+      if !isStyle { count += TextWidth.of(character) }
       if character == "m" { isStyle = false }
     }
   }

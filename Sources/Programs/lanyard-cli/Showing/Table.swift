@@ -16,9 +16,15 @@ struct Table {
   }
 
   private var rows: [[Cell]]
+  /// Columns that are elided only where no other can give a column away.
+  private let whole: Set<Int>
   private static let gap = 2
 
-  init(_ titles: [String]) { rows = [titles.map { Cell($0, .faint) }] }
+  /// `whole`: titles of columns that lose their sense when they are elided, such as moments.
+  init(_ titles: [String], whole: Set<String> = []) {
+    rows = [titles.map { Cell($0, .faint) }]
+    self.whole = Set(titles.indices.filter { whole.contains(titles[$0]) })
+  }
 
   mutating func add(_ row: [Cell]) { rows.append(row) }
 
@@ -46,11 +52,11 @@ struct Table {
     guard let columns else { return widths }
     let least = rows[0].map { max(TextWidth.of($0.text), 1) }
     var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - columns
-    while excess > 0,
-      let widest = widths.indices.filter({ widths[$0] > least[$0] }).max(by: { widths[$0] < widths[$1] })
-    {
-      widths[widest] -= 1
-      excess -= 1
+    for columns in [widths.indices.filter { !whole.contains($0) }, Array(widths.indices)] {
+      while excess > 0, let widest = columns.filter({ widths[$0] > least[$0] }).max(by: { widths[$0] < widths[$1] }) {
+        widths[widest] -= 1
+        excess -= 1
+      }
     }
     return widths
   }

@@ -15,7 +15,7 @@ struct DeviceInstructions {
     pageWithCode = result["verificationUriComplete"]?.string.map { Text.shown($0) }
   }
 
-  func show() { Output.instruction(Terminal.showsNotes ? forTerminal() : plain) }
+  func show() { Output.instruction(Terminal.showsNotes ? forTerminal() : plain, isLaidOut: true) }
 
   /// Without a terminal: plain lines, for a log.
   private var plain: String {

@@ -11,6 +11,8 @@ struct KnownServer {
   let redirectHost: String
   /// True if the port of the redirect URI has to be registered.
   let comparesRedirectPort: Bool
+  /// True if the server registers clients, so that no client id is needed.
+  let registersClients: Bool
   let needsClientSecret: Bool
   let suggestsDevice: Bool
   let takesResource: Bool

@@ -15,7 +15,8 @@ enum Presets {
     }
     // With one issuer for all customers the client id is enough.
     let issuer = server.issuer == nil ? " --issuer URL" : ""
-    return "lanyard provider add --preset \(name)\(issuer) --client-id ID"
+    let client = server.registersClients ? "" : " --client-id ID"
+    return "lanyard provider add --preset \(name)\(issuer)\(client)"
   }
 
   /// Hints if no provider is configured.

@@ -36,8 +36,7 @@ enum DemoCommand {
       try story.tell()
       return 0
     } catch {
-      // Interrupted: the cleanup caused this error, and the other thread ends the process.
-      while stage.wasCleared { pause() }
+      EndingSignals.passArrived()
       narrator.failure("\(error)")
       let log = stage.agentLog
       if !log.isEmpty { narrator.failure("The end of the agent's log:\n\(log)") }

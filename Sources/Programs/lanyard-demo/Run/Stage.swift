@@ -96,8 +96,6 @@ final class Stage: Sendable {
     return text.split(separator: "\n").suffix(20).joined(separator: "\n")
   }
 
-  var wasCleared: Bool { isCleared.withLock { $0 } }
-
   /// Kills all programs and removes the directory. A second call does nothing.
   func clear() {
     isCleared.withLock { cleared in

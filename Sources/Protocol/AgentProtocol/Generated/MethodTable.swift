@@ -93,5 +93,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "72d2998c3c304ab35313b3531b85233939c9ab52998ae87e2ec4410a2021363f"
+  public static let schemaDigest = "90aa5042b701829455bb6bab94e02393f5dd36ab4055f9f3fda6ef49e1bd854d"
 }

@@ -148,7 +148,7 @@ struct ContractReader {
     if let word = value["underGrant"] {
       let said = word.string.flatMap { Method.UnderGrant(rawValue: $0) }
       if said == nil || (said == .account) != accountScoped {
-        problems.append(Problem(path + "/underGrant", "expected covered, shared, always or agent"))
+        problems.append(Problem(path + "/underGrant", "expected covered, shared, always, agent or never"))
       }
       underGrant = said ?? underGrant
     }

@@ -9,7 +9,7 @@ public struct Method: Sendable {
 
   /// A grant's restriction of a method (Schemas/README.md, Under a grant).
   public enum UnderGrant: String, Sendable, CaseIterable {
-    case account, covered, shared, always, agent
+    case account, covered, shared, always, agent, never
   }
 
   /// Params and a matching result.

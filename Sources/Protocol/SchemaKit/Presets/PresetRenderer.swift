@@ -96,6 +96,7 @@ struct PresetRenderer {
             "hasDiscovery: \(value["discovery"]?.bool != false)",
             "redirectHost: \((value["redirect"]?["host"]?.string ?? "127.0.0.1").swiftLiteral)",
             "comparesRedirectPort: \(value["redirect"]?["port"]?.string == "registered")",
+            "registersClients: \(value["registersClients"]?.bool == true)",
             "needsClientSecret: \(value["clientSecret"]?.string == "required")",
             "suggestsDevice: \(value["suggestsDevice"]?.bool == true)",
             "takesResource: \(value["resource"]?.string != "refused")",

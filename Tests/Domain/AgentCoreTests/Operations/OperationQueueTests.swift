@@ -122,26 +122,4 @@ import Testing
     queue.failed(nil, at: now, pause: .seconds(30), isElsewhere: true, jitter: 0)
     #expect(queue.next(of: limited + [.init(agent)], at: now, isReachable: true) == .wait(until: now + .seconds(30)))
   }
-
-  @Test("a full queue loses none that was not delivered")
-  func bounds() {
-    var done = sent()
-    #expect(!done.mayLeave)
-    _ = done.answered(.init(status: 200), at: now, jitter: 0)
-    #expect(done.mayLeave)
-    let full = Array(repeating: (mayLeave: false, bytes: 1), count: OperationBounds.mostOfAccount)
-    #expect(OperationBounds.leaving(full, for: 1, others: 0) == nil)
-    var roomy = full
-    roomy[7].mayLeave = true
-    roomy[9].mayLeave = true
-    #expect(OperationBounds.leaving(roomy, for: 1, others: 0) == [7])
-    #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes) == nil)
-    #expect(OperationBounds.leaving([], for: 1, others: OperationBounds.mostBytes - 1) == [])
-    #expect(OperationBounds.leaving(full, adding: 0, for: 0, others: 0) == [])
-    let delivered = Array(repeating: (mayLeave: true, bytes: 1 << 20), count: 10)
-    #expect(OperationBounds.leaving(delivered, for: 1, others: 0) == [0, 1])
-    let waiting = Array(repeating: (mayLeave: false, bytes: 1 << 20), count: 10)
-    #expect(OperationBounds.leaving(waiting, for: 1, others: 0) == [])
-    #expect(OperationBounds.leaving(roomy, adding: 0, for: 0, others: OperationBounds.mostBytes - 998) == [7, 9])
-  }
 }

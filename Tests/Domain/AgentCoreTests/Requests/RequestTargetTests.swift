@@ -3,11 +3,13 @@ import AgentModel
 import Testing
 
 @Suite struct RequestTargetTests {
-  private let origins = ["https://api.example", "https://api.example:8443", "http://127.0.0.1:9000"]
+  private let texts = ["https://api.example", "https://api.example:8443", "http://127.0.0.1:9000"]
 
-  private func refusal(_ url: String, _ origins: [String]? = nil) -> RequestTarget.Refusal? {
+  private var origins: Set<String> { RequestTarget.origins(texts) }
+
+  private func refusal(_ url: String, _ texts: [String]? = nil) -> RequestTarget.Refusal? {
     do throws(RequestTarget.Refusal) {
-      _ = try RequestTarget(url, allowedOrigins: origins ?? self.origins)
+      _ = try RequestTarget(url, allowedOrigins: RequestTarget.origins(texts ?? self.texts))
       return nil
     } catch {
       return error
@@ -45,7 +47,7 @@ import Testing
     "https://api.example/\r\nHost: evil.example", "https://2130706433/", "https://api.example/%zz",
   ])
   func credentialsFragmentsAndBadURLs_areInvalid(url: String) {
-    #expect(refusal(url, ["http://api.example"] + origins) == .invalidURL)
+    #expect(refusal(url, ["http://api.example"] + texts) == .invalidURL)
   }
 
   @Test(arguments: [

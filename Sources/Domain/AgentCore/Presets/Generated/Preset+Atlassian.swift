@@ -10,6 +10,9 @@ extension ProviderPreset {
   /// secret as a form parameter, the callback URL that the app has.
   /// https://developer.atlassian.com/cloud/jira/platform/oauth-2-3lo-apps, 2026-11-23
   ///
+  /// `prompt`: The authorization URL of each app has prompt=consent.
+  /// https://developer.atlassian.com/cloud/oauth/getting-started/implementing-oauth-3lo, 2026-11-23
+  ///
   /// `scopes`, `subjectMember`: read:me gives the profile, with account_id; offline_access gives a refresh token,
   /// which rotates.
   /// https://developer.atlassian.com/cloud/confluence/oauth-2-authorization-code-grants-3lo-for-apps, 2026-11-23
@@ -26,6 +29,7 @@ extension ProviderPreset {
     $0.subjectMember = "account_id"
     $0.comparesRedirectPort = true
     $0.authorizationParameters = ["audience": "api.atlassian.com"]
+    $0.prompt = "consent"
     $0.needsClientSecret = true
   }
 }

@@ -5,8 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Microsoft Entra ID.
   ///
-  /// `issuerTemplate`, `issuerPerTenant`, `hosts`, `tenant`: The documents at common, organizations and consumers
-  /// name the issuer of a tenant with a placeholder; v2.0 ID tokens always name the tenant in tid.
+  /// `issuerTemplate`, `issuerPerTenant`, `hosts`, `tenant`: The documents at common and organizations name the
+  /// issuer of a tenant with a placeholder, the one at consumers names the tenant of personal accounts; v2.0 ID
+  /// tokens always name the tenant in tid.
   /// https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc, 2026-11-23
   ///
   /// `assertionAudience`: The aud of a client assertion is the token endpoint.
@@ -20,7 +21,7 @@ extension ProviderPreset {
   /// https://learn.microsoft.com/entra/identity-platform/reply-url, 2026-11-23
   ///
   /// `resource`: The v2.0 endpoints refuse the parameter resource: AADSTS901002.
-  /// https://github.com/microsoft/vscode/issues/254009, 2026-11-23
+  /// https://www.ibm.com/support/pages/configure-cognos-analytics-azure-ad-show-error-message-aadsts901002-resource-request-parameter-not-supported, 2026-11-23
   ///
   /// `failures`: The codes of AADSTS errors and their meanings.
   /// https://learn.microsoft.com/entra/identity-platform/reference-error-codes, 2026-11-23

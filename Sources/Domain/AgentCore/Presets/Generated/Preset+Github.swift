@@ -6,10 +6,11 @@ extension ProviderPreset {
   /// GitHub.
   ///
   /// `issuer`, `hosts`, `discovery`, `endpoints`, `tokenEndpointAuthMethods`: The endpoints are fixed, and the
-  /// client's secret is a form parameter. There is no discovery document, no ID token and no RFC 7009.
+  /// client's secret is a form parameter. The document of RFC 8414 names no userinfo, so the endpoints are entered
+  /// here. There is no ID token and no RFC 7009.
   /// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-23
   ///
-  /// `scopes`: Scopes of a person's profile. There is no offline_access.
+  /// `scopes`: Scopes of a person's profile. offline_access is none of an OAuth app's.
   /// https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps, 2026-11-23
   ///
   /// `persistAccessTokens`: Tokens of an OAuth app neither expire nor are refreshed. A GitHub App's refresh token

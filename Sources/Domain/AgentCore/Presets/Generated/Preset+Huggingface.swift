@@ -9,9 +9,6 @@ extension ProviderPreset {
   /// inference.
   /// https://huggingface.co/docs/hub/oauth, 2026-11-23
   ///
-  /// `endpoints`: Where the provider's own client asks for device codes.
-  /// https://github.com/huggingface/huggingface_hub, 2026-11-23
-  ///
   /// `redirect`: The redirect URI is registered with the client. No document says that its port is free.
   /// https://huggingface.co/docs/hub/oauth, 2026-11-23
   public static let huggingface = make("huggingface") {
@@ -19,7 +16,6 @@ extension ProviderPreset {
     $0.issuer = "https://huggingface.co"
     $0.hosts = ["huggingface.co"]
     $0.scopes = ["openid", "profile", "email"]
-    $0.endpoints.deviceAuthorization = "https://huggingface.co/oauth/device"
     $0.comparesRedirectPort = true
   }
 }

@@ -5,9 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Microsoft personal accounts.
   ///
-  /// `issuer`, `issuerPerTenant`, `hosts`, `tenant`: consumers as the tenant takes personal accounts alone; their
-  /// tokens name one tenant of their own in tid.
-  /// https://learn.microsoft.com/entra/identity-platform/v2-protocols-oidc, 2026-11-23
+  /// `issuer`, `issuerPerTenant`, `hosts`, `tenant`: The document at consumers names one tenant,
+  /// 9188040d-6c67-4c5b-b112-36a304b66dad, which the tokens of personal accounts name in tid.
+  /// https://github.com/AzureAD/microsoft-authentication-library-for-js/blob/c93777ed04311851fe2a7028bb5d86e073c98f52/lib/msal-common/src/authority/AuthorityMetadata.ts, 2026-11-23
   ///
   /// `assertionAudience`, `refresh`, `narrowing`, `failures`: As at Entra.
   /// https://learn.microsoft.com/entra/identity-platform/refresh-tokens, 2026-11-23
@@ -16,7 +16,7 @@ extension ProviderPreset {
   /// https://learn.microsoft.com/entra/identity-platform/reply-url, 2026-11-23
   ///
   /// `resource`: The v2.0 endpoints refuse the parameter resource: AADSTS901002.
-  /// https://github.com/microsoft/vscode/issues/254009, 2026-11-23
+  /// https://www.ibm.com/support/pages/configure-cognos-analytics-azure-ad-show-error-message-aadsts901002-resource-request-parameter-not-supported, 2026-11-23
   public static let microsoftPersonal = make("microsoft-personal") {
     $0.title = "Microsoft personal accounts"
     $0.issuer = "https://login.microsoftonline.com/consumers/v2.0"

@@ -6,8 +6,11 @@ extension ProviderPreset {
   /// Zoom.
   ///
   /// `issuer`, `hosts`, `discovery`, `endpoints`, `scopes`, `tokenEndpointAuthMethods`: The addresses; client
-  /// authentication by HTTP Basic, public clients with PKCE. The scopes of an app are configured there.
+  /// authentication by HTTP Basic. The scopes of an app are configured there.
   /// https://developers.zoom.us/docs/integrations/oauth/, 2026-11-23
+  ///
+  /// `tokenEndpointAuthMethods`: Native apps are public clients: PKCE, and no client secret.
+  /// https://developers.zoom.us/blog/public-pkce.md, 2026-11-23
   ///
   /// `refresh`: Each refresh gives a new refresh token, and the old one is invalid.
   /// https://github.com/anthropics/knowledge-work-plugins/blob/main/partner-built/zoom-plugin/skills/oauth/concepts/token-lifecycle.md, 2026-11-23

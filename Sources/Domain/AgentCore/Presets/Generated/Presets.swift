@@ -10,6 +10,7 @@ extension ProviderPreset {
     box,
     dropbox,
     entra,
+    fastmail,
     gitea,
     github,
     githubEnterprise,
@@ -20,6 +21,7 @@ extension ProviderPreset {
     microsoftPersonal,
     okta,
     salesforce,
+    slack,
     zoom,
   ]
 }

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import Glibc
 import JSONRPC
 
 /// `lanyard restore`
@@ -27,6 +28,10 @@ struct Restore: ParsableCommand {
 
   func run() throws {
     let path = try BackupPath.absolute(file)
+    // The agent reads the file. A person who has to type a passphrase is told of a mistake before.
+    if secret.passphraseFile == nil, Terminal.canType, access(path, R_OK) != 0 {
+      throw CommandFailure.usage(Text.shown("\(path) can't be read: \(SystemError.message(errno))."))
+    }
     var agent = try common.connect()
     let passphrase = try SecretInput.line(
       of: secret.passphraseFile ?? "-", question: "The passphrase of the backup (not shown): ")

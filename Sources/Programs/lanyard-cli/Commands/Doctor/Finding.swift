@@ -60,11 +60,24 @@ struct Finding {
   /// Prints the message and, below it, the remedies.
   func show() {
     let subject = subject.map { "\($0): " } ?? ""
-    let line = severity.rawValue.padded(to: 9) + Text.shown(subject + CommandWords.translated(message))
-    Output.answer(severity.style(String(line.prefix(9))) + line.dropFirst(9))
-    for remedy in remedies {
-      Output.answer("           " + Style.faint("- ") + Text.shown(CommandWords.translated(remedy)))
+    let first = severity.rawValue.padded(to: 9)
+    for (index, line) in Self.lines(Text.shown(subject + CommandWords.translated(message)), first: first).enumerated() {
+      Output.answer(index == 0 ? severity.style(first) + line.dropFirst(first.count) : line)
     }
+    for remedy in remedies {
+      let first = String(repeating: " ", count: 11)
+      let lines = Self.lines(Text.shown(CommandWords.translated(remedy)), first: first + "- ")
+      for (index, line) in lines.enumerated() {
+        Output.answer(index == 0 ? first + Style.faint("- ") + line.dropFirst(first.count + 2) : line)
+      }
+    }
+  }
+
+  /// The text behind `first`; on a terminal, further lines begin below it.
+  private static func lines(_ text: String, first: String) -> [String] {
+    guard Terminal.showsAnswers else { return [first + text] }
+    let margin = String(repeating: " ", count: first.count)
+    return Text.lines(text, columns: Terminal.answerColumns, first: first, next: margin)
   }
 }
 

@@ -44,7 +44,8 @@ struct FoundServer {
   func tell() {
     Output.note(Text.shown("Found \(issuer)\(known.map { ", \($0.title)" } ?? "")."))
     for (what, names) in [("It offers", offers), ("It does not announce", lacks)] where !names.isEmpty {
-      let lines = KnownServer.wrapped("\(what) \(names.joined(separator: ", ")).", columns: max(Terminal.columns, 40))
+      let text = "\(what) \(names.joined(separator: ", "))."
+      let lines = Text.lines(text, columns: max(Terminal.columns, 40), first: "  ", next: "    ")
       for line in lines { Output.note(line) }
     }
   }

@@ -71,20 +71,7 @@ extension KnownServer {
     for (name, meaning) in parameterHints.sorted(by: { $0.key < $1.key }) {
       facts.append("--authorization-parameter \(name)=…: \(meaning).")
     }
-    for fact in facts { lines += Self.wrapped(fact, columns: columns) }
-    return lines
-  }
-
-  /// Lines of at most `columns` characters, the first one indented by two.
-  static func wrapped(_ text: String, columns: Int) -> [String] {
-    var lines: [String] = []
-    for word in text.split(separator: " ") {
-      if let last = lines.last, last.count + 1 + word.count <= columns {
-        lines[lines.count - 1] = last + " " + word
-      } else {
-        lines.append((lines.isEmpty ? "  " : "    ") + word)
-      }
-    }
+    for fact in facts { lines += Text.lines(fact, columns: columns, first: "  ", next: "    ") }
     return lines
   }
 

@@ -27,8 +27,8 @@ struct ProviderQuestions {
       return
     }
     throw .usage(
-      "The documents there name an issuer at another host, \(server.issuer). Nothing was changed.",
-      hints: ["If it is meant: `lanyard provider add \(option)\(server.issuer)`."])
+      "The documents at that URL name an issuer at another host, \(server.issuer). Nothing was changed.",
+      hints: ["To use that issuer: `lanyard provider add \(option)\(server.issuer)`."])
   }
 
   func complete(

@@ -154,6 +154,13 @@ struct ProviderSettings: ParsableArguments {
       secret: secret, key: key, further: try ParameterFile(from), redirect: redirect, authorities: authorities)
   }
 
+  /// False if no option was given that changes a provider.
+  func hasChanges(_ inputs: borrowing Inputs) -> Bool {
+    var writer = JSONWriter()
+    write(inputs, to: &writer)
+    return writer.count > 0
+  }
+
   /// Writes the members of the options that were given.
   func write(_ inputs: borrowing Inputs, to writer: inout JSONWriter) {
     inputs.further.write(to: &writer)

@@ -22,12 +22,25 @@ struct ProviderShow: ParsableCommand {
           facts.add("refresh rule", Self.explanation(basis))
         } else if key.string == "dpop", let use = value.string {
           facts.add("dpop", Self.explanation(dpop: use))
+        } else if let key = key.string, Self.named.contains(key), value.kind == .object {
+          facts.add(key, Self.words(of: value, inWords: key == "refresh"))
         } else {
           facts.add(Text.words(key.string ?? ""), value.displayText.isEmpty ? "none" : value.displayText)
         }
       }
       facts.print()
     }
+  }
+
+  /// Objects whose members the contract names; those of the others are names of the provider's or the person's.
+  private static let named = ["authorization", "endpoints", "redirect", "refresh", "tenant"]
+
+  /// The members with their names in words, and where `inWords` is true their values, too.
+  private static func words(of object: JSONNode, inWords: Bool) -> String {
+    let words = object.members.map { name, value in
+      "\(Text.words(name.string ?? "")): \(inWords ? Text.words(value.displayText) : value.displayText)"
+    }
+    return words.isEmpty ? "none" : words.joined(separator: ", ")
   }
 
   /// Whether sign-ins there bring tokens that are bound to a key.

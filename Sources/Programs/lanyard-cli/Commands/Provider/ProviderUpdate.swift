@@ -25,6 +25,10 @@ struct ProviderUpdate: ParsableCommand {
 
   func run() throws {
     var inputs = try settings.readInputs()
+    guard settings.hasChanges(inputs) else {
+      throw CommandFailure.usage(
+        "No setting was named. Nothing was changed.", hints: ["`lanyard provider update --help` lists the settings."])
+    }
     var agent = try common.connect()
     do throws(CommandFailure) {
       if !settings.authorizationParameter.isEmpty, settings.preset == nil {

@@ -1,3 +1,4 @@
+import CommandSupport
 import JSONRPC
 
 /// The answer of `session.get`.
@@ -69,7 +70,7 @@ struct SessionInfo {
 
   /// The running or waiting refresh, for a person; nil when there is none.
   var refreshWords: String? {
-    let error = lastError.map { " after \($0)" } ?? ""
+    let error = lastError.map { " after an error (\(Text.words($0)))" } ?? ""
     return switch refreshPhase {
     case "idle": nil
     case "inFlight": "being refreshed"

@@ -382,7 +382,7 @@ public enum AgentAddKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.addKeySlot", since: "1",
     feature: "agent",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -453,7 +453,7 @@ public enum AgentRemoveKeySlot: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.removeKeySlot", since: "1",
     feature: "agent",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.notFound, .storeUnavailable, .integrity])
@@ -543,7 +543,7 @@ public enum AgentRotateRootKey: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.rotateRootKey", since: "1",
     feature: "agent",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -585,7 +585,7 @@ public enum AgentBackup: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.backup", since: "1",
     feature: "agent",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: false, carriesBody: false,
     errors: [.unlockFailed, .storeUnavailable, .integrity])
@@ -695,7 +695,7 @@ public enum AgentRestore: RPCMethod {
   public static let info = MethodInfo(
     name: "agent.restore", since: "1",
     feature: "agent",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.unlockFailed, .notFound, .storeUnavailable, .integrity])
@@ -788,12 +788,13 @@ public enum AgentDiagnose: RPCMethod {
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [])
+    errors: [.providerNotFound])
 
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
     public var askProviders: Bool
-    /// Check nothing, and tell only what this provider said when it refused last.
+    /// Check nothing, and tell only what this provider said when it refused last. Another one is `providerNotFound`;
+    /// while the vault is locked, that is told.
     public var provider: ProviderName?
 
     public init(

@@ -6,7 +6,7 @@ public import JSONRPC
 /// Queues an operation until the provider is reachable.
 ///
 /// If the policy denies the capability, the error is `denied` and nothing is queued. The same request with the
-/// `idempotencyKey` of an operation that is still there is answered with that operation.
+/// `idempotencyKey` of an operation of the same caller that is still there is answered with that operation.
 public enum OperationEnqueue: RPCMethod {
   public static let info = MethodInfo(
     name: "operation.enqueue", since: "1",

@@ -729,7 +729,7 @@ public enum ProviderDiscover: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.discover", since: "1",
     feature: "provider",
-    accountScoped: false, underGrant: .agent,
+    accountScoped: false, underGrant: .never,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
     errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])

@@ -1,0 +1,66 @@
+internal import AgentModel
+internal import AgentOAuth
+internal import AgentProtocol
+
+extension WireProvider {
+  init(_ provider: Provider) {
+    let it = provider.configuration
+    self.init(
+      name: it.name, issuer: it.issuer, clientId: it.clientID,
+      clientRegistered: provider.registration.map { _ in true }, clientSecretSet: provider.clientSecret != nil,
+      clientKeySet: provider.clientKey.map { _ in true },
+      tokenEndpointAuthMethod: it.tokenEndpointAuthMethod.flatMap { WireClientAuthMethod(rawValue: $0.rawValue) },
+      scopes: it.scopes, resources: it.resources,
+      authorizationParameters: it.authorizationParameters.isEmpty
+        ? nil
+        : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
+      endpoints: WireEndpoints(provider.endpoints),
+      ignoredEndpoints: provider.ignoredEndpoints,
+      redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
+      refresh: WireRefreshRules(
+        reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,
+        graceSeconds: provider.reuse == .grace ? Int(it.refresh.graceSeconds) : nil,
+        onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
+      refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
+      narrowing: WireNarrowing(rawValue: it.narrowing.rawValue), dpop: WireDpopUse(rawValue: it.dpop.rawValue),
+      errorCodes: WireMap(
+        it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
+          WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }
+        }),
+      tenant: it.tenant.map { rule in
+        switch rule {
+        case .claim(let claim): WireTenantRule(claim: claim)
+        case .value(let value): WireTenantRule(value: value)
+        }
+      },
+      authorization: WireAuthorizationRules(
+        rolesClaim: it.authorization.rolesClaim, tenantClaim: it.authorization.tenantClaim,
+        entitlementsUrl: it.authorization.entitlementsURL),
+      revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
+      postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
+      allowedOrigins: it.allowedOrigins,
+      pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
+      pinsExpireAt: it.pinsExpireAt,
+      caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
+  }
+}
+
+extension WireEndpoints {
+  init(_ it: ServerMetadata.Endpoints) {
+    self.init(
+      authorization: it.authorization, token: it.token, deviceAuthorization: it.deviceAuthorization,
+      revocation: it.revocation, introspection: it.introspection, userinfo: it.userinfo, endSession: it.endSession,
+      jwks: it.jwks, registration: it.registration, pushedAuthorizationRequest: it.pushedAuthorizationRequest)
+  }
+}
+
+extension WireRefreshRuleBasis {
+  init(_ basis: Provider.RefreshRuleBasis) {
+    switch basis {
+    case .configured: self = .configured
+    case .learned: self = .learned
+    case .preset: self = .preset
+    case .assumed: self = .assumed
+    }
+  }
+}
