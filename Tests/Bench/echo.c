@@ -1,7 +1,10 @@
 // The speed limit: one thread, one poll loop, every line sent back as it came. What a local agent adds to this is
 // what its own work costs.
 //
-//   echo SOCKET
+//   echo SOCKET [BYTES]
+//
+// With BYTES the answer to a line is that many bytes with the line's id in place: what an agent would cost whose own work
+// takes no time, but whose answers are as long as a token.
 //
 // Serves until it is killed. Built by bench.py with `cc -O2`.
 
@@ -24,6 +27,11 @@ struct connection {
   char *bytes;
   size_t used;
 };
+
+#define ID "\"id\":"
+
+static char canned[1 << 16];
+static size_t canned_length;
 
 static struct pollfd watched[CONNECTIONS + 1];
 static struct connection connections[CONNECTIONS + 1];
@@ -67,6 +75,37 @@ static void drop(nfds_t i) {
   connections[i] = connections[count];
 }
 
+// Lays out `{"jsonrpc":"2.0","id":……………,"result":"xxx…"}` of this length, with room for the load generator's ids.
+static void lay_out(size_t length) {
+  static const char head[] = "{\"jsonrpc\":\"2.0\"," ID "0000000000,\"result\":\"", tail[] = "\"}\n";
+  if (length < sizeof head + sizeof tail || length > sizeof canned) {
+    errno = EINVAL;
+    fail("BYTES");
+  }
+  memset(canned, 'x', length);
+  memcpy(canned, head, sizeof head - 1);
+  memcpy(canned + length - (sizeof tail - 1), tail, sizeof tail - 1);
+  canned_length = length;
+}
+
+// False when the client does not read: the bench's client always does.
+static int answer_canned(struct connection *c, int fd) {
+  static char answers[BUFFER];
+  static const size_t id_place = sizeof "{\"jsonrpc\":\"2.0\"," ID - 1;
+  size_t filled = 0, done = 0;
+  char *newline;
+  while ((newline = memchr(c->bytes + done, '\n', c->used - done))) {
+    char *id = memmem(c->bytes + done, newline - c->bytes - done, ID, sizeof ID - 1);
+    if (!id || filled + canned_length > BUFFER) return 0;
+    memcpy(answers + filled, canned, canned_length);
+    memcpy(answers + filled + id_place, id + sizeof ID - 1, 10);
+    filled += canned_length;
+    done = newline + 1 - c->bytes;
+  }
+  memmove(c->bytes, c->bytes + done, c->used -= done);
+  return write(fd, answers, filled) == (ssize_t)filled;
+}
+
 // False when the connection is over.
 static int serve(nfds_t i) {
   struct connection *c = &connections[i];
@@ -75,6 +114,7 @@ static int serve(nfds_t i) {
     if (n == 0 || (n < 0 && errno != EAGAIN)) return 0;
     if (n > 0) c->used += n;
   }
+  if (canned_length) return c->used == 0 || answer_canned(c, watched[i].fd);
   char *newline = memrchr(c->bytes, '\n', c->used);
   if (!newline && c->used == BUFFER) return 0;
   size_t whole = newline ? newline + 1 - c->bytes : 0;
@@ -92,10 +132,11 @@ static int serve(nfds_t i) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 2) {
-    fputs("usage: echo SOCKET\n", stderr);
+  if (argc != 2 && argc != 3) {
+    fputs("usage: echo SOCKET [BYTES]\n", stderr);
     return 64;
   }
+  if (argc == 3) lay_out(strtoul(argv[2], NULL, 10));
   signal(SIGPIPE, SIG_IGN);
   listen_at(argv[1]);
   for (;;) {

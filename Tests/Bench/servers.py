@@ -61,9 +61,11 @@ def compile_program(name: str, directory: str, *libraries: str) -> str:
     return program
 
 
-def echo(directory: str) -> Server:
-    path = os.path.join(directory, "echo.sock")
-    return Server([compile_program("echo", directory), path], path)
+def echo(directory: str, answer_bytes: Optional[int] = None) -> Server:
+    """With `answer_bytes`, each line gets an answer of this length instead of itself."""
+    path = os.path.join(directory, "echo.sock" if answer_bytes is None else "canned.sock")
+    words = [] if answer_bytes is None else [str(answer_bytes)]
+    return Server([compile_program("echo", directory), path, *words], path)
 
 
 def ssh_agent(directory: str) -> Optional[Server]:

@@ -28,7 +28,7 @@ public final class LineServer: Sendable {
     onSignal: @escaping (Int32) -> Void = { _ in }
   ) {
     var loop = ReadingLoop(listener: listener, signals: signals, server: self)
-    if let stdio { loop.begin(input: stdio.input, output: stdio.output, isSocket: false) }
+    if let stdio { loop.begin(input: stdio.input, output: stdio.output, process: nil, isSocket: false) }
     loop.run(endsWithLastClient: stdio != nil, onSignal: onSignal)
   }
 }

@@ -6,7 +6,8 @@ internal import JSONRPC
 /// The listening socket: accepts the clients of this user, one at a time.
 struct Listener: ~Copyable {
   enum Arrival {
-    case client(Int32)
+    /// `process` is the one that connected; nil if unknown.
+    case client(Int32, process: Int32?)
     /// The client is gone again, was refused, or belongs to another user.
     case none
     /// No descriptor is left, not even to refuse a client.
@@ -15,6 +16,7 @@ struct Listener: ~Copyable {
 
   /// -1 without a listening socket.
   let descriptor: Int32
+  private let owner = geteuid()
   /// A spare descriptor, closed to accept and refuse a client when no descriptor is left.
   private var spare = open("/dev/null", O_RDONLY | O_CLOEXEC)
 
@@ -31,11 +33,11 @@ struct Listener: ~Copyable {
     }
     // Checks the peer's user id after every accept: the socket's mode is the first lock, this is the second.
     var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
-    guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == geteuid() else {
+    guard lanyard_peer_credentials(fd, &pid, &uid, &gid) == 0, uid == owner else {
       close(fd)
       return .none
     }
-    return .client(fd)
+    return .client(fd, process: pid > 0 ? pid : nil)
   }
 
   /// Accepts the waiting client on the spare descriptor just to refuse it: otherwise the listener would stay ready and

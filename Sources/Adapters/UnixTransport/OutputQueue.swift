@@ -77,7 +77,8 @@ struct OutputQueue: ~Copyable {
     return .flushed
   }
 
-  private static func write(_ bytes: UnsafeRawBufferPointer, to fd: Int32, isSocket: Bool, piece: Int) -> Int {
+  /// The number of bytes that the descriptor took; negative if none.
+  static func write(_ bytes: UnsafeRawBufferPointer, to fd: Int32, isSocket: Bool, piece: Int = .max) -> Int {
     let size = min(bytes.count, piece)
     return isSocket
       ? Glibc.send(fd, bytes.baseAddress, size, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))

@@ -36,18 +36,19 @@ final class Peer: ConnectionOutput {
   /// thread may be writing an answer.
   private let isChanged = Atomic(true)
   private let names: (any PeerNaming)?
-  private let announce: @Sendable (Peer) -> Void
+  private let announcements: Announcements
 
+  /// - Parameter process: the process that connected; nil if unknown.
   init(
-    input: Int32, output: Int32, isSocket: Bool, names: (any PeerNaming)?,
-    announce: @escaping @Sendable (Peer) -> Void
+    input: Int32, output: Int32, process: Int32?, isSocket: Bool, names: (any PeerNaming)?,
+    announcements: Announcements
   ) {
     self.names = names
     self.input = input
     self.output = output
     self.isSocket = isSocket
-    peerProcess = isSocket ? ProcessNames.process(ofPeerAt: input) : nil
-    self.announce = announce
+    peerProcess = process
+    self.announcements = announcements
   }
 
   var needsFlush: Bool { isChanged.load(ordering: .acquiring) }
@@ -74,7 +75,7 @@ final class Peer: ConnectionOutput {
       defer { state.isAnnounced = true }
       return !state.isAnnounced
     }
-    if mustAnnounce { announce(self) }
+    if mustAnnounce { announcements.announce(self) }
   }
 
   func offer(_ line: WireBytes) -> Bool {
@@ -91,15 +92,22 @@ final class Peer: ConnectionOutput {
     return !isOver
   }
 
-  func append(_ line: UnsafeRawBufferPointer) {
+  func append(_ lines: UnsafeRawBufferPointer) {
     // The lock's closure cannot capture the pointer; the bytes are read before it ends, and not kept.
-    let address = UInt(bitPattern: line.baseAddress)
-    let count = line.count
-    state.withLock { state in
-      guard !state.isGone else { return }
-      state.queue.append(UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count))
+    let address = UInt(bitPattern: lines.baseAddress)
+    let count = lines.count
+    let isWritten = state.withLock { state in
+      guard !state.isGone else { return true }
+      var lines = UnsafeRawBufferPointer(start: UnsafeRawPointer(bitPattern: address), count: count)
+      if isSocket, state.queue.isEmpty {
+        let written = OutputQueue.write(lines, to: output, isSocket: true)
+        if written == count { return true }
+        lines = UnsafeRawBufferPointer(rebasing: lines[max(0, written)...])
+      }
+      state.queue.append(lines)
+      return false
     }
-    changed()
+    if !isWritten { changed() }
   }
 
   func closeAfterFlush() {
@@ -109,7 +117,7 @@ final class Peer: ConnectionOutput {
       defer { state.isAnnounced = true }
       return !state.isAnnounced
     }
-    if mustAnnounce { announce(self) }
+    if mustAnnounce { announcements.announce(self) }
   }
 
   func leave() {
@@ -119,7 +127,7 @@ final class Peer: ConnectionOutput {
     }
     changed()
     // In any case: the server may be waiting for a client that never reads.
-    announce(self)
+    announcements.announce(self)
   }
 
   var takesMoreAnswers: Bool {
@@ -131,7 +139,7 @@ final class Peer: ConnectionOutput {
     }
   }
 
-  func resumeReading() { announce(self) }
+  func resumeReading() { announcements.announce(self) }
 
   var peerName: String? {
     guard isSocket, let names else { return nil }

@@ -53,11 +53,10 @@ struct ReadingLoop: ~Copyable {
 
   /// Registers a client; nil if there is no room: then the client got an error.
   @discardableResult
-  mutating func begin(input: Int32, output: Int32, isSocket: Bool) -> Int? {
-    let announcements = server.announcements
-    let peer = Peer(input: input, output: output, isSocket: isSocket, names: server.names) {
-      announcements.announce($0)
-    }
+  mutating func begin(input: Int32, output: Int32, process: Int32?, isSocket: Bool) -> Int? {
+    let peer = Peer(
+      input: input, output: output, process: process, isSocket: isSocket, names: server.names,
+      announcements: server.announcements)
     guard let conversation = server.host.begin(peer) else {
       peer.send(server.host.refusalLine)
       _ = peer.flush(whenReady: true)  // a pipe is written to only here
@@ -81,10 +80,16 @@ struct ReadingLoop: ~Copyable {
     while true {
       if stopsAt != nil || endsWithLastClient, clients.count == 0 { return }
       events.removeAll(keepingCapacity: true)
-      readiness.wait(timeout()) { events.append($0) }
-      var connectionWaits = false
       // First, so that no request is read from a client that makes room for another one.
-      if events.contains(where: { $0.token == Self.wake }) { takeAnnounced() }
+      let reports = server.announcements.takeOrSleep()
+      take(reports)
+      if someAreDone {
+        closeDone()
+        continue
+      }
+      readiness.wait(reports.isEmpty ? timeout() : 0) { events.append($0) }
+      server.announcements.awake(wasWoken: events.contains { $0.token == Self.wake })
+      var connectionWaits = false
       for event in events {
         switch event.token {
         case Self.wake: break
@@ -174,7 +179,7 @@ struct ReadingLoop: ~Copyable {
       wants.holdsSharedMemory, hasRead: wants.hasRead, of: place, deadline: server.clock.boot() + Self.readingTime)
     let reads = wants.reading && !client.inputEnded
     if client.peer.isSocket {
-      if reads != client.asksReading || wants.writing != client.asksWriting {
+      if !wants.isDone, reads != client.asksReading || wants.writing != client.asksWriting {
         let events = (reads ? Int16(POLLIN) : 0) | (wants.writing ? Int16(POLLOUT) : 0)
         readiness.change(client.peer.input, events, token: Self.token(place))
       }
@@ -216,12 +221,11 @@ struct ReadingLoop: ~Copyable {
     someAreDone = true
   }
 
-  private mutating func takeAnnounced() {
-    let (announced, isStopping) = server.announcements.take()
-    for peer in announced {
+  private mutating func take(_ reports: Announcements.Reports) {
+    for peer in reports.peers {
       if let place = clients.place(of: peer) { settle(place, whenReady: false) }
     }
-    guard isStopping, stopsAt == nil else { return }
+    guard reports.ordersStop, stopsAt == nil else { return }
     stopsAt = server.clock.boot() + Self.farewell
     if listener.descriptor >= 0 { readiness.remove(listener.descriptor) }
     for place in clients.indices where clients[place]?.inputEnded == false {
@@ -256,8 +260,8 @@ struct ReadingLoop: ~Copyable {
   /// Accepts one client; if more wait, the listener stays ready.
   private mutating func acceptOne() {
     switch listener.accept(refusal: server.host.refusalLine) {
-    case .client(let fd):
-      guard let place = begin(input: fd, output: fd, isSocket: true) else { return }
+    case .client(let fd, let process):
+      guard let place = begin(input: fd, output: fd, process: process, isSocket: true) else { return }
       // A client that connects for each request has usually sent it by now.
       serve(place, Int16(POLLIN))
     case .none: break

@@ -7,8 +7,9 @@ public protocol ConnectionOutput: AnyObject, Sendable {
   func send(_ line: WireBytes)
   /// Queues an event; false if the client's backlog is over its bound, and the event is dropped.
   func offer(_ line: WireBytes) -> Bool
-  /// Queues a line from the reading thread; it is written when the current chunk has been read completely.
-  func append(_ line: UnsafeRawBufferPointer)
+  /// Writes or queues whole lines, from the reading thread. What is queued is written when the current chunk has been
+  /// read completely.
+  func append(_ lines: UnsafeRawBufferPointer)
   /// The name of the client's program, for display only: any program can choose its name, so no decision may depend on
   /// it. Nil if unknown.
   var peerName: String? { get }

@@ -35,13 +35,26 @@ public struct JSONWriter: ~Copyable {
     return WireBytes(memory: memory, count: count, inserts: inserts, keeping: kept)
   }
 
-  /// Wipes the content and keeps the memory for another line.
+  /// Wipes the content and keeps the memory for another line, unless it has become large.
   public mutating func reset() {
     explicit_bzero(memory.baseAddress!, count)
     count = 0
-    inserts = []
-    kept = []
+    if !inserts.isEmpty { inserts = [] }
+    if !kept.isEmpty { kept = [] }
     needsComma = false
+    guard memory.count > Self.keptBytes else { return }
+    memory.deallocate()
+    memory = .allocate(byteCount: 4096, alignment: 8)
+  }
+
+  /// More memory is given back by `reset`.
+  private static let keptBytes = 64 << 10
+
+  /// Wipes what was written after the first `count` bytes. The line must not refer to `StaticBytes`.
+  public mutating func drop(to count: Int) {
+    precondition(inserts.isEmpty && count <= self.count)
+    explicit_bzero(memory.baseAddress! + count, self.count - count)
+    self.count = count
   }
 
   private mutating func reserve(_ more: Int) {

@@ -116,7 +116,8 @@ import Testing
     var ends: [Int32] = [0, 0]
     try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
     defer { ends.forEach { close($0) } }
-    let peer = Peer(input: ends[0], output: ends[0], isSocket: true, names: nil) { _ in }
+    let peer = Peer(
+      input: ends[0], output: ends[0], process: nil, isSocket: true, names: nil, announcements: Announcements())
     func answer(keeping object: Kept) -> WireBytes {
       var writer = JSONWriter(capacity: 64)
       [UInt8](repeating: 97, count: 1 << 20).withUnsafeBytes { writer.verbatim($0) }

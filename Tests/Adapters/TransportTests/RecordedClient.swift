@@ -76,7 +76,7 @@ final class RecordedClient: ConnectionOutput {
     line.withBytes { take($0) }
     return true
   }
-  func append(_ line: UnsafeRawBufferPointer) { take(line) }
+  func append(_ lines: UnsafeRawBufferPointer) { take(lines) }
   func resumeReading() { state.withLock { $0.resumed += 1 } }
   func closeAfterFlush() { state.withLock { $0.isClosed = true } }
 }

@@ -4,7 +4,7 @@ package import AgentOAuth
 internal import AgentPorts
 
 /// The parts of the agent that `Account` uses.
-package struct AccountDependencies: Sendable {
+package final class AccountDependencies: Sendable {
   package let vault: VaultActor
   package let background: BackgroundWork
   package let gate: ExchangeGate

@@ -5,11 +5,12 @@ internal import AgentPorts
 
 /// The access tokens of one account in memory, by the serials that `TokenMachine` refers to.
 struct IssuedTokens {
-  private var tokens: [UInt64: IssuedToken] = [:]
+  /// The oldest first. Few, mostly one.
+  private var tokens: [IssuedToken] = []
   /// Goes on after `removeAll`: no two tokens have one serial.
   private var serials: UInt64 = 0
 
-  subscript(serial: UInt64) -> IssuedToken? { tokens[serial] }
+  subscript(serial: UInt64) -> IssuedToken? { tokens.first { $0.facts.serial == serial } }
 
   /// Keeps an access token; nil if it has expired already. `sentAt` is when its request was sent.
   mutating func take(
@@ -27,17 +28,16 @@ struct IssuedTokens {
         issuedAt: sentAt, refreshAt: refreshAt, expiresAt: expiresAt, jitter: entropy.fraction()),
       fingerprint: Fingerprint.of(token.secret))
     let issued = IssuedToken(issued: token, facts: facts, deviceKey: token.isBound ? key : nil)
-    tokens[serials] = issued
+    if tokens.isEmpty { tokens.reserveCapacity(1) }
+    tokens.append(issued)
     return issued
   }
 
   /// The tokens that have not expired, the oldest first.
-  func live(at now: BootInstant) -> [IssuedToken] {
-    tokens.values.filter { now < $0.facts.expiresAt }.sorted { $0.facts.serial < $1.facts.serial }
-  }
+  func live(at now: BootInstant) -> [IssuedToken] { tokens.filter { now < $0.facts.expiresAt } }
 
   /// Wipes all other tokens.
-  mutating func keep(only serials: Set<UInt64>) { tokens = tokens.filter { serials.contains($0.key) } }
+  mutating func keep(only serials: Set<UInt64>) { tokens.removeAll { !serials.contains($0.facts.serial) } }
 
-  mutating func removeAll() { tokens = [:] }
+  mutating func removeAll() { tokens = [] }
 }

@@ -4,12 +4,35 @@ internal import AgentPorts
 internal import JSONRPC
 
 /// The fast path: answers from `TokenCache` and `DecisionCache` on the reading thread, to which it belongs.
+///
+/// The answers to a chunk are gathered here and handed over at once, by `flush`.
 struct CachedAnswers: ~Copyable {
   private let agent: AgentService
   private let client: ConnectedClient
   private let dispatcher: RequestDispatcher
-  private var scratch = JSONWriter(capacity: 4096)
+  private var answers = JSONWriter(capacity: 2048)
   private var found: Found?
+  private var lastLine = RepeatedLine()
+  private var lastQuestion: Question?
+
+  /// A request that may have an answer in memory.
+  private enum Question {
+    case token(Selected, minimum: Milliseconds)
+    case decision(Selected, capability: String)
+
+    var selected: Selected {
+      switch self {
+      case .token(let selected, _), .decision(let selected, _): selected
+      }
+    }
+  }
+
+  /// The account that a selector names.
+  private struct Selected {
+    var account: AccountID
+    /// The version of `TokenCache` for which that is so; nil if the selector is an id.
+    var version: UInt64?
+  }
 
   private struct Found {
     var version: UInt64
@@ -19,6 +42,8 @@ struct CachedAnswers: ~Copyable {
 
   /// `minimumLifetimeSeconds` when it is not given (`Schemas/types/tokenRequest.json`).
   private static let standardMinimumLifetime = Milliseconds.seconds(60)
+  /// Answers are handed over from this length on, so that the client reads the first ones while the others are written.
+  private static let handOverBytes = 32 << 10
 
   init(agent: AgentService, client: ConnectedClient, dispatcher: RequestDispatcher) {
     self.agent = agent
@@ -26,58 +51,74 @@ struct CachedAnswers: ~Copyable {
     self.dispatcher = dispatcher
   }
 
+  // MARK: lines
+
+  /// Answers a line that repeats the last one with another id; false for any other line.
+  mutating func answerRepeated(_ line: UnsafeRawBufferPointer, at moment: () -> BootInstant) -> Bool {
+    guard let lastQuestion, let id = lastLine.id(in: line), isCurrent(lastQuestion.selected),
+      dispatcher.mayAnswerNow(id)
+    else { return false }
+    return writeLine(id, lastQuestion, at: moment())
+  }
+
   /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
   /// Returns false for every other request, which the method table then handles in full.
-  mutating func answer(_ root: JSONNode, at moment: () -> BootInstant) -> Bool {
-    defer { scratch.reset() }
-    guard write(root, at: moment) else { return false }
-    scratch.byte(0x0A)
-    scratch.withBytes { client.output.append($0) }
+  mutating func answer(_ line: UnsafeRawBufferPointer, _ root: JSONNode, at moment: () -> BootInstant) -> Bool {
+    guard let (id, question) = question(root), writeLine(id, question, at: moment()) else { return false }
+    lastLine.remember(line, id: id)
+    lastQuestion = question
     return true
   }
 
-  /// The same for a member of a batch: returns its answer, or nil.
+  private mutating func writeLine(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
+    guard write(id, question, at: now) else { return false }
+    answers.byte(0x0A)
+    if answers.count >= Self.handOverBytes { flush() }
+    return true
+  }
+
+  /// Hands the answers over. Called at the end of a chunk, and before another request of it is begun.
+  mutating func flush() {
+    guard answers.count > 0 else { return }
+    answers.withBytes { client.output.append($0) }
+    answers.reset()
+  }
+
+  /// The same for a member of a batch: returns its answer, or nil. Nothing may be gathered at that time.
   mutating func object(_ member: JSONNode, at moment: () -> BootInstant) -> WireBytes? {
-    defer { scratch.reset() }
-    return write(member, at: moment) ? scratch.withBytes { WireBytes($0) } : nil
+    defer { answers.reset() }
+    guard let (id, question) = question(member), write(id, question, at: moment()) else { return nil }
+    return answers.withBytes { WireBytes($0) }
   }
 
-  private mutating func write(_ root: JSONNode, at moment: () -> BootInstant) -> Bool {
-    guard case .request(let id?, let method, let params?) = Envelope(root) else { return false }
+  // MARK: questions
+
+  private mutating func question(_ root: JSONNode) -> (id: UnsafeRawBufferPointer, Question)? {
+    guard case .request(let id?, let method, let params?) = Envelope(root) else { return nil }
     let isToken = method.isText("token.get")
-    guard isToken || method.isText("authorization.check"), params.kind == .object, dispatcher.mayAnswerNow(id) else {
-      return false
-    }
-    let now = moment()
-    scratch.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
-    scratch.verbatim(id)
-    scratch.verbatim(",\"result\":")
-    guard isToken ? writeToken(params, at: now) : writeDecision(params, at: now) else { return false }
-    scratch.byte(UInt8(ascii: "}"))
-    agent.idle.used(at: now)
-    return true
+    guard isToken || method.isText("authorization.check"), params.kind == .object, dispatcher.mayAnswerNow(id),
+      let question = isToken ? tokenQuestion(params) : decisionQuestion(params)
+    else { return nil }
+    return (id, question)
   }
 
-  private mutating func writeToken(_ params: JSONNode, at now: BootInstant) -> Bool {
+  private mutating func tokenQuestion(_ params: JSONNode) -> Question? {
     var selector: UnsafeRawBufferPointer?
     var minimum = Self.standardMinimumLifetime
     for (key, value) in params.members {
       if key.isText("account") {
         selector = value.plainText
       } else if key.isText("minimumLifetimeSeconds") {
-        guard let seconds = value.integer, (0...86_400).contains(seconds) else { return false }
+        guard let seconds = value.integer, (0...86_400).contains(seconds) else { return nil }
         minimum = .seconds(seconds)
       } else {
-        return false
+        return nil
       }
     }
-    guard let selector, let account = account(selector),
-      client.isTrusted || client.access.coversToken(of: account, at: now)
-    else { return false }
-    return agent.tokenCache.withFresh(account, minimum: minimum, at: now) { $0.write(at: now, to: &scratch) }
+    return selector.flatMap { account($0) }.map { .token($0, minimum: minimum) }
   }
 
-  private mutating func writeDecision(_ params: JSONNode, at now: BootInstant) -> Bool {
+  private mutating func decisionQuestion(_ params: JSONNode) -> Question? {
     var (selector, capability): (UnsafeRawBufferPointer?, String?)
     for (key, value) in params.members {
       if key.isText("account") {
@@ -85,25 +126,57 @@ struct CachedAnswers: ~Copyable {
       } else if key.isText("capability") {
         capability = value.string
       } else {
-        return false
+        return nil
       }
     }
-    guard let selector, let capability, let account = account(selector),
-      client.isTrusted || client.access.coversCheck(of: account, at: now)
-    else { return false }
-    return agent.decisionCache.repeated(
-      account, capability, for: client.name, at: now, wall: agent.environment.clock.wall(), to: &scratch)
+    guard let selector, let capability else { return nil }
+    return account(selector).map { .decision($0, capability: capability) }
   }
 
   /// Finds the account of a selector. An id is read directly. An alias takes a look-up, and most programs ask for one
   /// account, so its result is kept until `TokenCache` changes.
-  private mutating func account(_ selector: UnsafeRawBufferPointer) -> AccountID? {
-    if let account = AccountID(utf8: selector) { return account }
+  private mutating func account(_ selector: UnsafeRawBufferPointer) -> Selected? {
+    if let account = AccountID(utf8: selector) { return Selected(account: account) }
     let version = agent.tokenCache.version
-    if let found, found.version == version, found.selector.elementsEqual(selector) { return found.account }
+    if let found, found.version == version, found.selector.elementsEqual(selector) {
+      return Selected(account: found.account, version: version)
+    }
     let named = AccountSelector(String(decoding: selector, as: UTF8.self))
     guard let id = agent.tokenCache.account(selector: named) else { return nil }
     found = Found(version: version, selector: Array(selector), account: id)
-    return id
+    return Selected(account: id, version: version)
+  }
+
+  private func isCurrent(_ selected: Selected) -> Bool {
+    selected.version.map { $0 == agent.tokenCache.version } ?? true
+  }
+
+  // MARK: answers
+
+  /// Adds the answer to those that are gathered; false if the question has none in memory: then nothing is added.
+  private mutating func write(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
+    let before = answers.count
+    answers.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+    answers.verbatim(id)
+    answers.verbatim(",\"result\":")
+    guard writeResult(question, at: now) else {
+      answers.drop(to: before)
+      return false
+    }
+    answers.byte(UInt8(ascii: "}"))
+    agent.idle.used(at: now)
+    return true
+  }
+
+  private mutating func writeResult(_ question: Question, at now: BootInstant) -> Bool {
+    switch question {
+    case .token(let selected, let minimum):
+      guard client.isTrusted || client.access.coversToken(of: selected.account, at: now) else { return false }
+      return agent.tokenCache.withFresh(selected.account, minimum: minimum, at: now) { $0.write(at: now, to: &answers) }
+    case .decision(let selected, let capability):
+      guard client.isTrusted || client.access.coversCheck(of: selected.account, at: now) else { return false }
+      return agent.decisionCache.repeated(
+        selected.account, capability, for: client.name, at: now, wall: agent.environment.clock.wall(), to: &answers)
+    }
   }
 }

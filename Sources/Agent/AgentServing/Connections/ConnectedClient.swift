@@ -27,8 +27,8 @@ final class ConnectedClient: Sendable {
     self.output = output
     self.server = server
     requests = RequestsInFlight(
-      limit: server.limits.requestsInFlight, mayStart: { [weak output] in output?.takesMoreAnswers ?? false },
-      roomWasMade: { [weak output] in output?.resumeReading() })
+      limit: server.limits.requestsInFlight, mayStart: { output.takesMoreAnswers },
+      roomWasMade: { output.resumeReading() })
     process = output.peerProcess
     known = Mutex(server.agent.callerGrants.isStrict ? .unknown : .trusted)
     trusted = Atomic(!server.agent.callerGrants.isStrict)

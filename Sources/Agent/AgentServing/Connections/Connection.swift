@@ -50,6 +50,7 @@ public final class Connection: Conversation, @unchecked Sendable {
       judgesPrefixAt = Limits.lineBytes
       return take(line)
     }
+    cached.flush()
     switch outcome {
     case .stopped, .overLimit: return refuseLine()
     case .wantsMore: break
@@ -123,10 +124,12 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Takes one line; false if it is longer than a line of its kind may be.
   private func take(_ line: UnsafeRawBufferPointer) -> Bool {
+    if cached.answerRepeated(line, at: readTime) { return true }
     do {
       try JSONScanner.scan(line, onto: &tape)
     } catch {
       mayHaveLeftSecretsOnStack = true
+      cached.flush()
       if line.count > Limits.lineBytes { return false }
       if Self.isBlank(line) { return true }
       refuse(FixedErrors.parseError)
@@ -134,8 +137,9 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     return tape.withRoot(of: line) { root in
       if line.count > Limits.lineBytes, !mayBeLong(root) { return false }
-      if root.kind != .array, cached.answer(root, at: readTime) { return true }
+      if root.kind != .array, cached.answer(line, root, at: readTime) { return true }
       mayHaveLeftSecretsOnStack = true
+      cached.flush()
       if root.kind == .array {
         dispatcher.takeBatch(root) { cached.object($0, at: readTime) }
       } else {

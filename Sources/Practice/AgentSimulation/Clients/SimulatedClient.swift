@@ -141,7 +141,7 @@ public final class SimulatedClient: ConnectionOutput {
     return true
   }
 
-  public func append(_ line: UnsafeRawBufferPointer) { take(line) }
+  public func append(_ lines: UnsafeRawBufferPointer) { take(lines) }
 
   public func closeAfterFlush() {
     state.withLock { $0.closing = true }

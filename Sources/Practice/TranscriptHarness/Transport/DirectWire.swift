@@ -19,7 +19,7 @@ final class DirectWire: Wire {
       return true
     }
 
-    func append(_ line: UnsafeRawBufferPointer) { take([UInt8](line)) }
+    func append(_ lines: UnsafeRawBufferPointer) { take([UInt8](lines)) }
     func closeAfterFlush() { state.withLock { $0.isClosed = true } }
 
     private func take(_ line: [UInt8]) { state.withLock { $0.bytes += line } }

@@ -122,10 +122,10 @@ private final class TappedOutput: ConnectionOutput {
     return taken
   }
 
-  func append(_ line: UnsafeRawBufferPointer) {
-    let count = line.count
+  func append(_ lines: UnsafeRawBufferPointer) {
+    let count = lines.count
     tap.note { $0.given += count }
-    inner.append(line)
+    inner.append(lines)
   }
 
   var peerProcess: Int32? { inner.peerProcess }
