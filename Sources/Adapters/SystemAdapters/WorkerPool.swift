@@ -13,25 +13,53 @@ public final class WorkerPool: TaskExecutor {
   private struct State {
     var jobs: [UnownedJob] = []
     var first = 0
-    var idle = 0
     var started = 0
+    /// Threads that sleep, or that were woken and have not looked for a job yet.
+    var idle = 0
+    /// Idle threads that were woken.
+    var woken = 0
+
+    var waiting: Int { jobs.count - first }
+
+    mutating func next() -> UnownedJob? {
+      guard waiting > 0 else { return nil }
+      defer {
+        first += 1
+        if first == jobs.count {
+          jobs.removeAll(keepingCapacity: jobs.capacity <= 1024)
+          first = 0
+        }
+      }
+      return jobs[first]
+    }
   }
 
   private let state = Mutex(State())
-  private let work: Semaphore
+  private let wakeUps: Semaphore
 
-  public init() { work = Semaphore() }
+  public init() { wakeUps = Semaphore() }
 
+  private enum Help { case none, wake, start }
+
+  /// A thread looks for a job before it sleeps. So a job needs a thread to be woken for it only if fewer are on their way
+  /// than jobs wait: most jobs are the next step of one that ends, whose thread takes it.
   public func enqueue(_ job: consuming ExecutorJob) {
     let job = UnownedJob(job)
-    let mustStart = state.withLock { state -> Bool in
+    let help = state.withLock { state -> Help in
       state.jobs.append(job)
-      guard state.idle < state.jobs.count - state.first, state.started < Self.threads else { return false }
+      if state.woken < min(state.waiting, state.idle) {
+        state.woken += 1
+        return .wake
+      }
+      guard state.idle < state.waiting, state.started < Self.threads else { return .none }
       state.started += 1
-      return true
+      return .start
     }
-    if mustStart { start() }
-    work.signal()
+    switch help {
+    case .none: break
+    case .wake: wakeUps.signal()
+    case .start: start()
+    }
   }
 
   private func start() {
@@ -42,20 +70,21 @@ public final class WorkerPool: TaskExecutor {
   /// Never returns: the pool lives as long as its process.
   private func run() {
     while true {
-      state.withLock { $0.idle += 1 }
-      wipeStack(.agent)
-      work.wait()
-      let job = state.withLock { state -> UnownedJob in
-        state.idle -= 1
-        let job = state.jobs[state.first]
-        state.first += 1
-        if state.first == state.jobs.count {
-          state.jobs.removeAll(keepingCapacity: state.jobs.capacity <= 1024)
-          state.first = 0
-        }
+      let job = state.withLock { state in
+        let job = state.next()
+        if job == nil { state.idle += 1 }
         return job
       }
-      job.runSynchronously(on: asUnownedTaskExecutor())
+      if let job {
+        job.runSynchronously(on: asUnownedTaskExecutor())
+      } else {
+        wipeStack(.agent)
+        wakeUps.wait()
+        state.withLock { state in
+          state.idle -= 1
+          state.woken -= 1
+        }
+      }
     }
   }
 }

@@ -9,6 +9,7 @@ internal import SecretJSON
 /// in step with each commit.
 package struct VaultDirectory {
   package private(set) var profiles: [AccountID: AccountProfile] = [:]
+  private var index: AccountIndex
   /// Partitions whose profile does not open: requests for their accounts fail with `integrity`, others are not
   /// affected.
   private(set) var damagedPartitions: Set<PartitionID> = []
@@ -20,6 +21,8 @@ package struct VaultDirectory {
   private(set) var damagedProviders: Set<[UInt8]> = []
 
   package init(of records: Vault) throws(VaultFailure) {
+    var providers: [ProviderName: Provider] = [:]
+    var damagedProviders: Set<[UInt8]> = []
     for (id, plain) in try records.readEach(.provider) {
       guard let provider = plain.flatMap({ Provider($0) }) else {
         damagedProviders.insert(id)
@@ -37,6 +40,9 @@ package struct VaultDirectory {
       profiles[profile.id] = profile
     }
     self.profiles = profiles
+    index = AccountIndex(of: profiles.values)
+    self.providers = providers
+    self.damagedProviders = damagedProviders
     damagedPartitions = damaged
     for (_, plain) in try records.readEach(.activeAccount) {
       active = plain.flatMap { SecretJSON.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
@@ -49,10 +55,15 @@ package struct VaultDirectory {
 
   /// Returns the profile that was there before.
   package mutating func put(_ profile: AccountProfile) -> AccountProfile? {
-    profiles.updateValue(profile, forKey: profile.id)
+    let previous = profiles.updateValue(profile, forKey: profile.id)
+    if let previous { index.remove(previous) }
+    index.add(profile)
+    return previous
   }
 
-  package mutating func remove(_ id: AccountID) { profiles[id] = nil }
+  package mutating func remove(_ id: AccountID) {
+    if let profile = profiles.removeValue(forKey: id) { index.remove(profile) }
+  }
 
   mutating func setActive(_ id: AccountID?) {
     active = id
@@ -86,7 +97,7 @@ extension VaultDirectory {
       guard let profile = profiles[id] else { throw notFound }
       return profile
     case .alias(let alias):
-      let matches = profiles.values.filter { $0.alias?.text == alias }.sorted { $0.id < $1.id }
+      let matches = index.accounts(named: alias).sorted().compactMap { profiles[$0] }
       guard let first = matches.first else { throw notFound }
       guard matches.count == 1 else { throw .accountAmbiguous(matches.map(\.id)) }
       return first
@@ -99,11 +110,11 @@ extension VaultDirectory {
   /// The account that a person has at a provider, signed in or not. Erased ones are found by
   /// `OpenVault.profile(of:at:)`.
   func namedProfile(of identity: Identity, at provider: ProviderName) -> AccountProfile? {
-    profiles.values.first { $0.identity == identity && $0.provider == provider && !$0.isErased }
+    index.account(of: identity, at: provider).flatMap { profiles[$0] }
   }
 
   func erasedProfiles(at provider: ProviderName) -> [AccountProfile] {
-    profiles.values.filter { $0.isErased && $0.provider == provider }
+    index.erased(at: provider).sorted().compactMap { profiles[$0] }
   }
 
   /// The account, if it is still in the epoch in which the work began; nil for late answers, which change nothing.
@@ -134,16 +145,14 @@ extension VaultDirectory {
   }
 
   package func requireFree(_ alias: Alias, for id: AccountID?) throws(AgentFailure) {
-    if let other = profiles.values.first(where: { $0.alias == alias && $0.id != id }) {
-      throw .accountAmbiguous([other.id])
-    }
+    if let other = index.accounts(named: alias.text).first(where: { $0 != id }) { throw .accountAmbiguous([other]) }
   }
 
   /// Checks an alias before the sign-in. An account of the same provider with this alias is allowed, since it may be
   /// the one that signs in again; the identity is compared later.
   func requirePossible(_ alias: Alias, at provider: ProviderName) throws(AgentFailure) {
-    if let other = profiles.values.first(where: { $0.alias == alias && $0.provider != provider }) {
-      throw .accountAmbiguous([other.id])
+    if let other = index.accounts(named: alias.text).first(where: { profiles[$0]?.provider != provider }) {
+      throw .accountAmbiguous([other])
     }
   }
 }

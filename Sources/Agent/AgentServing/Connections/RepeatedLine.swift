@@ -17,7 +17,8 @@ struct RepeatedLine: ~Copyable {
   /// The id of a line that is equal to the remembered one but for a number as its id; nil for any other line.
   func id(in line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     let idCount = line.count - headCount - tailCount
-    guard headCount > 0, idCount > 0, idCount <= Self.longestID, let start = line.baseAddress, let kept = memory.baseAddress,
+    guard headCount > 0, idCount > 0, idCount <= Self.longestID,
+      let start = line.baseAddress, let kept = memory.baseAddress,
       memcmp(start, kept, headCount) == 0, memcmp(start + headCount + idCount, kept + headCount, tailCount) == 0
     else { return nil }
     let id = UnsafeRawBufferPointer(start: start + headCount, count: idCount)

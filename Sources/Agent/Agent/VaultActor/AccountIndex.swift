@@ -1,0 +1,51 @@
+internal import AgentModel
+internal import AgentOAuth
+
+/// Finds accounts by what lists and sign-ins ask for, without a look at all of them: a sign-in costs the same with ten
+/// accounts and with ten thousand.
+struct AccountIndex {
+  /// A person at a provider.
+  private struct Person: Hashable {
+    var identity: Identity
+    var provider: ProviderName
+  }
+
+  private var persons: [Person: AccountID] = [:]
+  private var erased: [ProviderName: Set<AccountID>] = [:]
+  private var named: [String: Set<AccountID>] = [:]
+
+  init(of profiles: some Sequence<AccountProfile>) {
+    for profile in profiles { add(profile) }
+  }
+
+  mutating func add(_ profile: AccountProfile) {
+    if profile.isErased {
+      erased[profile.provider, default: []].insert(profile.id)
+    } else {
+      persons[Person(identity: profile.identity, provider: profile.provider)] = profile.id
+    }
+    if let alias = profile.alias?.text { named[alias, default: []].insert(profile.id) }
+  }
+
+  /// `profile`: as it was added.
+  mutating func remove(_ profile: AccountProfile) {
+    if profile.isErased {
+      erased[profile.provider]?.remove(profile.id)
+    } else {
+      let person = Person(identity: profile.identity, provider: profile.provider)
+      if persons[person] == profile.id { persons[person] = nil }
+    }
+    guard let alias = profile.alias?.text else { return }
+    named[alias]?.remove(profile.id)
+    if named[alias]?.isEmpty == true { named[alias] = nil }
+  }
+
+  /// The account that a person has at a provider, unless it was erased.
+  func account(of identity: Identity, at provider: ProviderName) -> AccountID? {
+    persons[Person(identity: identity, provider: provider)]
+  }
+
+  func erased(at provider: ProviderName) -> Set<AccountID> { erased[provider] ?? [] }
+
+  func accounts(named alias: String) -> Set<AccountID> { named[alias] ?? [] }
+}
