@@ -5,7 +5,7 @@
 //
 // FILE holds one request line, in which `%ID%` stands for the id; every request gets an id of its own, and answers may
 // come in any order. `%NAME%` stands for a line of --names, the next one for each request; all are equally long.
-// --fresh makes a connection for each request. --ssh speaks ssh-agent's protocol instead: asks for the list of
+// --fresh makes a connection for each request, N of them at once. --ssh speaks ssh-agent's protocol instead: asks for the list of
 // identities (RFC draft-miller-ssh-agent, section 4.4), length-prefixed, answered in order.
 //
 // Prints one JSON object: requests, seconds, rate, p50, p90, p99 and maximum in nanoseconds, bytes received, and
@@ -246,16 +246,37 @@ static int receive(struct connection *c) {
 
 static bool finished(uint64_t until, uint64_t limit) { return limit ? answers >= limit : now() >= until; }
 
-// One connection a request: from connect to the answer.
+// From connect to the answer.
+static void ask_on_fresh_connection(struct connection *c) {
+  uint64_t begun = now();
+  open_connection(c);
+  prepare(c);
+  c->sent_at[0] = begun;
+  send_prepared(c);
+}
+
+// One connection a request, as many at once as there are connections.
 static void run_fresh(uint64_t until, uint64_t limit) {
-  while (!finished(until, limit)) {
-    uint64_t begun = now();
-    open_connection(&connections[0]);
-    prepare(&connections[0]);
-    connections[0].sent_at[0] = begun;
-    send_prepared(&connections[0]);
-    while (!receive(&connections[0])) {}
-    close(connections[0].fd);
+  struct pollfd watched[CONNECTIONS];
+  for (int i = 0; i < connection_count; i++) {
+    ask_on_fresh_connection(&connections[i]);
+    watched[i] = (struct pollfd){.fd = connections[i].fd, .events = POLLIN};
+  }
+  int waiting = connection_count;
+  while (waiting) {
+    if (connection_count > 1 && poll(watched, connection_count, -1) < 0) fail("poll");
+    for (int i = 0; i < connection_count; i++) {
+      if (connection_count > 1 && !watched[i].revents) continue;
+      if (!receive(&connections[i])) continue;
+      close(connections[i].fd);
+      watched[i] = (struct pollfd){.fd = -1};
+      if (finished(until, limit)) {
+        waiting--;
+      } else {
+        ask_on_fresh_connection(&connections[i]);
+        watched[i] = (struct pollfd){.fd = connections[i].fd, .events = POLLIN};
+      }
+    }
   }
 }
 

@@ -8,7 +8,6 @@ import os
 import random
 import signal
 import socket
-import sys
 import time
 from typing import Any, Callable, Dict, List
 
@@ -46,10 +45,13 @@ def many_accounts(bench: Any, agent_program: str, demo: str) -> None:
             tokens = [entry["refresh_token"] for entry in practice.control("sign-in", {"everybody": True})["sign_ins"]]
             begun = time.monotonic()
             accounts[agent] = import_accounts(agent, practice.issuer, tokens[:number])
-            took = (time.monotonic() - begun) / number
-        print(f"{count:,} accounts taken over, {took * 1000:.1f} ms each", file=sys.stderr)
+            took = time.monotonic() - begun
+        # The goal is for 10,000; fewer have their share of it.
+        scenario = f"sign-in (import) of {count:,} accounts"
+        bench.rows.append(Row(scenario, "all", "s", [took], None, Goal(most=15 * count / 10_000)))
+        bench.rows.append(Row(scenario, "an account", "ms", [took * 1000 / count]))
         random_account(bench, few, many, accounts, count)
-        memory(bench, "every token cached", few, many, count, None)
+        memory(bench, "every token cached", few, many, count, Goal(most=40))
         for agent in (few, many):
             agent.end(signal.SIGTERM)
         starts(bench, few, many, accounts, count)
@@ -121,6 +123,7 @@ def starts(bench: Any, few: Agent, many: Agent, accounts: Dict[Agent, List[str]]
     questions: Dict[str, Callable[[Agent], str]] = {
         "first answer": lambda agent: line("agent.hello", client={"name": "bench", "version": "1"}),
         "an account": lambda agent: line("account.get", account=accounts[agent][-1]),
+        "first token": lambda agent: line("token.get", account=accounts[agent][-1]),
     }
     for name, question in questions.items():
         times: Dict[Agent, List[float]] = {few: [], many: []}
@@ -131,7 +134,8 @@ def starts(bench: Any, few: Agent, many: Agent, accounts: Dict[Agent, List[str]]
         added = [more - less for more, less in zip(times[many], times[few])]
         bench.rows.append(Row(scenario, f"{FEW} accounts", "ms", times[few]))
         bench.rows.append(Row(scenario, f"{count:,} accounts", "ms", times[many]))
-        bench.rows.append(Row(scenario, "what they add", "ms", added, None, Goal(most=150)))
+        goal = Goal(most=50 if name == "first token" else 150)
+        bench.rows.append(Row(scenario, "what they add", "ms", added, None, goal))
 
 
 def line(method: str, **params: Any) -> str:
