@@ -1,0 +1,264 @@
+"""What a request costs, counted and not timed: system calls, allocations, instructions, bytes on the disk.
+
+A figure that is lower than the kept one by more than the tolerance fails too, so that the kept one is made lower.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import re
+import shutil
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from typing import Any, Callable, Counter, List, Optional
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench")]
+
+from harness import Agent, Practice, add_provider, sign_in  # noqa: E402
+
+PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
+AGENT = os.path.join(PREFIX, "bin", "lanyard-agent")
+DEMO = os.path.join(PREFIX, "bin", "lanyard-demo")
+
+REQUESTS = 200
+ROUNDS = 3
+"""The figure of a request is the least of this many rounds: a timer of the agent may be due in one of them."""
+
+CALLS_OF_A_TOKEN = {"read": 1, "sendto": 1, "epoll_wait": 1}
+ALLOCATIONS_OF_A_TOKEN = 0
+INSTRUCTIONS_OF_A_TOKEN = 4950
+BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH = 108_144, 6
+BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION = 24_720, 1
+TOLERANCE = 0.1
+
+BEGUN = re.compile(r"^\d+ +(?P<call>\w+\(.*)$")
+WRITING = re.compile(r"^(?:pwrite64|write|pwritev|pwritev2|writev)\(\d+<(?P<path>[^>]*)>.*\) = (?P<bytes>\d+)$")
+SYNCING = re.compile(r"^(?:fsync|fdatasync|sync_file_range)\(\d+<(?P<path>[^>]*)>")
+
+POLICY = {"name": "default", "version": 1, "capabilities": {"order.close": {"kind": "write"}}}
+
+
+class WrappedAgent(Agent):
+    """An agent that another program starts, as its child or in its own process."""
+
+    def __init__(self, wrapper: List[str], program: str = AGENT) -> None:
+        super().__init__(program)
+        self._wrapper = wrapper
+
+    @property
+    def command(self) -> List[str]:
+        return [*self._wrapper, *super().command]
+
+    def __exit__(self, *_: Any) -> None:
+        # A tracer that is killed leaves its child behind.
+        if self.process is not None:
+            with contextlib.suppress(FileNotFoundError), open(f"/proc/{self.pid}/task/{self.pid}/children") as children:
+                for child in children.read().split():
+                    os.kill(int(child), signal.SIGKILL)
+        super().__exit__()
+
+
+class Provider(Practice):
+    def stop(self) -> None:
+        super().stop()
+        if self._process.stdout is not None:
+            self._process.stdout.close()
+
+
+class Connection:
+    """One kept connection that asks for a cached token."""
+
+    def __init__(self, agent: Agent) -> None:
+        self._socket = socket.socket(socket.AF_UNIX)
+        self._socket.connect(agent.socket)
+        self._next = 1_000_000_000
+
+    def ask(self, count: int) -> None:
+        for _ in range(count):
+            self._next += 1
+            line = b'{"jsonrpc":"2.0","id":%d,"method":"token.get","params":{"account":"work"}}\n'
+            self._socket.sendall(line % self._next)
+            answer = self._socket.recv(65536)
+            if b'"source":"cache"' not in answer or not answer.endswith(b"\n"):
+                raise AssertionError(answer)
+
+    def close(self) -> None:
+        self._socket.close()
+
+
+class Costs(unittest.TestCase):
+    def setUp(self) -> None:
+        self.directory = tempfile.mkdtemp(prefix="lanyard-costs-")
+        self.addCleanup(shutil.rmtree, self.directory, ignore_errors=True)
+
+    def path(self, name: str) -> str:
+        return os.path.join(self.directory, name)
+
+    def signed_in(self, wrapper: List[str], program: str = AGENT) -> Agent:
+        practice = Provider(DEMO)
+        self.addCleanup(practice.stop)
+        agent = WrappedAgent(wrapper, program)
+        self.addCleanup(agent.__exit__)
+        agent.start()
+        with agent.client() as client:
+            sign_in(client, add_provider(client, practice.issuer), "alice", "work")
+        return agent
+
+    def warm(self, agent: Agent) -> Connection:
+        connection = Connection(agent)
+        self.addCleanup(connection.close)
+        connection.ask(REQUESTS)
+        time.sleep(0.3)
+        return connection
+
+    def close_to(self, figure: float, kept: float) -> None:
+        self.assertLessEqual(figure, kept * (1 + TOLERANCE), "it costs more than before")
+        self.assertGreaterEqual(figure, kept * (1 - TOLERANCE), "it costs less than before: keep the new figure")
+
+
+class Traced(Costs):
+    """With strace(1)."""
+
+    def setUp(self) -> None:
+        super().setUp()
+        self.trace = self.path("trace")
+        self.agent = self.signed_in(["strace", "-f", "-qq", "-y", "-s", "0", "-o", self.trace])
+
+    def calls_during(self, work: Callable[[], Any]) -> List[str]:
+        """The system calls that begin from now until the agent is quiet again, without the thread that made them."""
+        begin = os.path.getsize(self.trace)
+        work()
+        size, before = os.path.getsize(self.trace), -1
+        while size != before:
+            time.sleep(0.3)
+            before, size = size, os.path.getsize(self.trace)
+        with open(self.trace, errors="replace") as trace:
+            trace.seek(begin)
+            # The rest of the call in which a thread waited, and the end of one that another thread's line cut in two,
+            # do not begin like this.
+            return [found["call"] for found in map(BEGUN.match, trace.read().splitlines()) if found]
+
+    def test_cached_token_reads_writes_and_waits_once(self) -> None:
+        connection = self.warm(self.agent)
+        rounds = [names(self.calls_during(lambda: connection.ask(REQUESTS))) for _ in range(ROUNDS)]
+        expected = {name: count * REQUESTS for name, count in CALLS_OF_A_TOKEN.items()}
+        self.assertIn(expected, [dict(told) for told in rounds])
+
+    def test_refresh_writes_no_more_than_before(self) -> None:
+        with self.agent.client() as client:
+            # The first one also lays out the reserve beside the database.
+            client.call("token.refresh", {"account": "work"})
+            time.sleep(0.3)
+            calls = self.calls_during(lambda: client.call("token.refresh", {"account": "work"}))
+        self.written(calls, BYTES_OF_A_REFRESH, SYNCS_OF_A_REFRESH)
+
+    def test_first_decision_writes_no_more_than_before(self) -> None:
+        question = {"account": "work", "capability": "order.close"}
+        with self.agent.client() as client:
+            client.call("policy.set", {"name": "default", "policy": POLICY})
+            time.sleep(0.3)
+            calls = self.calls_during(lambda: client.call("authorization.check", question))
+        self.written(calls, BYTES_OF_A_DECISION, SYNCS_OF_A_DECISION)
+
+    def written(self, calls: List[str], kept: int, syncs: int) -> None:
+        writes = [found for found in map(WRITING.match, calls) if found and self.is_stored(found["path"])]
+        synced = [found for found in map(SYNCING.match, calls) if found and self.is_stored(found["path"])]
+        told = [f"{os.path.basename(found['path'])} {found['bytes']}" for found in writes]
+        with self.subTest("bytes", writes=told):
+            self.close_to(sum(int(found["bytes"]) for found in writes), kept)
+        with self.subTest("syncs"):
+            self.assertEqual(len(synced), syncs, [os.path.basename(found["path"]) for found in synced])
+
+    def is_stored(self, path: str) -> bool:
+        return path.startswith(self.agent.state + os.sep)
+
+
+def names(calls: List[str]) -> Counter[str]:
+    return collections.Counter(call.split("(")[0] for call in calls)
+
+
+class Preloaded(Costs):
+    """With a library that counts. The agent removes LD_PRELOAD, so the dynamic linker is told in another way."""
+
+    def test_cached_token_allocates_nothing(self) -> None:
+        count, library = self.path("count"), self.path("allocations.so")
+        with open(count, "wb") as file:
+            file.write(bytes(4096))
+        source = os.path.join(os.path.dirname(os.path.abspath(__file__)), "allocations.c")
+        compiler = ["cc", "-O2", "-shared", "-fPIC", f'-DCOUNT="{count}"', "-o", library, source]
+        subprocess.run(compiler, check=True)
+        connection = self.warm(self.signed_in([interpreter(AGENT), "--preload", library]))
+        allocated = []
+        for _ in range(ROUNDS):
+            before = counted(count)
+            connection.ask(REQUESTS)
+            allocated.append(counted(count) - before)
+        self.assertGreater(counted(count), 1_000, "the library did not count: the sign-in allocates")
+        self.assertLessEqual(min(allocated) / REQUESTS, ALLOCATIONS_OF_A_TOKEN)
+
+
+def interpreter(program: str) -> str:
+    told = subprocess.run(["readelf", "--wide", "--program-headers", program], capture_output=True, check=True, text=True)
+    found = re.search(r"interpreter: ([^\]]+)\]", told.stdout)
+    assert found is not None
+    return found[1]
+
+
+def counted(path: str) -> int:
+    with open(path, "rb") as file:
+        number: int = struct.unpack("Q", file.read(8))[0]
+    return number
+
+
+class Callgrind(Costs):
+    """With valgrind(1)."""
+
+    def test_cached_token_takes_as_many_instructions_as_before(self) -> None:
+        wrapper = ["valgrind", "--tool=callgrind", f"--log-file={self.path('log')}"]
+        wrapper += [f"--vgdb-prefix={self.path('pipe')}", f"--callgrind-out-file={self.path('profile')}"]
+        agent = self.signed_in(wrapper, self.copy_for_valgrind())
+        connection = self.warm(agent)
+        self.tell_valgrind(agent, "zero")
+        totals = []
+        for number in range(ROUNDS):
+            connection.ask(REQUESTS)
+            self.tell_valgrind(agent, "dump")
+            totals.append(self.total(number + 1))
+        self.close_to(min(totals) / REQUESTS, INSTRUCTIONS_OF_A_TOKEN)
+
+    def copy_for_valgrind(self) -> str:
+        """Without debug information, since valgrind 3.19 can't read that of Swift. And valgrind preloads a library of
+        its own: the copy does not start itself again for variables that begin with `LD_` (Sources/Foreign/CStart)."""
+        copy = self.path("lanyard-agent")
+        subprocess.run(["objcopy", "--strip-debug", AGENT, copy], check=True)
+        with open(copy, "rb") as file:
+            program = file.read()
+        self.assertEqual(program.count(b"\0LD_\0"), 1)
+        with open(copy, "wb") as file:
+            file.write(program.replace(b"\0LD_\0", b"\0===\0"))
+        return copy
+
+    def tell_valgrind(self, agent: Agent, command: str) -> None:
+        words = ["vgdb", f"--vgdb-prefix={self.path('pipe')}", f"--pid={agent.pid}", "-c", command]
+        told = subprocess.run(words, capture_output=True, text=True, timeout=10)
+        if told.returncode != 0:
+            self.skipTest(f"NOT TESTED: vgdb can't reach the agent, which takes root: {told.stderr}")
+
+    def total(self, number: int) -> int:
+        with open(self.path(f"profile.{number}")) as profile:
+            found: Optional[re.Match[str]] = re.search(r"^summary: (\d+)$", profile.read(), re.MULTILINE)
+        assert found is not None
+        return int(found[1])
+
+
+if __name__ == "__main__":
+    unittest.main()
