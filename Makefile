@@ -120,7 +120,7 @@ test-real: build-tests real-provider ## A part of test-integration: the agent wi
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
-test-demo: release ## The demo with the programs as they are installed, and how these are linked.
+test-demo: release packages-tests ## The demo with the installed programs, how these are linked, and what a request costs.
 	rm -rf .build/installed
 	$(MAKE) --no-print-directory install PREFIX=$(abspath .build/installed) DESTDIR=
 	.build/installed/bin/lanyard demo < /dev/null
