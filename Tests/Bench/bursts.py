@@ -39,7 +39,7 @@ def in_one_write(bench: Any, program: str, agent: Agent, cpu: int) -> None:
         file.writelines(json.dumps(message(number, "agent.status")) + "\n" for number in range(REQUESTS))
     one_by_one: List[float] = []
     at_once: List[float] = []
-    for _ in range(bench.rounds):
+    for _ in range(1 if bench.options.quick else 3):
         one_by_one.append(run(bench, program, agent, cpu, lines, REQUESTS, "--one-by-one") * 1000)
         at_once.append(run(bench, program, agent, cpu, lines, REQUESTS) * 1000)
     scenario = f"{REQUESTS:,} agent.status"

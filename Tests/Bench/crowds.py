@@ -134,7 +134,7 @@ def asked_at_random(agent: Agent, count: int) -> List[float]:
 
 def long_line() -> bytes:
     """A line of the longest allowed length, whose method may have it, for an account that does not exist."""
-    params = {"account": "nobody", "method": "POST", "url": "https://resource.example/", "body": ""}
+    params = {"account": "no-such-account", "method": "POST", "url": "https://resource.example/", "body": ""}
     line = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "request.send", "params": params})
     begun, body, ended = line.partition('"body": "')
     return (begun + body + "x" * (LINE_BYTES - len(line) - 2) + ended + "\n").encode()
