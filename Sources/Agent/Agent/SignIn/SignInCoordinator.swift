@@ -199,37 +199,46 @@ package actor SignInCoordinator {
 
   /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
   package func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
-    guard let status = jobs[id]?.status else { throw await notFound() }
-    guard jobs[id]?.isPending == true else { return status }
+    guard let status = status(of: id) else { throw await notFound() }
+    guard isPending(id) else { return status }
     guard waiters.count(for: id) < SignInWaiters.most else { throw .overloaded("callers that wait for one sign-in") }
     let waiter = waiters.newID()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
-        guard !Task.isCancelled, jobs[id]?.isPending == true else { return continuation.resume() }
+        guard !Task.isCancelled, isPending(id) else { return continuation.resume() }
         waiters.add(waiter, for: id, continuation)
       }
     } onCancel: {
       dependencies.background.start { await self.leave(id, waiter) }
     }
-    guard let status = jobs[id]?.status else { throw await notFound() }
+    guard let status = self.status(of: id) else { throw await notFound() }
     return status
+  }
+
+  // Not inlined: a job is large, and each copy of it in an asynchronous function would take its place in the memory of
+  // every caller that waits there.
+
+  @inline(never) private func status(of id: String) -> SignInJob.Status? { jobs[id]?.status }
+
+  @inline(never) private func isPending(_ id: String) -> Bool { jobs[id]?.isPending == true }
+
+  @inline(never) private func isSeen(_ id: String, within grant: EffectiveGrant?) -> Bool {
+    grant.map { grant in jobs[id]?.wishes.account.map(grant.covers) ?? false } ?? true
   }
 
   /// A locked vault has forgotten all sign-ins.
   package func notFound() async -> AgentFailure { await dependencies.vault.isOpen ? .notFound(.signIn) : .locked }
 
   package func progress(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
-    guard let job = jobs[id] else { throw await notFound() }
-    return job.status
+    guard let status = status(of: id) else { throw await notFound() }
+    return status
   }
 
   private func leave(_ id: String, _ waiter: UInt64) { waiters.remove(waiter, for: id) }
 
   /// A sign-in that a limited caller does not see is as none.
   package func requireSeen(_ id: String, within grant: EffectiveGrant?) async throws(AgentFailure) {
-    guard grant.map({ grant in jobs[id]?.wishes.account.map(grant.covers) ?? false }) ?? true else {
-      throw await notFound()
-    }
+    guard isSeen(id, within: grant) else { throw await notFound() }
   }
 
   package func cancel(_ id: String) async throws(AgentFailure) {

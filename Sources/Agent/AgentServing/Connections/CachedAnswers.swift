@@ -55,10 +55,8 @@ struct CachedAnswers: ~Copyable {
 
   /// Answers a line that repeats the last one with another id; false for any other line.
   mutating func answerRepeated(_ line: UnsafeRawBufferPointer, at moment: () -> BootInstant) -> Bool {
-    guard let lastQuestion, let id = lastLine.id(in: line), isCurrent(lastQuestion.selected),
-      dispatcher.mayAnswerNow(id)
-    else { return false }
-    return writeLine(id, lastQuestion, at: moment())
+    guard let (id, question) = repeatedQuestion(line) else { return false }
+    return writeLine(id, question, at: moment())
   }
 
   /// Answers a `token.get` of a fresh standard token, or a repeated `authorization.check`, on the reading thread.
@@ -84,7 +82,44 @@ struct CachedAnswers: ~Copyable {
     answers.reset()
   }
 
-  /// The same for a member of a batch: returns its answer, or nil. Nothing may be gathered at that time.
+  // MARK: batches
+
+  /// Answers the first members of a batch, up to one that has no answer in memory. Nothing may be gathered at that time.
+  /// The answers of a whole batch are handed over; those of a part are returned, joined by commas.
+  mutating func answerBatch(_ root: JSONNode, at moment: () -> BootInstant) -> BatchBeginning {
+    var taken = 0
+    var rest = root.elements
+    answers.byte(UInt8(ascii: "["))
+    while let member = rest.next() {
+      let before = answers.count
+      if taken > 0 { answers.byte(UInt8(ascii: ",")) }
+      guard answerMember(member, at: moment) else {
+        answers.drop(to: before)
+        defer { answers.reset() }
+        let joined = answers.withBytes { WireBytes(UnsafeRawBufferPointer(rebasing: $0.dropFirst())) }
+        return .part(taken, taken > 0 ? joined : nil)
+      }
+      taken += 1
+    }
+    guard taken > 0 else {
+      answers.reset()
+      return .part(0, nil)
+    }
+    answers.byte(UInt8(ascii: "]"))
+    answers.byte(0x0A)
+    flush()
+    return .whole
+  }
+
+  private mutating func answerMember(_ member: JSONNode, at moment: () -> BootInstant) -> Bool {
+    if let (id, question) = repeatedQuestion(member.raw) { return write(id, question, at: moment()) }
+    guard let (id, question) = question(member), write(id, question, at: moment()) else { return false }
+    lastLine.remember(member.raw, id: id)
+    lastQuestion = question
+    return true
+  }
+
+  /// A member of a batch, whose first ones were answered: returns its answer, or nil.
   mutating func object(_ member: JSONNode, at moment: () -> BootInstant) -> WireBytes? {
     defer { answers.reset() }
     guard let (id, question) = question(member), write(id, question, at: moment()) else { return nil }
@@ -92,6 +127,14 @@ struct CachedAnswers: ~Copyable {
   }
 
   // MARK: questions
+
+  /// The question of a request that repeats the last one with another id; nil for any other request.
+  private func repeatedQuestion(_ request: UnsafeRawBufferPointer) -> (id: UnsafeRawBufferPointer, Question)? {
+    guard let lastQuestion, let id = lastLine.id(in: request), isCurrent(lastQuestion.selected),
+      dispatcher.mayAnswerNow(id)
+    else { return nil }
+    return (id, lastQuestion)
+  }
 
   private mutating func question(_ root: JSONNode) -> (id: UnsafeRawBufferPointer, Question)? {
     guard case .request(let id?, let method, let params?) = Envelope(root) else { return nil }
@@ -179,4 +222,11 @@ struct CachedAnswers: ~Copyable {
         selected.account, capability, for: client.name, at: now, wall: agent.environment.clock.wall(), to: &answers)
     }
   }
+}
+
+/// What `CachedAnswers` has answered of a batch.
+enum BatchBeginning {
+  case whole
+  /// So many members, with their answers.
+  case part(Int, WireBytes?)
 }

@@ -137,16 +137,23 @@ public final class Connection: Conversation, @unchecked Sendable {
     }
     return tape.withRoot(of: line) { root in
       if line.count > Limits.lineBytes, !mayBeLong(root) { return false }
-      if root.kind != .array, cached.answer(line, root, at: readTime) { return true }
-      mayHaveLeftSecretsOnStack = true
-      cached.flush()
-      if root.kind == .array {
-        dispatcher.takeBatch(root) { cached.object($0, at: readTime) }
-      } else {
-        dispatcher.takeRequest(root, slot: .line(client.output))
-      }
+      root.kind == .array ? takeBatch(root) : takeRequest(line, root)
       return true
     }
+  }
+
+  private func takeRequest(_ line: UnsafeRawBufferPointer, _ root: JSONNode) {
+    if cached.answer(line, root, at: readTime) { return }
+    mayHaveLeftSecretsOnStack = true
+    cached.flush()
+    dispatcher.takeRequest(root, slot: .line(client.output))
+  }
+
+  private func takeBatch(_ root: JSONNode) {
+    cached.flush()
+    guard case .part(let taken, let answers) = cached.answerBatch(root, at: readTime) else { return }
+    mayHaveLeftSecretsOnStack = true
+    dispatcher.takeBatch(root, answered: taken, answers) { cached.object($0, at: readTime) }
   }
 
   private static func isBlank(_ line: UnsafeRawBufferPointer) -> Bool {

@@ -39,14 +39,24 @@ final class RequestDispatcher: Sendable {
 
   // MARK: requests
 
-  /// Takes the members of a batch as if each came on its own line. `cached` answers a member from memory, or returns nil.
-  func takeBatch(_ root: JSONNode, cached: (JSONNode) -> WireBytes?) {
+  /// Takes the members of a batch as if each came on its own line.
+  ///
+  /// - Parameters:
+  ///   - answered: how many members, the first ones, were answered before; `answers` are theirs, joined by commas.
+  ///   - cached: answers a member from memory, or returns nil.
+  func takeBatch(_ root: JSONNode, answered: Int, _ answers: WireBytes?, cached: (JSONNode) -> WireBytes?) {
     guard root.elements.contains(where: { _ in true }) else {
       return AnswerSlot.line(client.output).fill(nil, FixedErrors.invalidRequest)
     }
-    let batch = BatchAnswers(count: root.elements.count(where: Self.isAnswered), output: client.output)
+    // Members that were answered before stand in the batch as one.
     var index = 0
-    for element in root.elements {
+    let places = root.elements.count(where: Self.isAnswered) - answered + (answers == nil ? 0 : 1)
+    let batch = BatchAnswers(count: places, output: client.output)
+    if let answers {
+      batch.fill(index, answers)
+      index += 1
+    }
+    for element in root.elements.dropFirst(answered) {
       if let answer = cached(element) {
         batch.fill(index, answer)
       } else {

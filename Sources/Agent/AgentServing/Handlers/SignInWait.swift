@@ -14,8 +14,14 @@ enum SignInWaitHandler: MethodHandler {
       () async throws(AgentFailure) in try await desk.wait(id)
     }
     if status == nil { _ = try await desk.progress(id) }
-    let known = status ?? .pending
-    if case .pending = known, Task.isCancelled { throw .cancelled }
-    return try WireSignInProgress(id, known)
+    return try answer(id, status ?? .pending)
+  }
+
+  /// Not inlined: what it needs would take its place in the memory of every caller that waits.
+  @inline(never) private static func answer(
+    _ id: String, _ status: SignInJob.Status
+  ) throws(AgentFailure) -> SignInWait.Result {
+    if case .pending = status, Task.isCancelled { throw .cancelled }
+    return try WireSignInProgress(id, status)
   }
 }
