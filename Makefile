@@ -18,6 +18,8 @@ SOAK_SEEDS ?= 5000
 
 # One build serves development, the demo and the tests. Its modules are optimised: see Package.swift.
 DEBUG := .build/debug
+# What `make demo` builds in a fresh clone.
+DEMO := .build/demo/debug
 RELEASE := .build/release
 # Swift's runtime is linked into the programs, so that an installed one needs no toolchain. No RUNPATH: a library beside
 # a program is not loaded.
@@ -31,7 +33,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
+.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
   test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release is-built \
   format schemas install uninstall clean
 
@@ -41,12 +43,17 @@ help: ## List the targets.
 
 ##@ First
 
-# A checkout that can't be written, by its owner's wish or for another user, shows what was built before.
-demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),build,demo-is-built) ## Build, and see Lanyard at work with a practice provider on this machine.
-	@$(DEBUG)/lanyard-demo
+# A checkout that can't be written, by its owner's wish or for another user, shows what was built before. One in which
+# everything was built shows that.
+demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),$(if $(wildcard $(DEBUG)/lanyard-demo),build,build-demo),demo-is-built) ## Build what it takes, and see Lanyard at work with a practice provider on this machine.
+	@$(firstword $(wildcard $(DEBUG)/lanyard-demo) $(DEMO)/lanyard-demo)
+
+# The programs alone, and neither optimised nor with what a debugger reads: the build takes a quarter of the time.
+build-demo: packages
+	LANYARD_PROGRAMS_ONLY=1 LANYARD_UNOPTIMIZED=1 $(SWIFT) build --scratch-path $(dir $(DEMO)) -Xswiftc -gnone $(SWIFT_FLAGS)
 
 demo-is-built:
-	@[ -x $(DEBUG)/lanyard-demo ] || { \
+	@[ -x $(DEBUG)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
 	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
 	  exit 1; \
 	}

@@ -223,6 +223,11 @@ let checks: [Target] = [
   tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),
 ]
 
+/// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
+let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
+let ofDevelopers = ["AgentSimulation", "CFaultVFS", "SchemaKit", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
+let targets = domain + wire + agent + adapters + foreign + practice + programs
+
 let package = Package(
   name: "lanyard",
   products: [
@@ -234,5 +239,5 @@ let package = Package(
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
-  targets: domain + wire + agent + adapters + foreign + practice + programs + checks
+  targets: isForPersons ? targets.filter { !ofDevelopers.contains($0.name) } : targets + checks
 )
