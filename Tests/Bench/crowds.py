@@ -12,6 +12,7 @@ import time
 from typing import Any, Dict, Iterator, List
 
 from harness import Agent, Practice, add_provider, sign_in
+from many import PAGES_GIVEN_BACK_SECONDS
 from measure import resident_kb
 from report import Goal, Row
 from servers import compile_program
@@ -176,7 +177,7 @@ def waits_for_sign_ins(bench: Any, program: str, agent: Agent) -> None:
 
 
 def settled_mb(agent: Agent) -> float:
-    """Resident memory when it has stopped growing."""
+    """Resident memory when it has stopped growing, and what the work needed for a moment is given back."""
     deadline = time.monotonic() + SETTLED_SECONDS
     told = resident_kb(agent.pid) / 1024
     while time.monotonic() < deadline:
@@ -184,7 +185,8 @@ def settled_mb(agent: Agent) -> float:
         before, told = told, resident_kb(agent.pid) / 1024
         if told - before < 1:
             break
-    return told
+    time.sleep(PAGES_GIVEN_BACK_SECONDS + 1)
+    return resident_kb(agent.pid) / 1024
 
 
 def line(number: int, method: str, **params: Any) -> str:

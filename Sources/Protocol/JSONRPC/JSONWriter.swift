@@ -50,6 +50,9 @@ public struct JSONWriter: ~Copyable {
   /// More memory is given back by `reset`.
   private static let keptBytes = 64 << 10
 
+  /// What is written next stands by itself, and not behind a value of the line before.
+  public mutating func beginLine() { needsComma = false }
+
   /// Wipes what was written after the first `count` bytes. The line must not refer to `StaticBytes`.
   public mutating func drop(to count: Int) {
     precondition(inserts.isEmpty && count <= self.count)

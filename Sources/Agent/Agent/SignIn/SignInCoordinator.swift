@@ -31,6 +31,8 @@ package actor SignInCoordinator {
   private var beginning: [String: Set<String>] = [:]
   private var waiters = SignInWaiters()
   private let alarm: Alarm
+  /// The deadlines of the callers that wait.
+  private let patience: Alarm
   /// The agent ends: nothing is begun any more.
   private var isOver = false
 
@@ -41,6 +43,7 @@ package actor SignInCoordinator {
     codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission)
     deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+    patience = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
   }
 
   package var clock: any AgentClock { dependencies.environment.clock }
@@ -197,16 +200,19 @@ package actor SignInCoordinator {
 
   // MARK: waiting
 
-  /// Returns when the sign-in has ended; a caller with a deadline is cancelled at it and asks `progress` afterwards.
-  package func wait(_ id: String) async throws(AgentFailure) -> SignInJob.Status {
+  /// Returns when the sign-in has ended, or `.pending` at the deadline.
+  ///
+  /// One alarm serves all deadlines: a task for each would take more memory than the rest of a caller that waits.
+  package func wait(_ id: String, until deadline: BootInstant? = nil) async throws(AgentFailure) -> SignInJob.Status {
     guard let status = status(of: id) else { throw await notFound() }
-    guard isPending(id) else { return status }
+    guard isPending(id), deadline.map({ clock.boot() < $0 }) ?? true else { return status }
     guard waiters.count(for: id) < SignInWaiters.most else { throw .overloaded("callers that wait for one sign-in") }
     let waiter = waiters.newID()
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
         guard !Task.isCancelled, isPending(id) else { return continuation.resume() }
-        waiters.add(waiter, for: id, continuation)
+        waiters.add(waiter, for: id, until: deadline, continuation)
+        if let deadline { patience.set(deadline) { await self.impatientCallersLeave() } }
       }
     } onCancel: {
       dependencies.background.start { await self.leave(id, waiter) }
@@ -214,6 +220,8 @@ package actor SignInCoordinator {
     guard let status = self.status(of: id) else { throw await notFound() }
     return status
   }
+
+  private func impatientCallersLeave() -> BootInstant? { waiters.resumeImpatient(at: clock.boot()) }
 
   // Not inlined: a job is large, and each copy of it in an asynchronous function would take its place in the memory of
   // every caller that waits there.

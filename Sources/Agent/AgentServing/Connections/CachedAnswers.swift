@@ -199,6 +199,7 @@ struct CachedAnswers: ~Copyable {
   /// Adds the answer to those that are gathered; false if the question has none in memory: then nothing is added.
   private mutating func write(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
     let before = answers.count
+    answers.beginLine()
     answers.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
     answers.verbatim(id)
     answers.verbatim(",\"result\":")

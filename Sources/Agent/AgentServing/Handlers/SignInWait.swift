@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 
 enum SignInWaitHandler: MethodHandler {
@@ -7,14 +8,10 @@ enum SignInWaitHandler: MethodHandler {
 
   static func handle(_ params: SignInWait.Params, _ call: Call) async throws(AgentFailure) -> SignInWait.Result {
     try await call.agent.signIns.requireSeen(params.signIn, within: call.limits)
-    let desk = call.agent.signIns
-    let id = params.signIn
     // The end of the caller's patience is an answer here: `pending`.
-    let status = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
-      () async throws(AgentFailure) in try await desk.wait(id)
-    }
-    if status == nil { _ = try await desk.progress(id) }
-    return try answer(id, status ?? .pending)
+    let now = call.agent.environment.clock.boot()
+    let deadline = params.timeoutSeconds.map { now + .seconds(Int64($0)) }
+    return try answer(params.signIn, try await call.agent.signIns.wait(params.signIn, until: deadline))
   }
 
   /// Not inlined: what it needs would take its place in the memory of every caller that waits.
