@@ -2686,7 +2686,7 @@ class RpcMethods:
         """Returns the OpenRPC document of this agent.
 
         Returns:
-            RpcDiscoverResult: an answer without attributes, unless a newer agent adds some in `extra`.
+            RpcDiscoverResult: an answer without members, unless a newer agent adds some.
 
         Raises:
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -2711,7 +2711,7 @@ class AsyncRpcMethods:
         """Returns the OpenRPC document of this agent.
 
         Returns:
-            RpcDiscoverResult: an answer without attributes, unless a newer agent adds some in `extra`.
+            RpcDiscoverResult: an answer without members, unless a newer agent adds some.
 
         Raises:
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -3101,7 +3101,7 @@ class AgentMethods:
         """Shuts the agent down after the requests in flight.
 
         Returns:
-            Empty: an answer without attributes, unless a newer agent adds some in `extra`.
+            Empty: an answer without members, unless a newer agent adds some.
 
         Raises:
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -3491,7 +3491,7 @@ class AsyncAgentMethods:
         """Shuts the agent down after the requests in flight.
 
         Returns:
-            Empty: an answer without attributes, unless a newer agent adds some in `extra`.
+            Empty: an answer without members, unless a newer agent adds some.
 
         Raises:
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -6737,8 +6737,8 @@ class PolicyMethods:
         return self._caller.invoke(
             "policy.validate",
             {
-                "name": name,
                 "policy": policy,
+                "name": name,
             },
             PolicyValidateResult,
         )
@@ -6900,8 +6900,8 @@ class AsyncPolicyMethods:
         return await self._caller.invoke(
             "policy.validate",
             {
-                "name": name,
                 "policy": policy,
+                "name": name,
             },
             PolicyValidateResult,
         )

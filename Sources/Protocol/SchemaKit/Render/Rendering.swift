@@ -17,18 +17,25 @@ extension Contract {
     SwiftRenderer(self).files + [
       RenderedFile(path: "Schemas/generated/openrpc.json", text: OpenRPCDocument(contract: self).value.pretty),
       RenderedFile(path: "Schemas/generated/reference.md", text: ReferenceRenderer(self).text),
-      RenderedFile(path: "Clients/python/src/lanyard/_generated.py", text: PythonRenderer(self).text),
-    ]
+    ] + clientRenderers.flatMap { $0.files(of: self) }
   }
 }
 
-/// Swift source with indentation.
+/// Source of a language with braces and line comments, with indentation.
 struct SourceText {
   private(set) var text = ""
   private var depth = 0
+  private let indent: String
+  private let comment: String
+  private let columns: Int
+
+  /// `columns` is the width of a doc comment with what stands before it; a tab counts as four.
+  init(indent: String = "  ", comment: String = "/// ", columns: Int = 118) {
+    (self.indent, self.comment, self.columns) = (indent, comment, columns)
+  }
 
   mutating func line(_ line: String = "") {
-    text += line.isEmpty ? "\n" : String(repeating: "  ", count: depth) + line + "\n"
+    text += line.isEmpty ? "\n" : String(repeating: indent, count: depth) + line + "\n"
   }
 
   mutating func indented(_ body: (inout SourceText) -> Void) {
@@ -46,7 +53,8 @@ struct SourceText {
 
   /// Writes a doc comment, wrapped.
   mutating func doc(_ text: String) {
-    for row in text.wrapped(at: 114 - 2 * depth) { line("/// " + row) }
+    let width = indent == "\t" ? 4 : indent.count
+    for row in text.wrapped(at: columns - comment.count - width * depth) { line(comment + row) }
   }
 }
 

@@ -24,16 +24,22 @@ struct PythonText {
   }
 
   /// Writes a doc string of one paragraph.
-  mutating func doc(_ text: String) { doc(PythonDoc(text)) }
+  mutating func doc(_ text: String) { doc(ClientDoc(summary: text)) }
 
   /// Writes a doc string: the summary, the paragraphs, and the sections with an entry a line, indented.
-  mutating func doc(_ doc: PythonDoc) {
+  mutating func doc(_ doc: ClientDoc, raises commonErrors: [String] = []) {
     let width = 119 - 4 * depth
     var rows = escaped(doc.summary).wrapped(at: width - 6)
     for paragraph in doc.paragraphs { rows += [""] + escaped(paragraph).wrapped(at: width) }
-    for section in doc.sections where !section.entries.isEmpty {
-      rows += ["", "\(section.title):"]
-      for entry in section.entries {
+    for section in doc.sections {
+      var entries = section.entries.map { "\($0.name): \($0.text)" }
+      if section.kind == .errors {
+        let names = commonErrors.map { "`\($0)`" }.joined(separator: ", ")
+        entries.append("LanyardError: what every call may raise: \(names), and the failures of the connection.")
+      }
+      guard !entries.isEmpty else { continue }
+      rows += ["", "\(Self.title(of: section.kind)):"]
+      for entry in entries {
         let lines = escaped(entry).wrapped(at: width - 8)
         rows += ["    " + lines[0]] + lines.dropFirst().map { "        " + $0 }
       }
@@ -44,22 +50,14 @@ struct PythonText {
     line("\"\"\"")
   }
 
+  private static func title(of kind: ClientDoc.Section.Kind) -> String {
+    switch kind {
+    case .members: "Attributes"
+    case .arguments: "Args"
+    case .result: "Returns"
+    case .errors: "Raises"
+    }
+  }
+
   private func escaped(_ text: String) -> String { text.replacing("\\", with: "\\\\") }
-}
-
-/// The parts of a doc string.
-struct PythonDoc {
-  /// `Args`, `Returns`, `Raises` or `Attributes`.
-  struct Section {
-    var title: String
-    var entries: [String]
-  }
-
-  var summary: String
-  var paragraphs: [String] = []
-  var sections: [Section] = []
-
-  init(_ summary: String, paragraphs: [String] = [], sections: [Section] = []) {
-    (self.summary, self.paragraphs, self.sections) = (summary, paragraphs, sections)
-  }
 }
