@@ -1,0 +1,54 @@
+"""Plants faults: a conformance run that a broken client passes would be worth nothing."""
+
+import json
+import os
+import shutil
+import tempfile
+
+import judge
+import languages
+
+
+def run(prepared, cases, jobs, say):
+    """Plants each fault of each language in a copy of its client. True if each makes a case fail."""
+    sound = True
+    for folder in dict.fromkeys(language.folder for language in prepared):
+        original = os.path.join(languages.CLIENTS, folder)
+        with open(os.path.join(original, "conformance", "faults.json"), encoding="utf-8") as file:
+            faults = json.load(file)
+        with tempfile.TemporaryDirectory(prefix="lanyard-faults-") as place:
+            # One build directory for all faults, so that only what changed is built anew.
+            build = os.path.join(place, "build")
+            os.mkdir(build)
+            for fault in faults:
+                copy = os.path.join(place, folder)
+                shutil.copytree(original, copy, symlinks=True, ignore=shutil.ignore_patterns(".build*", "target", "node_modules"))
+                try:
+                    noticed = noticed_by(folder, copy, build, fault, cases, jobs)
+                finally:
+                    shutil.rmtree(copy)
+                sound = sound and noticed is not None
+                say(f"{folder}: {fault['name']}: " + (f"noticed: {noticed}" if noticed else "NOT NOTICED by any case"))
+    return sound
+
+
+def noticed_by(folder, copy, build, fault, cases, jobs):
+    """The name of the first case that fails; nothing if all pass."""
+    path = os.path.join(copy, fault["file"])
+    with open(path, encoding="utf-8") as file:
+        source = file.read()
+    count = source.count(fault["find"])
+    if count != 1:
+        raise SystemExit(f"{folder}: {fault['name']}: the text to replace stands {count} times in {fault['file']}")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(source.replace(fault["find"], fault["replace"]))
+    try:
+        variants = languages.prepare(folder, copy, build)
+    except languages.PrepareFailed as error:
+        raise SystemExit(f"{folder}: {fault['name']}: the client with this fault can't be built:\n{error}") from None
+    os.environ.setdefault("LANYARD_PATIENCE", "0.3")
+    for language in variants:
+        for case, failure in judge.outcomes(language, cases, jobs):
+            if isinstance(failure, str):
+                return case.name
+    return None
