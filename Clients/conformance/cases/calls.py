@@ -117,9 +117,9 @@ def told_limits(t):
     t.driver.result(number)
 
 
-@case("calls: limits that are none", "shared")
+@case("calls: limits of nothing are no limits", "shared")
 def odd_limits(t):
-    peer = t.connected(hello={"limits": {"lineBytes": "many", "requestsInFlight": 0, "bodyLineBytes": None}})
+    peer = t.connected(hello={"limits": {"lineBytes": 0, "requestsInFlight": 0, "bodyLineBytes": 0}})
     number = t.call(params={"account": "x" * 60_000})
     peer.answer(peer.request("token.get"), {})
     t.driver.result(number)

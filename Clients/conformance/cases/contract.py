@@ -83,7 +83,7 @@ def absent_or_empty(t):
     for params in (
         {"account": "work"},
         {"account": "work", "scopes": []},
-        {"account": "work", "minimumLifetimeSeconds": 0, "force": False},
+        {"account": "work", "minimumLifetimeSeconds": 0},
     ):
         number = t.typed("token.get", params)
         request = peer.request("token.get")
