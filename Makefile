@@ -33,8 +33,8 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench packages packages-tests build-tests release is-built \
+.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -105,6 +105,12 @@ test-python: build-tests real-provider ## The Python client, by itself and with 
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
+# Every client passes the same cases, and each fault that is planted in a client makes a case fail.
+test-clients: build-tests packages-clients ## The clients of all languages: conformance, the real agent, planted faults, their own tests.
+	Clients/conformance/run --require --agent $(DEBUG)
+	Clients/conformance/run --require --faults
+	Clients/conformance/run --require --own-tests $(DEBUG)
+
 test-cli: build-tests ## The command line.
 	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests
 
@@ -137,11 +143,14 @@ bench: release packages-tests ## Not a test: measure the agent beside a C echo s
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
 	  --cli $(RELEASE)/lanyard $(BENCH_FLAGS)
 
+bench-clients: release packages-clients ## Not a test: calls a second of each client, beside one in C.
+	Clients/conformance/run --bench $(RELEASE)
+
 ##@ Upkeep
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests:
+packages packages-tests packages-clients:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -149,6 +158,9 @@ packages: ## Install the Debian packages that a build needs and that are missing
 
 packages-tests: ## Install those that the tests and the bench need besides.
 	@.ci/packages build tests keyring
+
+packages-clients: packages-tests ## Install the toolchains of the clients' languages that are missing.
+	@.ci/packages clients
 
 # A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 build-tests: packages-tests ## Build all programs and the tests.
