@@ -96,7 +96,8 @@ struct ClientContract {
       }
     }
     for method in contract.methods where method.result.reference == nil && method.resultName != "Empty" {
-      let shape = method.result.object ?? Schema.ObjectShape(members: [], isClosed: false, exclusive: [], minimumMembers: 0)
+      let shape =
+        method.result.object ?? Schema.ObjectShape(members: [], isClosed: false, exclusive: [], minimumMembers: 0)
       records.append(record(method.resultName, "The result of `\(method.name)`.", shape, of: method))
     }
     records.append(

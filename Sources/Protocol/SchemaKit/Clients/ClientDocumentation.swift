@@ -113,7 +113,8 @@ struct ClientDocumentation<Naming: ClientNaming> {
       return .init(name: operation.resultName, text: "an answer without members, unless a newer agent adds some.")
     }
     return .init(
-      name: operation.resultName, text: "with " + members.map { "`\(naming.member($0.name))`" }.joined(separator: ", ") + ".")
+      name: operation.resultName,
+      text: "with " + members.map { "`\(naming.member($0.name))`" }.joined(separator: ", ") + ".")
   }
 
   private func described(_ member: ClientContract.Member) -> ClientDoc.Section.Entry? {

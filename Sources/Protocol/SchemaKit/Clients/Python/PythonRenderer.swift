@@ -69,7 +69,9 @@ struct PythonRenderer: ClientRenderer {
     source.line()
     source.line()
     source.line("ERRORS: Mapping[int, Type[LanyardError]] = {")
-    source.indented { source in for error in contract.errors { source.line("\(error.code): \(error.name.capitalizedFirst),") } }
+    source.indented { source in
+      for error in contract.errors { source.line("\(error.code): \(error.name.capitalizedFirst),") }
+    }
     source.line("}")
   }
 
