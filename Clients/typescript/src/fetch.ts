@@ -1,0 +1,240 @@
+import type { CallOptions } from "./caller.js";
+import { OriginRefusedError, ProtocolError } from "./errors.js";
+import type { Methods } from "./generated/methods.js";
+import type { Token } from "./generated/types.js";
+
+/** Redirects in a row that are followed, as in the Fetch standard. */
+const MAXIMUM_REDIRECTS = 20;
+
+/** The longest challenge that `token.reject` takes. */
+const MAXIMUM_CHALLENGE = 4096;
+
+const REDIRECTS = new Set([301, 302, 303, 307, 308]);
+
+/** What `client.fetcher` takes. */
+export interface FetchOptions {
+  /** The account whose token is sent: an id, an alias, or `@active`. */
+  readonly account: string;
+  /** The origins that get the token, such as `https://api.example`: `https`, or `http` at a loopback address. */
+  readonly origins: readonly string[];
+  /** The scopes that the token must have. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The resource (RFC 8707) that the token is for. */
+  readonly resource?: string | undefined;
+  /** Sends the requests. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/**
+ * Like the global `fetch`, with an access token of an account.
+ *
+ * The token goes to the named origins only. A redirect to another origin is followed as `fetch` follows it, and gets
+ * neither the token nor a proof.
+ *
+ * @throws `OriginRefusedError` - None of the origins covers the URL. Nothing was sent.
+ * @throws `LanyardError` - There is no token, such as `ReauthenticationRequiredError`.
+ */
+export type AuthorizedFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
+
+/** Binds `fetch` to an account and to origins. */
+export function makeFetch(client: Methods, options: FetchOptions): AuthorizedFetch {
+  const origins = new Set(options.origins.map(originOf));
+  const nonces = new Map<string, string>();
+  return (input, init) => new Exchange(client, options, origins, nonces).send(input, init);
+}
+
+/** One call of an `AuthorizedFetch`, with its redirects. */
+class Exchange {
+  #token: Token | undefined;
+  /** A token is reported once: the second 401 is the answer. */
+  #hasReported = false;
+
+  constructor(
+    readonly client: Methods,
+    readonly options: FetchOptions,
+    readonly origins: ReadonlySet<string>,
+    readonly nonces: Map<string, string>,
+  ) {}
+
+  async send(input: string | URL | Request, init: RequestInit = {}): Promise<Response> {
+    const request = new Outgoing(input, init);
+    if (!this.origins.has(request.url.origin)) {
+      throw new OriginRefusedError("the token may not go to this URL: none of the origins covers it");
+    }
+    const mode = init.redirect ?? (input instanceof Request ? input.redirect : "follow");
+    for (let redirects = 0; ; redirects += 1) {
+      const isCovered = this.origins.has(request.url.origin) && !request.hasLeft;
+      const response = isCovered ? await this.#authorized(request) : await this.#plain(request);
+      const location = REDIRECTS.has(response.status) ? response.headers.get("location") : null;
+      if (location === null || mode === "manual") return response;
+      await discard(response);
+      if (mode === "error") throw new TypeError("the server redirects, and `redirect` is `error`");
+      if (redirects === MAXIMUM_REDIRECTS) throw new TypeError("the server redirects too often");
+      request.follow(response.status, location);
+    }
+  }
+
+  /** Sends the request with the token; at most once more with a nonce, and once more with another token. */
+  async #authorized(request: Outgoing): Promise<Response> {
+    let isNonceKnown = false;
+    for (;;) {
+      const token = (this.#token ??= await this.#get(request.callOptions));
+      const response = await this.#plain(request, await this.#authorization(request, token));
+      const nonce = response.headers.get("dpop-nonce");
+      if (nonce !== null) this.nonces.set(request.url.origin, nonce);
+      if (response.status !== 401) return response;
+      const challenge = response.headers.get("www-authenticate") ?? "";
+      if (isBound(token) && nonce !== null && !isNonceKnown && wantsNonce(challenge)) {
+        if (!request.canBeSentAgain) return response;
+        isNonceKnown = true;
+      } else {
+        if (this.#hasReported) return response;
+        this.#hasReported = true;
+        this.#token = await this.client.token.reject(
+          {
+            // The id, and not the selector: `@active` may be another account by now.
+            account: token.account,
+            fingerprint: token.fingerprint,
+            challenge: challenge !== "" && challenge.length <= MAXIMUM_CHALLENGE ? challenge : undefined,
+          },
+          request.callOptions,
+        );
+        if (!request.canBeSentAgain) return response;
+      }
+      await discard(response);
+    }
+  }
+
+  #get(callOptions: CallOptions): Promise<Token> {
+    const { account, scopes, resource } = this.options;
+    return this.client.token.get({ account, scopes, resource }, callOptions);
+  }
+
+  async #authorization(request: Outgoing, token: Token): Promise<Record<string, string>> {
+    const { tokenType, accessToken, account, fingerprint } = token;
+    // `Headers` quotes a value that it refuses.
+    if (!/^[!-~]+$/.test(accessToken)) throw new ProtocolError("the access token does not fit into a header");
+    if (!isBound(token)) return { authorization: `${tokenType} ${accessToken}` };
+    const { proof } = await this.client.token.proof(
+      {
+        account,
+        method: request.method,
+        url: request.url.href,
+        fingerprint,
+        nonce: this.nonces.get(request.url.origin),
+      },
+      request.callOptions,
+    );
+    return { authorization: `${tokenType} ${accessToken}`, dpop: proof };
+  }
+
+  #plain(request: Outgoing, authorization: Record<string, string> = {}): Promise<Response> {
+    const send = this.options.fetch ?? fetch;
+    return send(request.url, request.init(authorization));
+  }
+}
+
+/** A request that may be sent more than once. */
+class Outgoing {
+  url: URL;
+  method: string;
+  /** True after a redirect to another origin: from there on nothing gets the token. */
+  hasLeft = false;
+  readonly callOptions: CallOptions;
+  readonly #init: RequestInit;
+  readonly #headers: Headers;
+  #body: BodyInit | null;
+
+  constructor(input: string | URL | Request, init: RequestInit) {
+    const request = input instanceof Request ? input : undefined;
+    this.url = new URL(request ? request.url : String(input));
+    this.method = canonical(init.method ?? request?.method ?? "GET");
+    this.#headers = new Headers(init.headers ?? request?.headers);
+    this.#body = init.body !== undefined ? init.body : request?.body ?? null;
+    this.#init = init;
+    this.callOptions = { signal: init.signal ?? request?.signal };
+  }
+
+  /** True if the body can be sent a second time. A stream can't. */
+  get canBeSentAgain(): boolean {
+    const body: unknown = this.#body;
+    return (
+      body === null ||
+      typeof body === "string" ||
+      body instanceof URLSearchParams ||
+      body instanceof Blob ||
+      body instanceof FormData ||
+      body instanceof ArrayBuffer ||
+      ArrayBuffer.isView(body)
+    );
+  }
+
+  init(authorization: Record<string, string>): RequestInit {
+    const headers = new Headers(this.#headers);
+    for (const [name, value] of Object.entries(authorization)) headers.set(name, value);
+    const { method } = this;
+    const body = this.#body;
+    const duplex = this.canBeSentAgain ? {} : { duplex: "half" };
+    const signal = this.callOptions.signal ?? null;
+    // Redirects are followed here, so that the token never follows one to another origin.
+    return { ...this.#init, ...duplex, method, headers, body, signal, redirect: "manual" };
+  }
+
+  /** Goes on to the next URL, as the Fetch standard says (HTTP-redirect fetch). */
+  follow(status: number, location: string): void {
+    const next = new URL(location, this.url);
+    if (!["http:", "https:"].includes(next.protocol)) throw new TypeError("the server redirects to another scheme");
+    if (status !== 303 && !this.canBeSentAgain) throw new TypeError("a body that is a stream can't be sent again");
+    const toGet = (status <= 302 && this.method === "POST") || (status === 303 && !["GET", "HEAD"].includes(this.method));
+    if (toGet) {
+      this.method = "GET";
+      this.#body = null;
+      for (const name of ["encoding", "language", "length", "location", "type"]) this.#headers.delete(`content-${name}`);
+    }
+    if (next.origin !== this.url.origin) {
+      this.hasLeft = true;
+      for (const name of ["authorization", "cookie", "dpop", "host", "proxy-authorization"]) this.#headers.delete(name);
+    }
+    if (next.hash === "") next.hash = this.url.hash;
+    this.url = next;
+  }
+}
+
+function originOf(text: string): string {
+  const url = new URL(text);
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") {
+    throw new TypeError(`an origin has a scheme, a host and a port, and no more: ${url.origin}`);
+  }
+  if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
+    throw new OriginRefusedError("the token may only go over https, or to a loopback address");
+  }
+  return url.origin;
+}
+
+function isLoopback(host: string): boolean {
+  return host === "localhost" || host === "[::1]" || /^127\.\d+\.\d+\.\d+$/.test(host);
+}
+
+function isBound(token: Token): boolean {
+  return token.tokenType.toLowerCase() === "dpop";
+}
+
+// RFC 9449, section 9.
+function wantsNonce(challenge: string): boolean {
+  return /\bdpop\b/i.test(challenge) && /\berror\s*=\s*"?use_dpop_nonce\b/i.test(challenge);
+}
+
+/** The method as `fetch` sends it, and as the proof must name it. */
+function canonical(method: string): string {
+  const upper = method.toUpperCase();
+  return ["DELETE", "GET", "HEAD", "OPTIONS", "POST", "PUT"].includes(upper) ? upper : method;
+}
+
+/** Frees the connection of a response that is not read. */
+async function discard(response: Response): Promise<void> {
+  try {
+    await response.body?.cancel();
+  } catch {
+    // The server ended the body early.
+  }
+}

@@ -1,0 +1,20 @@
+/**
+ * Client for the Lanyard agent: tokens, decisions and authenticated requests from one local agent.
+ *
+ * @packageDocumentation
+ */
+
+export type { CallOptions, Caller } from "./caller.js";
+export { Client } from "./client.js";
+export type { ClientOptions, ConnectOptions } from "./client.js";
+export * from "./errors.js";
+export { EventStream } from "./events.js";
+export type { EventOptions, KnownEventType, LanyardEvent } from "./events.js";
+export type { Position } from "./feed.js";
+export type { AuthorizedFetch, FetchOptions } from "./fetch.js";
+export * from "./generated/errors.js";
+export type * from "./generated/events.js";
+export { extra, toWire } from "./record.js";
+export type { Open } from "./record.js";
+export { VERSION } from "./settings.js";
+export { defaultSocketPath } from "./socket-path.js";
