@@ -229,3 +229,12 @@ function at(name: string | number, decode: Decoder, value: unknown): unknown {
     throw error instanceof Mismatch ? error.within(name) : error;
   }
 }
+
+/** @internal A member of an error's data; `undefined` if it is absent or of another type. */
+export function told<T>(decode: Decoder, value: unknown): T | undefined {
+  try {
+    return value === undefined || value === null ? undefined : (decode(value) as T);
+  } catch {
+    return undefined;
+  }
+}

@@ -7,6 +7,7 @@ protocol ClientRenderer {
 /// Every client that is generated. A new language is a folder beside this file and a line here.
 var clientRenderers: [any ClientRenderer.Type] {
   [
-    PythonRenderer.self
+    PythonRenderer.self,
+    TypeScriptRenderer.self,
   ]
 }

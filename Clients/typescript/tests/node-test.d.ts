@@ -1,0 +1,33 @@
+declare module "node:test" {
+  interface Context {
+    after(body: () => void | Promise<void>): void;
+    skip(message?: string): void;
+    test(name: string, body: (context: Context) => void | Promise<void>): Promise<void>;
+    readonly name: string;
+  }
+  export type TestContext = Context;
+  export function test(name: string, body: (context: Context) => void | Promise<void>): void;
+  export function test(
+    name: string,
+    options: { skip?: boolean | string; timeout?: number },
+    body: (context: Context) => void | Promise<void>,
+  ): void;
+  export function after(body: () => void | Promise<void>): void;
+  export function before(body: () => void | Promise<void>): void;
+}
+
+declare module "node:assert/strict" {
+  interface Assert {
+    (value: unknown, message?: string): asserts value;
+    equal(actual: unknown, expected: unknown, message?: string): void;
+    notEqual(actual: unknown, expected: unknown, message?: string): void;
+    deepEqual(actual: unknown, expected: unknown, message?: string): void;
+    match(text: string, pattern: RegExp): void;
+    doesNotMatch(text: string, pattern: RegExp, message?: string): void;
+    ok(value: unknown, message?: string): asserts value;
+    rejects(body: Promise<unknown> | (() => Promise<unknown>), check?: unknown): Promise<void>;
+    throws(body: () => unknown, check?: unknown): void;
+  }
+  const assert: Assert;
+  export default assert;
+}
