@@ -2,7 +2,7 @@
 
 import { format, inspect } from "node:util";
 import { Client, LanyardError, toWire } from "../src/index.js";
-import type { CallOptions, EventStream } from "../src/index.js";
+import type { CallOptions, ClientOptions, EventOptions, EventStream, FetchOptions } from "../src/index.js";
 import { typedCalls } from "./typed.js";
 
 interface Command {
@@ -10,6 +10,8 @@ interface Command {
   readonly id: string | number;
   readonly client?: string;
   readonly of?: string | number;
+  readonly method?: string;
+  readonly params?: object;
   readonly [member: string]: unknown;
 }
 
@@ -85,22 +87,22 @@ type Action = (command: Command) => Promise<unknown>;
 
 const actions: Readonly<Record<string, Action>> = {
   async open(command) {
-    const { socket, start, grant, name, version, timeoutMs } = command as Record<string, never>;
-    const client = new Client({ socketPath: socket, start, grant, name, version, timeoutMs });
+    const { socket: socketPath, start, grant, name, version, timeoutMs } = command;
+    const client = new Client({ socketPath, start, grant, name, version, timeoutMs } as ClientOptions);
     clients.set(String(command.client), client);
     return command["connect"] === true ? toWire(await client.connect()) : {};
   },
 
   call(command) {
-    const params = (command["params"] ?? {}) as object;
-    return cancellable(command, (options) => clientOf(command).call(String(command["method"]), params, options));
+    const { method = "", params } = command;
+    return cancellable(command, (options) => clientOf(command).call(method, params, options));
   },
 
   async typed(command) {
-    const typedCall = typedCalls.get(String(command["method"]));
-    if (!typedCall) throw new Error(`no method ${String(command["method"])}`);
-    const params = (command["params"] ?? {}) as never;
-    return toWire(await cancellable(command, (options) => typedCall(clientOf(command), params, options)));
+    const { method = "", params = {} } = command;
+    const typedCall = typedCalls.get(method);
+    if (!typedCall) throw new Error(`no method ${method}`);
+    return toWire(await cancellable(command, (options) => typedCall(clientOf(command), params as never, options)));
   },
 
   async cancel(command) {
@@ -113,8 +115,8 @@ const actions: Readonly<Record<string, Action>> = {
   },
 
   async events(command) {
-    const { types, accounts, since } = command as Record<string, never>;
-    const stream = clientOf(command).events({ types, accounts, since });
+    const { types, accounts, since } = command;
+    const stream = clientOf(command).events({ types, accounts, since } as EventOptions);
     streams.set(command.id, stream);
     await stream.open();
     void tell(command.id, stream);
@@ -131,9 +133,9 @@ const actions: Readonly<Record<string, Action>> = {
   },
 
   async http(command) {
-    const { account, origins, scopes, resource, url, method, body } = command as Record<string, never>;
-    const send = clientOf(command).fetcher({ account, origins, scopes, resource });
-    const response = await send(url, { method: method ?? "GET", body: body ?? null });
+    const { account, origins, scopes, resource, url, method = "GET", body = null } = command;
+    const send = clientOf(command).fetcher({ account, origins, scopes, resource } as FetchOptions);
+    const response = await send(String(url), { method, body: body as string | null });
     return { status: response.status, body: await response.text() };
   },
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import type { CallOptions, Caller } from "./caller.js";
 import { dial, notRunning } from "./dialing.js";
-import { AgentNotRunningError, ClientClosedError } from "./errors.js";
+import { AgentNotRunningError, ClientClosedError, LanyardError } from "./errors.js";
 import { EventStream } from "./events.js";
 import type { EventOptions } from "./events.js";
 import { makeFetch } from "./fetch.js";
@@ -31,8 +31,8 @@ export interface ClientOptions {
   /** The version of this program, for the audit log. */
   readonly version?: string | undefined;
   /**
-   * Whether to start the agent where none runs. Absent: only if `socketPath` is absent, as the commands do. The variable
-   * `LANYARD_NO_START` forbids it in any case.
+   * Whether to start the agent where none runs. Absent: only if `socketPath` is absent, as the commands do. The
+   * variable `LANYARD_NO_START` forbids it in any case.
    */
   readonly start?: boolean | undefined;
 }
@@ -53,8 +53,8 @@ interface Connecting {
  * A connection to the agent, for any number of calls at once.
  *
  * It connects at the first call (or at `connect()`) and sends `agent.hello`. If a call finds the connection closed, it
- * connects again. A call that was in flight is never sent twice: it throws `ConnectionLostError`. The connection keeps the
- * process alive only while a call or a stream of events waits.
+ * connects again. A call that was in flight is never sent twice: it throws `ConnectionLostError`. The connection keeps
+ * the process alive only while a call or a stream of events waits.
  */
 export class Client extends Methods implements Caller {
   /** The limit of every call, in milliseconds; `undefined` for none. It may be set at any time. */
@@ -103,7 +103,8 @@ export class Client extends Methods implements Caller {
           return this.#answered as AgentHelloResult;
         } catch (error) {
           const pause = pauseMs(attempt);
-          if (!(error instanceof AgentNotRunningError) || !error.retryable || Date.now() + pause > deadline) throw error;
+          const isOver = Date.now() + pause > deadline;
+          if (!(error instanceof AgentNotRunningError) || !error.retryable || isOver) throw error;
           await limit.pause(pause);
         }
       }
@@ -125,17 +126,18 @@ export class Client extends Methods implements Caller {
   async call(method: string, params: object = {}, options: CallOptions = {}): Promise<Record<string, unknown>> {
     const encoded = toWire(params) as object;
     const { signal, timeoutMs = this.timeoutMs } = options;
-    if (signal === undefined && timeoutMs === undefined) {
-      const link = this.#link?.isAlive && !this.#link.isQuiet ? this.#link : await this.#connected(undefined, true);
-      return link.call(method, encoded);
-    }
-    const limit = new Limit(timeoutMs, signal);
+    const isLimited = signal !== undefined || timeoutMs !== undefined;
+    const limit = isLimited ? new Limit(timeoutMs, signal) : undefined;
     try {
-      if (limit.ended) throw limit.ended.reason;
-      const link = await this.#connected(limit, true);
+      if (limit?.ended) throw limit.ended.reason;
+      const isReady = this.#link?.isAlive && !this.#link.isQuiet;
+      const link = isReady && this.#link ? this.#link : await this.#connected(limit, true);
       return await link.call(method, encoded, limit);
+    } catch (error) {
+      // The error was made where bytes arrived. The caller wants to see where the call was made.
+      throw error instanceof LanyardError ? error.raisedHere() : error;
     } finally {
-      limit.dispose();
+      limit?.dispose();
     }
   }
 
@@ -163,10 +165,10 @@ export class Client extends Methods implements Caller {
    * const response = await api("https://api.example/workorders/17");
    * ```
    *
-   * After a response with status 401 it reports the token and sends the request once more, if its body can be sent again.
-   * A token that is bound to a key (DPoP) gets a proof for each request.
+   * After a response with status 401 it reports the token and sends the request once more, if its body can be sent
+   * again. A token that is bound to a key (DPoP) gets a proof for each request.
    *
-   * @throws `OriginRefusedError` - An origin is neither `https` nor a loopback address.
+   * @throws `OriginRefusedError` - An origin is no origin, or neither `https` nor a loopback address.
    */
   fetcher(options: FetchOptions): AuthorizedFetch {
     return makeFetch(this, options);
@@ -215,7 +217,8 @@ export class Client extends Methods implements Caller {
       try {
         const hello = await link.call("agent.hello", this.#hello, limit);
         link.obey(hello);
-        this.#answered = shapes.AgentHelloResult.read(hello);
+        // Odd limits of an agent are no reason to refuse all calls: the usual limits serve.
+        this.#answered = shapes.AgentHelloResult.readIfPossible(hello);
       } catch (error) {
         link.lose(wentAway);
         throw error;

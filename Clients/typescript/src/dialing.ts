@@ -23,9 +23,9 @@ export type Dialed =
 /**
  * Tries once to connect to a unix socket that only this user, or root, can serve.
  *
- * Node can't ask the kernel for the peer's uid (`SO_PEERCRED`). Instead the owner of the socket and the owner and mode of
- * its directory are checked before and after connecting, before a byte is sent: the socket belongs to this user, and in
- * its directory no other user can put another one in its place.
+ * Node can't ask the kernel for the peer's uid (`SO_PEERCRED`). Instead the owner of the socket and the owner and mode
+ * of its directory are checked before and after connecting, before a byte is sent: the socket belongs to this user, and
+ * in its directory no other user can put another one in its place.
  *
  * @throws `UntrustedAgentError` - Another user may serve the socket.
  */

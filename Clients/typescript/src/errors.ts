@@ -21,15 +21,15 @@ export class LanyardError extends Error {
     this.code = details.code;
     this.#data = details.data ?? {};
     const name = details.name ?? new.target.contractName;
-    // Not enumerable, as in every `Error`; the stack begins with it.
+    // Not enumerable, as in every `Error`.
     Object.defineProperty(this, "name", { value: name, configurable: true, writable: true });
-    const header = message === "" ? name : `${name}: ${message}`;
-    const at = this.stack?.indexOf("\n    at ") ?? -1;
-    Object.defineProperty(this, "stack", {
-      value: at < 0 ? header : header + (this.stack ?? "").slice(at),
-      configurable: true,
-      writable: true,
-    });
+    this.raisedHere();
+  }
+
+  /** @internal Begins the stack anew, here: with the name, and with the functions that wait for the caller. */
+  raisedHere(): this {
+    Error.captureStackTrace(this, this.raisedHere);
+    return this;
   }
 
   /** @internal */

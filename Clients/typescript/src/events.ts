@@ -24,9 +24,8 @@ export type KnownEventType = keyof EventData;
  * }
  * ```
  *
- * A newer agent may send a type that this version does not know, so a `switch` needs no case for it, and must not take
- * its `default` for impossible. The client itself makes an `event.gap` without `from` and `to` where the agent no longer
- * knows what was missed.
+ * A newer agent may send types that this version does not know, so the `default` of a `switch` is reachable. The client
+ * itself makes an `event.gap`, without `from` and `to`, where the agent no longer knows what was missed.
  */
 export type LanyardEvent<Type extends KnownEventType = KnownEventType> = {
   [Each in Type]: Omit<EventNotification, "type" | "data"> & {
@@ -242,12 +241,6 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
 /** Reads `data` by the schema of its type. Data of another form stay as they came: the event itself still counts. */
 function typed(event: EventNotification): LanyardEvent {
   const shape = shapes.eventData.get(event.type);
-  if (shape) {
-    try {
-      Object.assign(event, { data: shape.read(event.data) });
-    } catch {
-      // See above.
-    }
-  }
+  if (shape) Object.assign(event, { data: shape.readIfPossible(event.data) });
   return event as LanyardEvent;
 }

@@ -32,6 +32,7 @@ export interface FetchOptions {
  * neither the token nor a proof.
  *
  * @throws `OriginRefusedError` - None of the origins covers the URL. Nothing was sent.
+ * @throws `TypeError` - The request failed, as `fetch` tells it.
  * @throws `LanyardError` - There is no token, such as `ReauthenticationRequiredError`.
  */
 export type AuthorizedFetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>;
@@ -92,8 +93,7 @@ class Exchange {
         this.#hasReported = true;
         this.#token = await this.client.token.reject(
           {
-            // The id, and not the selector: `@active` may be another account by now.
-            account: token.account,
+            account: this.#accountOf(token),
             fingerprint: token.fingerprint,
             challenge: challenge !== "" && challenge.length <= MAXIMUM_CHALLENGE ? challenge : undefined,
           },
@@ -110,14 +110,19 @@ class Exchange {
     return this.client.token.get({ account, scopes, resource }, callOptions);
   }
 
+  /** The account for what is said about a token: `@active` may be another one by now. */
+  #accountOf(token: Token): string {
+    return this.options.account === "@active" ? token.account : this.options.account;
+  }
+
   async #authorization(request: Outgoing, token: Token): Promise<Record<string, string>> {
-    const { tokenType, accessToken, account, fingerprint } = token;
+    const { tokenType, accessToken, fingerprint } = token;
     // `Headers` quotes a value that it refuses.
     if (!/^[!-~]+$/.test(accessToken)) throw new ProtocolError("the access token does not fit into a header");
     if (!isBound(token)) return { authorization: `${tokenType} ${accessToken}` };
     const { proof } = await this.client.token.proof(
       {
-        account,
+        account: this.#accountOf(token),
         method: request.method,
         url: request.url.href,
         fingerprint,
@@ -147,7 +152,7 @@ class Outgoing {
 
   constructor(input: string | URL | Request, init: RequestInit) {
     const request = input instanceof Request ? input : undefined;
-    this.url = new URL(request ? request.url : String(input));
+    this.url = parsed(request ? request.url : String(input));
     this.method = canonical(init.method ?? request?.method ?? "GET");
     this.#headers = new Headers(init.headers ?? request?.headers);
     this.#body = init.body !== undefined ? init.body : request?.body ?? null;
@@ -184,12 +189,15 @@ class Outgoing {
   follow(status: number, location: string): void {
     const next = new URL(location, this.url);
     if (!["http:", "https:"].includes(next.protocol)) throw new TypeError("the server redirects to another scheme");
+    if (next.username !== "" || next.password !== "") throw new TypeError("the server redirects to a URL with a user");
     if (status !== 303 && !this.canBeSentAgain) throw new TypeError("a body that is a stream can't be sent again");
-    const toGet = (status <= 302 && this.method === "POST") || (status === 303 && !["GET", "HEAD"].includes(this.method));
-    if (toGet) {
+    const isWrite = !["GET", "HEAD"].includes(this.method);
+    if ((status <= 302 && this.method === "POST") || (status === 303 && isWrite)) {
       this.method = "GET";
       this.#body = null;
-      for (const name of ["encoding", "language", "length", "location", "type"]) this.#headers.delete(`content-${name}`);
+      for (const name of ["encoding", "language", "length", "location", "type"]) {
+        this.#headers.delete(`content-${name}`);
+      }
     }
     if (next.origin !== this.url.origin) {
       this.hasLeft = true;
@@ -200,10 +208,25 @@ class Outgoing {
   }
 }
 
+/** The URL; its user and password would go to the server in place of the token. */
+function parsed(text: string): URL {
+  let url: URL | undefined;
+  try {
+    url = new URL(text);
+  } catch {
+    // The error quotes the text, which may hold a password.
+  }
+  if (!url) throw new OriginRefusedError("the token may not go to what is no URL");
+  if (url.username !== "" || url.password !== "") {
+    throw new OriginRefusedError("the token may not go to a URL with a user or a password");
+  }
+  return url;
+}
+
 function originOf(text: string): string {
-  const url = new URL(text);
-  if (url.pathname !== "/" || url.search !== "" || url.hash !== "" || url.username !== "" || url.password !== "") {
-    throw new TypeError(`an origin has a scheme, a host and a port, and no more: ${url.origin}`);
+  const url = parsed(text);
+  if (url.pathname !== "/" || url.search !== "" || url.hash !== "") {
+    throw new OriginRefusedError("an origin has a scheme, a host and a port, and no more");
   }
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopback(url.hostname))) {
     throw new OriginRefusedError("the token may only go over https, or to a loopback address");

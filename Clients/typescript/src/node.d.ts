@@ -28,6 +28,10 @@ declare const process: {
   on(event: string, listener: (...values: never[]) => void): void;
 };
 
+interface ErrorConstructor {
+  captureStackTrace(error: object, above?: (...values: never[]) => unknown): void;
+}
+
 declare function setImmediate(callback: () => void): void;
 
 declare module "node:stream" {

@@ -97,6 +97,15 @@ export class Shape<T extends object> {
     }
   }
 
+  /** As `read`, but an object of another form is returned as it came. */
+  readIfPossible(value: object): T {
+    try {
+      return this.read(value);
+    } catch {
+      return value as T;
+    }
+  }
+
   /** Throws `Mismatch`. */
   readonly decode = (value: unknown): T => {
     if (!isObject(value)) throw new Mismatch("not an object");
