@@ -6,7 +6,7 @@ import type { EventFeed } from "./feed.js";
 import type { Limit } from "./limit.js";
 
 /** After this time without a byte a call first lets Node report that the agent went away. */
-const QUIET_MS = 20;
+const QUIET_MS = 1;
 
 /** One connection. When it ends, the client opens another. */
 export class Link {

@@ -17,6 +17,7 @@ declare module "node:test" {
 }
 
 declare module "node:assert/strict" {
+  type Check = ((error: unknown) => boolean) | (new (...values: never[]) => Error) | Error | object;
   interface Assert {
     (value: unknown, message?: string): asserts value;
     equal(actual: unknown, expected: unknown, message?: string): void;
@@ -25,8 +26,8 @@ declare module "node:assert/strict" {
     match(text: string, pattern: RegExp): void;
     doesNotMatch(text: string, pattern: RegExp, message?: string): void;
     ok(value: unknown, message?: string): asserts value;
-    rejects(body: Promise<unknown> | (() => Promise<unknown>), check?: unknown): Promise<void>;
-    throws(body: () => unknown, check?: unknown): void;
+    rejects(body: Promise<unknown> | (() => Promise<unknown>), check?: Check): Promise<void>;
+    throws(body: () => unknown, check?: Check): void;
   }
   const assert: Assert;
   export default assert;
