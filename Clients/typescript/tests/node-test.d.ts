@@ -32,3 +32,24 @@ declare module "node:assert/strict" {
   const assert: Assert;
   export default assert;
 }
+
+declare module "node:http" {
+  interface IncomingMessage {
+    readonly method: string;
+    readonly url: string;
+    readonly headers: Record<string, string | undefined>;
+    on(event: "data", listener: (chunk: Uint8Array) => void): this;
+    on(event: "end", listener: () => void): this;
+  }
+  interface ServerResponse {
+    writeHead(status: number, headers: Record<string, string>): this;
+    end(text: string): this;
+  }
+  interface HTTPServer {
+    listen(port: number, host: string, listening: () => void): this;
+    address(): { port: number };
+    close(): this;
+    closeAllConnections(): void;
+  }
+  export function createServer(serve: (request: IncomingMessage, response: ServerResponse) => void): HTTPServer;
+}
