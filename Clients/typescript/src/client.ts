@@ -1,4 +1,3 @@
-import { inspect } from "node:util";
 import type { CallOptions, Caller } from "./caller.js";
 import { dial, notRunning } from "./dialing.js";
 import { AgentNotRunningError, ClientClosedError, LanyardError } from "./errors.js";
@@ -181,9 +180,13 @@ export class Client extends Methods implements Caller {
     this.#link = undefined;
   }
 
-  /** @internal */
-  [inspect.custom](): string {
-    return `<lanyard.Client ${this.#closing.signal.aborted ? "closed" : "open"}>`;
+  static {
+    // What `util.inspect` calls. Its symbol has no type without Node's, which a user of this package may not have.
+    Object.defineProperty(this.prototype, Symbol.for("nodejs.util.inspect.custom"), {
+      value(this: Client): string {
+        return `<lanyard.Client ${this.#closing.signal.aborted ? "closed" : "open"}>`;
+      },
+    });
   }
 
   /** The link, opened if it must be. `starts` is false for a connection that is not worth starting an agent. */

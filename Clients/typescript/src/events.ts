@@ -5,7 +5,6 @@ import type { EventData } from "./generated/events.js";
 import * as shapes from "./generated/shapes.js";
 import type { EventNotification } from "./generated/types.js";
 import { Limit } from "./limit.js";
-import type { Link } from "./link.js";
 import { CONNECT_MS, pauseMs } from "./settings.js";
 
 /** The time for sending `event.unsubscribe`: the agent may have stopped reading. */
@@ -51,8 +50,19 @@ export interface EventOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a stream needs of a connection. */
+export interface StreamLink {
+  readonly isAlive: boolean;
+  readonly reason: LanyardError;
+  call(method: string, params: object, limit?: Limit, feed?: EventFeed): Promise<Record<string, unknown>>;
+  forgetFeed(feed: EventFeed): void;
+  hold(): void;
+  release(): void;
+  onEnd(watcher: () => void): () => void;
+}
+
 /** Opens the client's connection. `starts` is false for one that is not worth starting an agent. */
-export type Connect = (limit: Limit, starts: boolean) => Promise<Link>;
+export type Connect = (limit: Limit, starts: boolean) => Promise<StreamLink>;
 
 /**
  * The events of one subscription, for one consumer. It survives reconnections.
@@ -65,7 +75,7 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   readonly #reconnects: boolean;
   readonly #signal: AbortSignal | undefined;
   readonly #ending = new AbortController();
-  #link: Link | undefined;
+  #link: StreamLink | undefined;
   #wake: (() => void) | undefined;
   /** The call of `next()` that is under way: they take events in their order. */
   #turn: Promise<unknown> = Promise.resolve();
@@ -191,7 +201,7 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
     return Math.max(pauseMs(attempt), error.retryAfterMs ?? 0);
   }
 
-  async #subscribe(): Promise<Link> {
+  async #subscribe(): Promise<StreamLink> {
     const limit = new Limit(CONNECT_MS, this.#ending.signal, this.#signal);
     try {
       // Only the first subscription starts an agent: a later one would undo `lanyard stop`.
@@ -204,7 +214,7 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   }
 
   /** Waits for an event, for the end of the link, or for the end of the stream. */
-  #woken(link: Link): Promise<void> {
+  #woken(link: StreamLink): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#wake = undefined;

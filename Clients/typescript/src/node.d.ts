@@ -94,6 +94,7 @@ declare module "node:fs" {
     readonly X_OK: number;
   };
   export function accessSync(path: string, mode?: number): void;
+  export function cpSync(from: string, to: string): void;
   export function chmodSync(path: string, mode: number): void;
   export function chownSync(path: string, uid: number, gid: number): void;
   export function closeSync(descriptor: number): void;

@@ -53,3 +53,7 @@ declare module "node:http" {
   }
   export function createServer(serve: (request: IncomingMessage, response: ServerResponse) => void): HTTPServer;
 }
+
+declare module "node:url" {
+  export function fileURLToPath(url: URL): string;
+}
