@@ -42,8 +42,8 @@ declare module "node:http" {
     on(event: "end", listener: () => void): this;
   }
   interface ServerResponse {
-    writeHead(status: number, headers: Record<string, string>): this;
-    end(text: string): this;
+    writeHead(status: number, headers: Record<string, string>): ServerResponse;
+    end(text: string): void;
   }
   interface HTTPServer {
     listen(port: number, host: string, listening: () => void): this;
