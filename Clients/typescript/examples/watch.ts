@@ -1,6 +1,6 @@
 // Prints what happens to the accounts, until it is interrupted: `node watch.js`.
 
-import { Client } from "../src/index.js";
+import { Client } from "lanyard";
 
 const client = new Client({ name: "watch" });
 for await (const event of client.events()) {

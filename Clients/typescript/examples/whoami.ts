@@ -1,6 +1,6 @@
 // Lists the accounts, and tells how long each has a token for: `node whoami.js`.
 
-import { Client, LanyardError } from "../src/index.js";
+import { Client, LanyardError } from "lanyard";
 
 const client = new Client({ name: "whoami", timeoutMs: 30_000 });
 const { accounts, active } = await client.account.list();

@@ -17,7 +17,7 @@ const NO_AGENT = new Set(["ENOENT", "ECONNREFUSED", "ENOTDIR"]);
 export type Dialed =
   | { readonly socket: Socket }
   /** The agent's queue is full. */
-  | { readonly socket?: undefined; readonly isBusy: true }
+  | { readonly socket?: undefined; readonly isBusy: true; readonly isAbsent?: false }
   | { readonly socket?: undefined; readonly isBusy: false; readonly isAbsent: boolean; readonly code: string };
 
 /**

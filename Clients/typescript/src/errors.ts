@@ -12,13 +12,13 @@ export interface ErrorDetails {
  */
 export class LanyardError extends Error {
   /** The JSON-RPC error code; `undefined` for failures of the client. */
-  readonly code: number | undefined;
+  declare readonly code: number | undefined;
 
   readonly #data: Readonly<Record<string, unknown>>;
 
   constructor(message = "", details: ErrorDetails = {}) {
     super(message);
-    this.code = details.code;
+    if (details.code !== undefined) Object.assign(this, { code: details.code });
     this.#data = details.data ?? {};
     const name = details.name ?? new.target.contractName;
     // Not enumerable, as in every `Error`.

@@ -3,7 +3,7 @@ import { EventFeed } from "./feed.js";
 import type { Position } from "./feed.js";
 import type { EventData } from "./generated/events.js";
 import * as shapes from "./generated/shapes.js";
-import type { EventNotification } from "./generated/types.js";
+import type { EventNotification, EventType } from "./generated/types.js";
 import { Limit } from "./limit.js";
 import { CONNECT_MS, pauseMs } from "./settings.js";
 
@@ -36,7 +36,7 @@ export type LanyardEvent<Type extends KnownEventType = KnownEventType> = {
 /** What `client.events` takes. */
 export interface EventOptions {
   /** The types of events wanted, such as `account.switched`. Absent: all. */
-  readonly types?: readonly string[] | undefined;
+  readonly types?: readonly EventType[] | undefined;
   /** The accounts whose events are wanted. Absent: all. */
   readonly accounts?: readonly string[] | undefined;
   /**

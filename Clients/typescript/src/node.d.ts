@@ -159,8 +159,5 @@ declare module "node:child_process" {
 
 declare module "node:util" {
   export function format(...values: readonly unknown[]): string;
-  export function inspect(value: unknown, options?: { depth?: number; getters?: boolean; showHidden?: boolean }): string;
-  export namespace inspect {
-    const custom: unique symbol;
-  }
+  export function inspect(value: unknown, options?: { depth?: number; showHidden?: boolean }): string;
 }

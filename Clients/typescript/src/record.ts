@@ -210,9 +210,10 @@ export const instant: Decoder = (value) => {
   const parts = typeof value === "string" ? INSTANT.exec(value) : null;
   if (!parts) throw new Mismatch("not an instant");
   const [, day, minute, second, fraction = "", offset = ""] = parts;
-  const at = new Date(`${day}T${minute}${second === "60" ? "59" : second}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
-  if (Number.isNaN(at.getTime())) throw new Mismatch("not an instant");
-  return at;
+  const leapless = second === "60" ? "59" : second;
+  const date = new Date(`${day}T${minute}${leapless}${fraction.slice(0, 4)}${offset.toUpperCase()}`);
+  if (Number.isNaN(date.getTime())) throw new Mismatch("not an instant");
+  return date;
 };
 
 /** @internal */

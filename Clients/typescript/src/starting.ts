@@ -23,10 +23,12 @@ const PATIENCE_MS = 10_000;
 
 const PAUSE_MS = 4;
 
-/** The time that another agent may hold the state: it may be ending, or not listen yet. */
-const HANDOVER_MS = 4_000;
-
-const HANDOVER_PAUSE_MS = 30;
+/**
+ * The pause before another launch while another agent holds the state, doubling: that agent may be ending. If another
+ * program started it, it will listen, and no launch is needed.
+ */
+const FIRST_HANDOVER_MS = 30;
+const LONGEST_HANDOVER_MS = 500;
 
 /** A larger log is renamed to `agent.log.old` when the next agent starts. */
 const LARGEST_LOG_BYTES = 1 << 20;
@@ -69,8 +71,10 @@ export function startingIsForbidden(): boolean {
 export async function dialOrStart(path: string, limit: Limit): Promise<Socket> {
   const beganAt = Date.now();
   let launch: Launch | undefined;
+  let launches = 0;
+  let launchAt = beganAt;
   try {
-    for (let first = true; ; first = false) {
+    for (;;) {
       const dialed = await dial(path);
       if (dialed.socket) {
         if (!limit.ended) return dialed.socket;
@@ -78,25 +82,22 @@ export async function dialOrStart(path: string, limit: Limit): Promise<Socket> {
         throw limit.ended.reason;
       }
       if (!dialed.isBusy && !dialed.isAbsent) throw notRunning(path, dialed.code);
-      if (dialed.isBusy) {
-        await limit.pause(PAUSE_MS);
-        continue;
-      }
-      if (first) makeSocketDirectory(dirname(path));
-      const elapsed = Date.now() - beganAt;
-      if (launch?.isAlreadyRunning && elapsed < HANDOVER_MS) {
+      const now = Date.now();
+      if (launch?.isAlreadyRunning && now - beganAt < PATIENCE_MS) {
         launch.close();
         launch = undefined;
-        await limit.pause(HANDOVER_PAUSE_MS);
-      } else if (launch?.whyEnded !== undefined) {
-        throw failure(launch.whyEnded + launch.told());
-      } else if (elapsed > PATIENCE_MS) {
-        throw failure(`a new agent did not answer within ${PATIENCE_MS / 1000} s${launch?.told() ?? ""}`);
-      } else if (!launch) {
-        launch = new Launch(path);
-      } else {
-        await limit.pause(PAUSE_MS);
+        launchAt = now + Math.min(FIRST_HANDOVER_MS * 2 ** (launches - 1), LONGEST_HANDOVER_MS);
       }
+      if (launch?.whyEnded !== undefined) throw failure(launch.whyEnded + launch.told());
+      if (now - beganAt > PATIENCE_MS) {
+        throw failure(`no agent answered within ${PATIENCE_MS / 1000} s${launch?.told() ?? ""}`);
+      }
+      if (dialed.isAbsent === true && !launch && now >= launchAt) {
+        if (launches === 0) makeSocketDirectory(dirname(path));
+        launches += 1;
+        launch = new Launch(path);
+      }
+      await limit.pause(PAUSE_MS);
     }
   } finally {
     launch?.close();
@@ -183,7 +184,9 @@ class Log {
   }
 }
 
-/** The path of `lanyard-agent` in `PATH`. Skips relative entries: the choice must not depend on the working directory. */
+/**
+ * The path of `lanyard-agent` in `PATH`. Skips relative entries: the choice must not depend on the working directory.
+ */
 function agentProgram(): string | undefined {
   return (process.env["PATH"] || USUAL_PATH)
     .split(":")

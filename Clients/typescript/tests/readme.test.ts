@@ -23,7 +23,9 @@ function examples(): Map<string, string> {
   return found;
 }
 
-function run(program: string, values: string[], env: Record<string, string | undefined>): Promise<[number | null, string]> {
+type Outcome = [status: number | null, said: string];
+
+function run(program: string, values: string[], env: Record<string, string | undefined>): Promise<Outcome> {
   const child = spawn(program, values, { env, stdio: ["ignore", "pipe", "pipe"] });
   let said = "";
   child.stdout?.on("data", (chunk) => (said += String(chunk)));
@@ -50,6 +52,7 @@ async function project(): Promise<string> {
   };
   writeFileSync(join(directory, "tsconfig.json"), JSON.stringify({ compilerOptions, include: ["*.ts"] }));
   for (const [name, source] of examples()) writeFileSync(join(directory, `${name}.ts`), source);
+  for (const name of ["watch.ts", "whoami.ts"]) cpSync(join(PACKAGE, "examples", name), join(directory, name));
   return directory;
 }
 
@@ -66,6 +69,9 @@ function script(agent: FakeAgent): void {
     peer.event(2, "event.gap");
     peer.event(3, "account.switched");
   });
+  const account = { ...TOKEN, id: "acc_alice", alias: "alice", provider: "practice", subject: "1", state: "active" };
+  const accounts = [{ ...account, active: true, createdAt: "2030-01-01T00:00:00.000Z" }];
+  agent.on("account.list", () => ({ accounts, active: "acc_alice" }));
   const begun = { signIn: "s1", flow: "device", expiresAt: "2030-01-01T00:00:00.000Z" };
   agent.on("signIn.begin", () => ({ ...begun, verificationUri: "https://idp.example/device", userCode: "ABCD-EFGH" }));
   agent.on("signIn.wait", () => ({ status: "completed", account: "acc_alice" }));
@@ -74,6 +80,7 @@ function script(agent: FakeAgent): void {
 const PRINTED: Record<string, string> = {
   Errors: "acc_retired outcomeUnknown [ 'reauthenticate' ]\n",
   Events: "acc_alice has to sign in again: revoked\nsomething was missed: look at everything again\n",
+  whoami: "* alice: a token for 300 s\n",
   "Signing in": "Open https://idp.example/device and enter ABCD-EFGH\nSigned in: acc_alice\n",
 };
 
@@ -83,7 +90,7 @@ test("the examples of the README compile as a user's programs, and run", async (
   assert.ok(examples().size >= 7);
   assert.deepEqual(await run("tsc", ["--project", directory], process.env), [0, ""]);
   // Nothing of the test's machine answers at the address of `Requests`.
-  const names = [...examples().keys()].filter((name) => !name.startsWith("Requests"));
+  const names = [...examples().keys(), "whoami"].filter((name) => !name.startsWith("Requests"));
   await Promise.all(
     names.map(async (name) => {
       const agent = await FakeAgent.start();
