@@ -4,7 +4,7 @@ import type { Position } from "./feed.js";
 import type { EventData } from "./generated/events.js";
 import * as shapes from "./generated/shapes.js";
 import type { EventNotification, EventType } from "./generated/types.js";
-import { Limit } from "./limit.js";
+import { Limit, onAbort } from "./limit.js";
 import { CONNECT_MS, pauseMs } from "./settings.js";
 
 /** The time for sending `event.unsubscribe`: the agent may have stopped reading. */
@@ -219,13 +219,13 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
       const wake = (): void => {
         this.#wake = undefined;
         forget();
-        this.#signal?.removeEventListener("abort", wake);
+        forgetSignal?.();
         link.release();
         resolve();
       };
       link.hold();
       const forget = link.onEnd(wake);
-      this.#signal?.addEventListener("abort", wake);
+      const forgetSignal = this.#signal && onAbort(this.#signal, wake);
       this.#wake = wake;
     });
   }

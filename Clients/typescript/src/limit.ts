@@ -1,18 +1,50 @@
 import { CallTimeoutError } from "./errors.js";
 
+interface Aborting {
+  readonly listeners: Set<() => void>;
+  readonly abort: () => void;
+}
+
+const abortings = new WeakMap<AbortSignal, Aborting>();
+
+/**
+ * Calls `listener` when the signal is aborted. Returns a function that removes it.
+ *
+ * A signal gets one listener for any number of calls: Node takes more than ten for a leak, and warns.
+ */
+export function onAbort(signal: AbortSignal, listener: () => void): () => void {
+  const { listeners, abort } = abortings.get(signal) ?? listenTo(signal);
+  listeners.add(listener);
+  return () => {
+    if (!listeners.delete(listener) || listeners.size > 0) return;
+    signal.removeEventListener("abort", abort);
+    abortings.delete(signal);
+  };
+}
+
+function listenTo(signal: AbortSignal): Aborting {
+  const listeners = new Set<() => void>();
+  const abort = (): void => {
+    for (const listener of [...listeners]) listener();
+  };
+  const aborting = { listeners, abort };
+  abortings.set(signal, aborting);
+  signal.addEventListener("abort", abort);
+  return aborting;
+}
+
 /** Ends a wait early: a time-out, an `AbortSignal`, or both. */
 export class Limit {
   /** What ended the wait: the signal's reason, or a `CallTimeoutError`. `undefined` until then. */
   ended: { readonly reason: unknown } | undefined;
   readonly #listeners = new Set<() => void>();
-  readonly #signals: readonly AbortSignal[];
+  readonly #forgetSignals: (() => void)[] = [];
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(timeoutMs: number | undefined, ...signals: readonly (AbortSignal | undefined)[]) {
-    this.#signals = signals.filter((signal): signal is AbortSignal => signal !== undefined);
-    for (const signal of this.#signals) {
-      if (signal.aborted) this.#end(signal.reason);
-      else signal.addEventListener("abort", this.#aborted);
+    for (const signal of signals) {
+      if (signal?.aborted) this.#end(signal.reason);
+      else if (signal) this.#forgetSignals.push(onAbort(signal, () => this.#end(signal.reason)));
     }
     if (timeoutMs !== undefined && !this.ended) {
       this.#timer = setTimeout(() => this.#end(new CallTimeoutError("the agent did not answer in time")), timeoutMs);
@@ -50,11 +82,9 @@ export class Limit {
   /** Frees the timer and the signals' listeners. */
   dispose(): void {
     clearTimeout(this.#timer);
-    for (const signal of this.#signals) signal.removeEventListener("abort", this.#aborted);
+    for (const forget of this.#forgetSignals) forget();
     this.#listeners.clear();
   }
-
-  readonly #aborted = (event: Event): void => this.#end((event.target as AbortSignal).reason);
 
   #end(reason: unknown): void {
     if (this.ended) return;

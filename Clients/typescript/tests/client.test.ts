@@ -123,6 +123,21 @@ test("a signal cancels the call here and in the agent, and is left without liste
   assert.deepEqual(await client.call("agent.status"), { ok: true });
 });
 
+test("one signal serves any number of calls, without a warning and without a listener that stays", async (context) => {
+  const { agent } = await scripted(context);
+  agent.on("token.get", () => TOKEN);
+  const calls = `
+    const { signal } = new AbortController();
+    let listeners = 0;
+    const { addEventListener, removeEventListener } = signal;
+    signal.addEventListener = (...values) => (listeners += 1, addEventListener.apply(signal, values));
+    signal.removeEventListener = (...values) => (listeners -= 1, removeEventListener.apply(signal, values));
+    await Promise.all(Array.from({ length: 50 }, () => client.token.get({ account: "work" }, { signal })));
+    await Promise.all(Array.from({ length: 50 }, () => client.connect({ signal })));
+    console.log(listeners);`;
+  assert.deepEqual(await program(calls, agent.path), { status: 0, said: "0\n" });
+});
+
 test("a time-out ends a call, also one that connects", async (context) => {
   const { agent, client } = await scripted(context);
   agent.on("agent.hello", () => undefined);
