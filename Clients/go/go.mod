@@ -1,0 +1,3 @@
+module lanyard.example/go/lanyard
+
+go 1.19
