@@ -38,7 +38,7 @@ type Client struct {
 
 	connecting chan struct{}
 	link       atomic.Pointer[link]
-	answered   atomic.Pointer[AgentHelloResult]
+	answered   atomic.Pointer[json.RawMessage]
 	closing    sync.Once
 	closed     chan struct{}
 }
@@ -78,18 +78,27 @@ func NewClient(options ...Option) *Client {
 	return c
 }
 
-// Connect connects now, if the client is not connected, and returns the agent's name, version, features and limits.
+// Connect connects now, if the client is not connected.
 //
 // It fails with ErrAgentNotRunning if no agent listens and none may be started, with ErrAgentStartFailed if one could not
 // be started, with ErrUntrustedAgent if another user serves the socket, with ErrUnsupportedProtocol, and with
 // ErrNotPermitted if the agent does not know the grant.
-func (c *Client) Connect(ctx context.Context) (*AgentHelloResult, error) {
+func (c *Client) Connect(ctx context.Context) error {
 	ctx, cancel := c.limited(ctx)
 	defer cancel()
-	if _, err := c.connected(ctx, true); err != nil {
-		return nil, err
+	_, err := c.connected(ctx, true)
+	return err
+}
+
+// Hello returns what the agent told on the latest connection: its name, version, features and limits. It connects, if the
+// client has not connected yet.
+func (c *Client) Hello(ctx context.Context) (*AgentHelloResult, error) {
+	if c.answered.Load() == nil {
+		if err := c.Connect(ctx); err != nil {
+			return nil, err
+		}
 	}
-	return c.answered.Load(), nil
+	return read[AgentHelloResult](*c.answered.Load())
 }
 
 // Call makes a raw call.
@@ -143,6 +152,11 @@ func invoke[R any](ctx context.Context, caller Caller, method string, params any
 	if err != nil {
 		return nil, err
 	}
+	return read[R](raw)
+}
+
+// read reads a result of the agent.
+func read[R any](raw json.RawMessage) (*R, error) {
 	result := new(R)
 	if problem := wire.Unmarshal(raw, result); problem != nil {
 		return nil, failure(ErrProtocol, "%v", problem)
@@ -269,11 +283,7 @@ func (c *Client) greet(ctx context.Context, l *link) error {
 	if err != nil {
 		return err
 	}
-	hello := &AgentHelloResult{}
-	if problem := wire.Unmarshal(raw, hello); problem != nil {
-		return failure(ErrProtocol, "%v", problem)
-	}
-	l.obey(&hello.Limits)
-	c.answered.Store(hello)
+	l.obey(raw)
+	c.answered.Store(&raw)
 	return nil
 }

@@ -65,6 +65,9 @@ type Error struct {
 	cause error
 }
 
+// base lets an error with a type of its own embed an Error: a field with the name Error would hide the method.
+type base = Error
+
 // Error gives the message, the name and the code.
 func (e *Error) Error() string {
 	label := string(e.Name)

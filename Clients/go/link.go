@@ -88,19 +88,27 @@ func newLink(connection *net.UnixConn) (*link, error) {
 	return l, nil
 }
 
-// obey applies the limits from the answer to agent.hello. The link has no other callers yet.
-func (l *link) obey(limits *AgentLimits) {
+// obey applies the limits from the answer to agent.hello; what is no limit is passed over. The link has no other callers
+// yet.
+func (l *link) obey(hello json.RawMessage) {
+	var told struct {
+		Limits map[string]json.RawMessage `json:"limits,omitempty"`
+	}
+	if wire.Unmarshal(hello, &told) != nil {
+		return
+	}
+	limit := func(name string, otherwise int) int {
+		number, err := strconv.ParseInt(string(told.Limits[name]), 10, 64)
+		if err != nil || number <= 0 || number > 1<<30 {
+			return otherwise
+		}
+		return int(number)
+	}
 	l.mutex.Lock()
 	defer l.mutex.Unlock()
-	if limits.RequestsInFlight > 0 && limits.RequestsInFlight < 1<<20 {
-		l.places = make(chan struct{}, limits.RequestsInFlight)
-	}
-	if limits.LineBytes > 0 {
-		l.lineBytes = int(limits.LineBytes)
-	}
-	if limits.BodyLineBytes > 0 {
-		l.bodyLineBytes = int(limits.BodyLineBytes)
-	}
+	l.places = make(chan struct{}, limit("requestsInFlight", defaultRequestsInFlight))
+	l.lineBytes = limit("lineBytes", defaultLineBytes)
+	l.bodyLineBytes = limit("bodyLineBytes", defaultBodyLineBytes)
 }
 
 // alive reports whether the connection is open, as far as the reader knows.
@@ -155,7 +163,7 @@ func (l *link) request(method string, params []byte, waiting *pending) (int64, e
 	id := l.lastID
 	line := requestLine(id, method, params)
 	limit := l.lineBytes
-	if carriesBody[method] {
+	if carriesBody(method) {
 		limit = l.bodyLineBytes
 	}
 	if len(line) > limit {

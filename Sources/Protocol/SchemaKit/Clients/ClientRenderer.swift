@@ -9,5 +9,7 @@ var clientRenderers: [any ClientRenderer.Type] {
   [
     PythonRenderer.self,
     TypeScriptRenderer.self,
+    GoRenderer.self,
+    PythonRenderer.self,
   ]
 }
