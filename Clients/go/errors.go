@@ -60,7 +60,7 @@ type Error struct {
 	// Message is for a person: what happened, what was kept, what to do.
 	Message string
 	// Data is what the agent told about the error, by the names on the wire.
-	Data Extra
+	Data map[string]json.RawMessage
 
 	cause error
 }
@@ -171,7 +171,7 @@ func agentError(raw json.RawMessage) error {
 	if wire.Unmarshal(raw, &answered) != nil || answered.Code == nil {
 		return failure(ErrProtocol, "an error of the agent has no code")
 	}
-	told := &Error{Code: *answered.Code, Name: codeNames[*answered.Code], Data: Extra{}}
+	told := &Error{Code: *answered.Code, Name: codeNames[*answered.Code], Data: map[string]json.RawMessage{}}
 	if len(answered.Message) > 0 && answered.Message[0] == '"' {
 		told.Message = wire.Text(answered.Message)
 	}

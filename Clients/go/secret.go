@@ -60,19 +60,3 @@ func (s *Secret) UnmarshalJSON(data []byte) error {
 	s.text = &text
 	return nil
 }
-
-// Extra holds the members of an object that this version does not know, by their names on the wire. A newer agent may
-// send some. They may be secret, so that printing shows only how many there are.
-type Extra map[string]json.RawMessage
-
-// String tells how many members there are.
-func (e Extra) String() string { return fmt.Sprintf("[%d members]", len(e)) }
-
-// GoString tells how many members there are.
-func (e Extra) GoString() string { return e.String() }
-
-// Format tells how many members there are, whatever the verb.
-func (e Extra) Format(state fmt.State, _ rune) { _, _ = io.WriteString(state, e.String()) }
-
-// Ptr returns a pointer to a value, for optional params.
-func Ptr[T any](value T) *T { return &value }

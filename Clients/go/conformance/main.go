@@ -9,6 +9,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 
@@ -64,6 +65,7 @@ func main() {
 		clients: map[string]*lanyard.Client{}, calls: map[string]context.CancelFunc{}, shown: map[string]any{},
 		streams: map[string]*lanyard.EventStream{}, out: bufio.NewWriter(os.Stdout),
 	}
+	runtime.GOMAXPROCS(1)
 	lines := bufio.NewReaderSize(os.Stdin, 1<<20)
 	for {
 		line, err := lines.ReadBytes('\n')
@@ -73,6 +75,8 @@ func main() {
 				os.Exit(64)
 			}
 			d.begin(&c)
+			// On one processor this lets the command run until it waits, so that requests are sent in the order of commands.
+			runtime.Gosched()
 		}
 		if err != nil {
 			break

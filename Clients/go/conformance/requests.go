@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"runtime"
 	"strings"
 	"sync"
 	"time"
@@ -42,6 +43,7 @@ func loaded(c *command, client *lanyard.Client) (any, error) {
 	if callers < 1 {
 		callers = 1
 	}
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(runtime.NumCPU()))
 	failures := make(chan error, callers)
 	began := time.Now()
 	var running sync.WaitGroup

@@ -89,15 +89,17 @@ func decodeRecord(data []byte, into reflect.Value) *Mismatch {
 	}
 	described := recordOf(into.Type())
 	var seen [maximumMembers / 64]uint64
-	var extra map[string]json.RawMessage
+	var extra settableExtra
+	if described.extra >= 0 {
+		extra = into.Field(described.extra).Addr().Interface().(settableExtra)
+	}
 	var problem *Mismatch
 	_ = Members(data, func(name string, value []byte) error {
 		place, known := described.places[name]
 		if !known {
-			if extra == nil {
-				extra = map[string]json.RawMessage{}
+			if extra != nil {
+				extra.Set(name, value)
 			}
-			extra[name] = value
 			return nil
 		}
 		if value[0] == 'n' {
@@ -117,9 +119,6 @@ func decodeRecord(data []byte, into reflect.Value) *Mismatch {
 		if member.required && seen[place/64]&(1<<(place%64)) == 0 {
 			return &Mismatch{Problem: "no member " + member.name}
 		}
-	}
-	if described.extra >= 0 && extra != nil {
-		into.Field(described.extra).Set(reflect.ValueOf(extra).Convert(into.Field(described.extra).Type()))
 	}
 	return nil
 }

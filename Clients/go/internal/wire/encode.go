@@ -91,7 +91,7 @@ func appendRecord(to []byte, value reflect.Value) ([]byte, error) {
 		}
 	}
 	if described.extra >= 0 {
-		if to, err = appendMembers(to, start, value.Field(described.extra)); err != nil {
+		if to, err = appendExtra(to, start, value.Field(described.extra)); err != nil {
 			return nil, err
 		}
 	}
@@ -130,6 +130,14 @@ func appendMap(to []byte, value reflect.Value) ([]byte, error) {
 		return nil, err
 	}
 	return append(to, '}'), nil
+}
+
+func appendExtra(to []byte, start int, field reflect.Value) ([]byte, error) {
+	members := field.Interface().(Extra).Map()
+	if len(members) == 0 {
+		return to, nil
+	}
+	return appendMembers(to, start, reflect.ValueOf(members))
 }
 
 // appendMembers writes the members of a map, sorted by name.

@@ -14,6 +14,15 @@ type Secret interface {
 	IsZero() bool
 }
 
+// Extra holds the unknown members of a record. A pointer to it also has Set.
+type Extra interface {
+	Map() map[string]json.RawMessage
+}
+
+type settableExtra interface {
+	Set(name string, value json.RawMessage)
+}
+
 var (
 	instantType = reflect.TypeOf(time.Time{})
 	rawType     = reflect.TypeOf(json.RawMessage{})
