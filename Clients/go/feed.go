@@ -2,6 +2,7 @@ package lanyard
 
 import (
 	"encoding/json"
+	"strconv"
 	"sync"
 	"time"
 )
@@ -57,9 +58,13 @@ func (f *feed) subscribed(result *EventSubscribeResult) {
 		f.known = f.arrived
 		return
 	}
+	var from int64
+	if resumed && f.arrived.Epoch == result.Epoch {
+		from = f.arrived.Sequence + 1
+	}
 	f.arrived, f.known = &EventPosition{Epoch: result.Epoch, Sequence: result.Sequence}, nil
 	if resumed {
-		f.push(f.gap(f.arrived))
+		f.push(f.gap(from, f.arrived))
 	} else {
 		f.taken = f.arrived
 	}
@@ -75,10 +80,16 @@ func (f *feed) receive(event *Event) {
 	f.arrived = &EventPosition{Epoch: event.Epoch, Sequence: event.Sequence}
 	f.push(event)
 	if len(f.queue) > maximumQueuedEvents {
-		lost := f.queue[1]
+		first, last := f.queue[0], f.queue[1]
+		from := first.Sequence
+		if data, err := first.Payload(); err == nil {
+			if earlier, ok := data.(*EventGapData); ok {
+				from = earlier.From
+			}
+		}
 		f.queue[0] = nil
 		f.queue = f.queue[1:]
-		f.queue[0] = f.gap(&EventPosition{Epoch: lost.Epoch, Sequence: lost.Sequence})
+		f.queue[0] = f.gap(from, &EventPosition{Epoch: last.Epoch, Sequence: last.Sequence})
 	}
 }
 
@@ -104,13 +115,19 @@ func (f *feed) take() *Event {
 	return event
 }
 
-// gap is the event that stands for those up to a position.
-func (f *feed) gap(until *EventPosition) *Event {
+// gap is the event that stands for those from a sequence up to a position.
+func (f *feed) gap(from int64, until *EventPosition) *Event {
+	if from > until.Sequence {
+		from = until.Sequence
+	}
 	return &Event{
 		Subscription: f.subscription, Epoch: until.Epoch, Sequence: until.Sequence,
-		Type: EventTypeEventGap, At: time.Now().UTC().Truncate(time.Millisecond), Data: map[string]json.RawMessage{},
+		Type: EventTypeEventGap, At: time.Now().UTC().Truncate(time.Millisecond),
+		Data: map[string]json.RawMessage{"from": number(from), "to": number(until.Sequence)},
 	}
 }
+
+func number(value int64) json.RawMessage { return strconv.AppendInt(nil, value, 10) }
 
 // name is the id of the latest subscription.
 func (f *feed) name() string {
