@@ -10,8 +10,8 @@ import (
 // send some, and a program may set some that a newer agent knows. They may be secret, so that printing shows only how
 // many there are.
 type Extra struct {
-	// Behind a pointer for the same reason as the text of a Secret.
-	members *map[string]json.RawMessage
+	// Behind two pointers for the same reason as the text of a Secret: fmt follows one pointer to a map.
+	members **map[string]json.RawMessage
 }
 
 // Get returns a member; false if there is none of this name.
@@ -25,15 +25,16 @@ func (e Extra) Map() map[string]json.RawMessage {
 	if e.members == nil {
 		return nil
 	}
-	return *e.members
+	return **e.members
 }
 
 // Set sets a member.
 func (e *Extra) Set(name string, value json.RawMessage) {
 	if e.members == nil {
-		e.members = &map[string]json.RawMessage{}
+		members := &map[string]json.RawMessage{}
+		e.members = &members
 	}
-	(*e.members)[name] = value
+	(**e.members)[name] = value
 }
 
 // String tells how many members there are.

@@ -53,5 +53,5 @@ func TestExtraParamsAreSent(t *testing.T) {
 	params.Extra.Set("ofLater", json.RawMessage("{\n\"a\": 1}"))
 	text, err := wire.Marshal(params)
 	ok(t, err)
-	same(t, string(text), `{"account":"work","minimumLifetimeSeconds":0,"scopes":[],"ofLater":{"a":1}}`)
+	same(t, string(text), `{"account":"work","scopes":[],"minimumLifetimeSeconds":0,"ofLater":{"a":1}}`)
 }
