@@ -347,8 +347,8 @@ func (l *link) answerArrived(rawID, result, fault json.RawMessage) {
 	l.mutex.Unlock()
 	waiting.answer <- answered
 	if unwanted != "" {
-		// Its caller has given up, so that its events have no reader.
-		l.unsubscribe(unwanted)
+		// Its caller has given up, so that its events have no reader. The reader itself must not wait for a write.
+		go l.unsubscribe(unwanted)
 	}
 }
 
