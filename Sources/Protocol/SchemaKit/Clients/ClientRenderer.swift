@@ -11,5 +11,6 @@ var clientRenderers: [any ClientRenderer.Type] {
     TypeScriptRenderer.self,
     GoRenderer.self,
     PythonRenderer.self,
+    PythonRenderer.self, SwiftClientRenderer.self,
   ]
 }

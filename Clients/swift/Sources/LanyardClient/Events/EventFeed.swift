@@ -1,0 +1,208 @@
+#if canImport(FoundationEssentials)
+  internal import FoundationEssentials
+#else
+  internal import Foundation
+#endif
+internal import Synchronization
+
+/// The events of one subscription, over any number of connections: the queue, the position, and gaps.
+final class EventFeed: Sendable {
+  /// The number of events kept for a slow consumer. Beyond this, an `event.gap` replaces the oldest.
+  static let largestQueue = 10_000
+
+  /// What the consumer does next.
+  enum Step {
+    case event(Event)
+    /// The connection has ended, and this caller subscribes again.
+    case subscribe
+    case end
+  }
+
+  fileprivate enum Link {
+    case none
+    /// A caller subscribes.
+    case subscribing
+    case subscribed
+  }
+
+  fileprivate struct State {
+    var link = Link.subscribing
+    var subscription: String?
+    var position: EventPosition?
+    /// Events until this position are a replay of what arrived before.
+    var takenUntil: EventPosition?
+    var queue = EventQueue()
+    var hasEnded = false
+    var lastWaiter = 0
+    var waiters: [Int: CheckedContinuation<Step, any Error>] = [:]
+  }
+
+  private let types: [EventType]?
+  private let accounts: [String]?
+  private let state: Mutex<State>
+
+  init(types: [EventType]?, accounts: [String]?, since: EventPosition?) {
+    self.types = types
+    self.accounts = accounts
+    var begin = State()
+    begin.position = since
+    state = Mutex(begin)
+  }
+
+  /// The position of the last event that arrived.
+  var position: EventPosition? { state.withLock { $0.position } }
+
+  var subscription: String? { state.withLock { $0.subscription } }
+
+  var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+  /// The params for the next `event.subscribe`.
+  var params: WireWriter {
+    var writer = WireWriter()
+    writer.beginObject()
+    writer.member("types", types)
+    writer.member("accounts", accounts)
+    writer.member("since", position)
+    writer.endObject()
+    return writer
+  }
+
+  /// Handles the answer of `event.subscribe`, and returns the subscription.
+  func subscribed(_ result: WireNode) throws(LanyardError) -> String {
+    guard let subscription = result["subscription"]?.string, let epoch = result["epoch"]?.string,
+      let sequence = result["sequence"]?.integer
+    else {
+      throw LanyardError(.protocolError, "the result of event.subscribe names no subscription, epoch and sequence")
+    }
+    state.withLock { state in
+      state.subscription = subscription
+      state.link = .subscribed
+      if let position = state.position, position.epoch == epoch, result["gap"]?.bool != true {
+        state.takenUntil = position
+      } else {
+        let resumed = state.position != nil
+        state.position = EventPosition(epoch: epoch, sequence: sequence)
+        state.takenUntil = nil
+        if resumed { hand(state.gap, &state) }
+      }
+    }
+    return subscription
+  }
+
+  /// Queues an event for the consumer, unless it arrived before.
+  func receive(_ event: Event) {
+    state.withLock { state in
+      if let taken = state.takenUntil, taken.epoch == event.epoch, event.sequence <= taken.sequence { return }
+      state.position = EventPosition(epoch: event.epoch, sequence: event.sequence)
+      hand(event, &state)
+      if state.queue.count > Self.largestQueue {
+        state.queue.removeFirst()
+        state.queue.replaceFirst(by: state.gap)
+      }
+    }
+  }
+
+  /// The next connection needs a subscription of its own.
+  func connectionEnded() {
+    state.withLock { state in
+      guard state.link == .subscribed else { return }
+      state.link = .none
+      guard let (id, waiter) = state.waiters.first else { return }
+      state.waiters[id] = nil
+      state.link = .subscribing
+      waiter.resume(returning: .subscribe)
+    }
+  }
+
+  /// A caller that was to subscribe has given up.
+  func subscribingFailed() {
+    state.withLock { state in
+      if state.link == .subscribing { state.link = .none }
+    }
+  }
+
+  /// Ends the feed: consumers that wait get nil.
+  func end(dropsQueue: Bool) {
+    let waiters = state.withLock { state in
+      state.hasEnded = true
+      if dropsQueue { state.queue = EventQueue() }
+      defer { state.waiters = [:] }
+      return state.waiters.values
+    }
+    for waiter in waiters { waiter.resume(returning: .end) }
+  }
+
+  /// Waits until there is something to do.
+  ///
+  /// - Throws: `CancellationError`.
+  func step() async throws -> Step {
+    let id = state.withLock { state in
+      state.lastWaiter += 1
+      return state.lastWaiter
+    }
+    return try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        state.withLock { state in
+          if let event = state.queue.popFirst() {
+            continuation.resume(returning: .event(event))
+          } else if state.hasEnded {
+            continuation.resume(returning: .end)
+          } else if Task.isCancelled {
+            continuation.resume(throwing: CancellationError())
+          } else if state.link == .none {
+            state.link = .subscribing
+            continuation.resume(returning: .subscribe)
+          } else {
+            state.waiters[id] = continuation
+          }
+        }
+      }
+    } onCancel: {
+      let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
+      waiter?.resume(throwing: CancellationError())
+    }
+  }
+
+  private func hand(_ event: Event, _ state: inout State) {
+    guard state.queue.isEmpty, let (id, waiter) = state.waiters.first else { return state.queue.append(event) }
+    state.waiters[id] = nil
+    waiter.resume(returning: .event(event))
+  }
+}
+
+extension EventFeed.State {
+  /// An event that stands for those that are lost.
+  fileprivate var gap: Event {
+    Event(
+      subscription: subscription ?? "", epoch: position?.epoch ?? "", sequence: position?.sequence ?? 0,
+      type: .eventGap, at: Date(), data: [:])
+  }
+}
+
+/// A queue of events.
+struct EventQueue {
+  private var events: [Event?] = []
+  private var head = 0
+
+  var count: Int { events.count - head }
+  var isEmpty: Bool { count == 0 }
+
+  mutating func append(_ event: Event) { events.append(event) }
+
+  mutating func removeFirst() { _ = popFirst() }
+
+  mutating func replaceFirst(by event: Event) { events[head] = event }
+
+  mutating func popFirst() -> Event? {
+    guard head < events.count else { return nil }
+    defer {
+      events[head] = nil
+      head += 1
+      if head > 64, head * 2 > events.count {
+        events.removeFirst(head)
+        head = 0
+      }
+    }
+    return events[head]
+  }
+}
