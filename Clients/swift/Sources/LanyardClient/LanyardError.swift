@@ -1,3 +1,9 @@
+#if canImport(FoundationEssentials)
+  public import FoundationEssentials
+#else
+  public import Foundation
+#endif
+
 /// An error that the agent answered, or a failure of the client.
 ///
 /// Catch a code by its name, or look at ``code``:
@@ -45,7 +51,7 @@ public struct LanyardError: Error, Sendable, Equatable {
   /// What the agent told about the error, under the names of the wire.
   public let data: [String: JSON]
 
-  init(_ code: Code, _ message: String, data: [String: JSON] = [:]) {
+  package init(_ code: Code, _ message: String, data: [String: JSON] = [:]) {
     self.code = code
     self.message = message
     self.data = data
@@ -156,4 +162,9 @@ extension LanyardError {
     let name = data["name"]?.string ?? Code.names[number] ?? "error"
     self.init(Code(number: number, name: name), node["message"]?.string ?? "", data: data)
   }
+}
+
+extension LanyardError: LocalizedError {
+  /// The message, the name and the number.
+  public var errorDescription: String? { description }
 }

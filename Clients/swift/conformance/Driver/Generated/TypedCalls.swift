@@ -64,7 +64,7 @@ enum TypedCalls {
     case "agent.hello":
       return try await methods.hello(
         client: params.required("client"),
-        `protocol`: params.optional("protocol"),
+        protocol: params.optional("protocol"),
         grant: params.optional("grant"))
     case "agent.status":
       return try await methods.status()

@@ -346,7 +346,7 @@ struct SwiftClientRenderer: ClientRenderer {
             for (index, member) in members.enumerated() {
               let kind = member.isRequired ? "required" : "optional"
               let end = index == members.count - 1 ? ")" : ","
-              source.line("\(member.name.swiftIdentifier): params.\(kind)(\(member.name.swiftLiteral))\(end)")
+              source.line("\(member.name): params.\(kind)(\(member.name.swiftLiteral))\(end)")
             }
           }
         }
