@@ -23,13 +23,13 @@ public struct Secret: Sendable, Equatable {
   init(bytes: WireBuffer) { storage = Storage(bytes) }
 
   /// The text. Keep it no longer than you need it.
-  public func reveal() -> String { String(decoding: storage.bytes.bytes, as: UTF8.self) }
+  public func reveal() -> String { storage.bytes.text }
 
   /// Passes the bytes of the text to `body`, without a copy.
   public func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
   ) throws(Failure) -> Result {
-    try body(storage.bytes.bytes)
+    try storage.bytes.withBytes(body)
   }
 
   /// True if both have the same text. Takes the same time wherever they differ.

@@ -162,8 +162,10 @@ final class Connection: Sendable {
   /// Sends lines until the socket takes no more.
   private func flush(_ state: inout State) -> [ConnectionCore.Ending] {
     while let first = state.outgoing.first, state.lost == nil, !state.isDeaf {
-      let rest = UnsafeRawBufferPointer(rebasing: first.line.bytes[first.sent...])
-      let count = lanyard_client_send(socket, rest.baseAddress, rest.count)
+      let count = first.line.withBytes { bytes in
+        let rest = UnsafeRawBufferPointer(rebasing: bytes[first.sent...])
+        return lanyard_client_send(socket, rest.baseAddress, rest.count)
+      }
       if count >= 0 {
         state.outgoing[0].sent += count
         if state.outgoing[0].sent == first.line.count { state.outgoing.removeFirst() }

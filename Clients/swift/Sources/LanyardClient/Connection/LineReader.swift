@@ -53,13 +53,15 @@ struct LineReader {
         return nil
       }
       let end = UnsafeRawPointer(found) - UnsafeRawPointer(buffer.base)
-      let line = UnsafeRawBufferPointer(rebasing: buffer.bytes[begin..<end])
+      let line = buffer.withBytes { bytes in
+        let copy = WireBuffer(capacity: end - begin)
+        copy.append(UnsafeRawBufferPointer(rebasing: bytes[begin..<end]))
+        return copy
+      }
       begin = end + 1
-      if line.isEmpty || (line.count == 1 && line[0] == 0x0D) { continue }
+      if line.count == 0 || line.withBytes({ $0.elementsEqual([0x0D]) }) { continue }
       guard line.count <= ConnectionCore.largestAnswerBytes else { throw Self.tooLong }
-      let copy = WireBuffer(capacity: line.count)
-      copy.append(line)
-      return copy
+      return line
     }
   }
 

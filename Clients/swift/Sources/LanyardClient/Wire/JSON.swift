@@ -65,7 +65,7 @@ public enum JSON: Sendable, Hashable {
   public var text: String {
     var writer = WireWriter()
     writer.value(self)
-    return String(decoding: writer.buffer.bytes, as: UTF8.self)
+    return writer.buffer.text
   }
 }
 

@@ -15,8 +15,16 @@ final class WireBuffer: @unchecked Sendable {
 
   deinit { release() }
 
-  /// The bytes written so far.
-  var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: base, count: count) }
+  /// Passes the bytes written so far to `body`. The buffer lives until `body` returns.
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    defer { withExtendedLifetime(self) {} }
+    return try body(UnsafeRawBufferPointer(start: base, count: count))
+  }
+
+  /// The bytes as text.
+  var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
   /// The memory behind the bytes.
   var room: UnsafeMutableRawBufferPointer {

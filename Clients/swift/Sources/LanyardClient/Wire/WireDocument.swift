@@ -18,10 +18,13 @@ package final class WireDocument: Sendable {
 
   /// - Throws: `protocolError`, without the cause: it would hold a part of the line.
   init(parsing line: WireBuffer) throws(LanyardError) {
-    var scanner = WireScanner(line.bytes)
-    guard scanner.scan() else { throw LanyardError(.protocolError, "a line of the agent is not JSON") }
+    let scanned = line.withBytes { bytes in
+      var scanner = WireScanner(bytes)
+      return scanner.scan() ? scanner.marks : nil
+    }
+    guard let scanned else { throw LanyardError(.protocolError, "a line of the agent is not JSON") }
     self.line = line
-    marks = scanner.marks
+    marks = scanned
   }
 
   package var root: WireNode { WireNode(document: self, index: 0) }
@@ -34,17 +37,21 @@ package struct WireNode: Sendable {
 
   var mark: WireDocument.Mark { document.marks[index] }
 
-  var bytes: UnsafeRawBufferPointer {
+  /// Passes the bytes of the value's text to `body`, without the quotes of a string.
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     let mark = mark
-    return UnsafeRawBufferPointer(rebasing: document.line.bytes[Int(mark.start)..<Int(mark.end)])
+    return document.line.withBytes { body(UnsafeRawBufferPointer(rebasing: $0[Int(mark.start)..<Int(mark.end)])) }
   }
+
+  /// The bytes as text, as they stand in the line.
+  private var text: String { withBytes { String(decoding: $0, as: UTF8.self) } }
 
   var isNull: Bool { mark.kind == .null }
 
   var string: String? {
     switch mark.kind {
-    case .string: withExtendedLifetime(document) { String(decoding: bytes, as: UTF8.self) }
-    case .escapedString: withExtendedLifetime(document) { String(decoding: unescaped().bytes, as: UTF8.self) }
+    case .string: text
+    case .escapedString: withBytes(Self.unescaped).text
     default: nil
     }
   }
@@ -52,19 +59,19 @@ package struct WireNode: Sendable {
   var secret: Secret? {
     switch mark.kind {
     case .string:
-      withExtendedLifetime(document) {
+      withBytes { bytes in
         let copy = WireBuffer(capacity: bytes.count)
         copy.append(bytes)
         return Secret(bytes: copy)
       }
-    case .escapedString: withExtendedLifetime(document) { Secret(bytes: unescaped()) }
+    case .escapedString: Secret(bytes: withBytes(Self.unescaped))
     default: nil
     }
   }
 
   var integer: Int? {
     guard mark.kind == .integer else { return nil }
-    return withExtendedLifetime(document) { Int(String(decoding: bytes, as: UTF8.self)) }
+    return Int(text)
   }
 
   var bool: Bool? {
@@ -91,9 +98,8 @@ package struct WireNode: Sendable {
   /// True if this is a string with this text.
   func isText(_ text: String) -> Bool {
     guard mark.kind == .string else { return string == text }
-    let own = bytes
     var text = text
-    return text.withUTF8 { other in own.count == other.count && own.elementsEqual(other) }
+    return text.withUTF8 { other in withBytes { $0.count == other.count && $0.elementsEqual(other) } }
   }
 
   /// The keys and values of an object, in their order.
@@ -137,13 +143,10 @@ package struct WireNode: Sendable {
     }
   }
 
-  private var number: JSON {
-    withExtendedLifetime(document) { .number(Double(String(decoding: bytes, as: UTF8.self)) ?? .nan) }
-  }
+  private var number: JSON { .number(Double(text) ?? .nan) }
 
   /// The text of a string with escapes. The scanner has checked them.
-  private func unescaped() -> WireBuffer {
-    let text = bytes
+  private static func unescaped(_ text: UnsafeRawBufferPointer) -> WireBuffer {
     let plain = WireBuffer(capacity: text.count)
     var index = 0
     while index < text.count {
@@ -161,10 +164,10 @@ package struct WireNode: Sendable {
       case UInt8(ascii: "r"): plain.append(0x0D)
       case UInt8(ascii: "t"): plain.append(0x09)
       case UInt8(ascii: "u"):
-        var value = Self.unit(text, at: index)
+        var value = unit(text, at: index)
         index += 4
         if value & 0xFC00 == 0xD800 {
-          value = 0x10000 + (value & 0x3FF) << 10 + (Self.unit(text, at: index + 2) & 0x3FF)
+          value = 0x10000 + (value & 0x3FF) << 10 + (unit(text, at: index + 2) & 0x3FF)
           index += 6
         }
         let scalar = Unicode.Scalar(value) ?? Unicode.Scalar(0xFFFD)!

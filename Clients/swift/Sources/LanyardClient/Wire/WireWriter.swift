@@ -70,7 +70,7 @@ package struct WireWriter {
   /// Writes what another writer wrote.
   mutating func written(_ other: WireWriter) {
     separate()
-    buffer.append(other.buffer.bytes)
+    other.buffer.withBytes { buffer.append($0) }
   }
 
   private mutating func begin(_ bracket: Unicode.Scalar) {
