@@ -175,6 +175,18 @@ let programs: [Target] = [
   program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
 
+/// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,
+/// `Clients/swift`, so that they build fast.
+let client: [Target] = [
+  .target(name: "CLanyardClient", path: "Clients/swift/Sources/CLanyardClient"),  // what `import Glibc` does not reach
+  .target(
+    name: "LanyardClient", dependencies: ["CLanyardClient"], path: "Clients/swift/Sources/LanyardClient",
+    swiftSettings: strict),
+  .target(
+    name: "LanyardHTTP", dependencies: ["LanyardClient"], path: "Clients/swift/Sources/LanyardHTTP",
+    swiftSettings: strict),  // requests with a token, by URLSession
+]
+
 let checks: [Target] = [
   tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
@@ -226,7 +238,14 @@ let checks: [Target] = [
 /// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
 let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
 let ofDevelopers = ["AgentSimulation", "CFaultVFS", "SchemaKit", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
-let targets = domain + wire + agent + adapters + foreign + practice + programs
+  + client.map(\.name)
+let targets = domain + wire + agent + adapters + foreign + practice + programs + client
+
+/// What programs may depend on.
+let libraries: [Product] = [
+  .library(name: "LanyardClient", targets: ["LanyardClient"]),
+  .library(name: "LanyardHTTP", targets: ["LanyardHTTP"]),
+]
 
 let package = Package(
   name: "lanyard",
@@ -235,7 +254,7 @@ let package = Package(
     .executable(name: "lanyard-cli", targets: ["lanyard-cli"]),
     .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
-  ],
+  ] + (isForPersons ? [] : libraries),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
