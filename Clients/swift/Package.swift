@@ -11,6 +11,9 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
+/// One program for each example of the README.
+let examples = ["token", "errors", "events", "http", "sign-in"]
+
 let package = Package(
   name: "lanyard-swift",
   platforms: [.macOS(.v15)],
@@ -25,11 +28,14 @@ let package = Package(
     .executableTarget(
       name: "lanyard-conformance", dependencies: ["LanyardClient", "LanyardHTTP"], path: "conformance/Driver",
       swiftSettings: strict),
-    .executableTarget(
-      name: "lanyard-examples", dependencies: ["LanyardClient", "LanyardHTTP"], path: "examples",
-      swiftSettings: strict),
     .testTarget(
-      name: "LanyardClientTests", dependencies: ["CLanyardClient", "LanyardClient", "LanyardHTTP"],
-      swiftSettings: strict),
+      name: "LanyardClientTests",
+      dependencies: ["LanyardClient", "LanyardHTTP"] + examples.map { .target(name: "example-\($0)") },
+      exclude: ["real_agent.py"], swiftSettings: strict),
   ]
+    + examples.map { example in
+      .executableTarget(
+        name: "example-\(example)", dependencies: ["LanyardClient", "LanyardHTTP"], path: "examples/\(example)",
+        swiftSettings: [.swiftLanguageMode(.v6)])
+    }
 )
