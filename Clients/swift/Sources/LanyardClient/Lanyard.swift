@@ -6,8 +6,8 @@
 /// request.setValue("\(token.tokenType) \(token.accessToken.reveal())", forHTTPHeaderField: "Authorization")
 /// ```
 ///
-/// It connects at the first call (or at ``connect()``) and sends `agent.hello`; where no agent runs, it starts one. If a
-/// call finds the connection closed, it connects again. A call that was in flight is never sent twice: it throws
+/// It connects at the first call (or at ``connect()``) and sends `agent.hello`; where no agent runs, it starts one. If
+/// a call finds the connection closed, it connects again. A call that was in flight is never sent twice: it throws
 /// ``LanyardError/connectionLost``.
 ///
 /// Copies share the connection. It ends with ``close()``, or when the last copy is released.

@@ -2,9 +2,9 @@ internal import CLanyardClient
 
 /// A secret text, such as an access token.
 ///
-/// No way of printing shows it: `description`, `debugDescription`, `dump` and `Mirror` tell `Secret(…)` alone, and it is
-/// not `Codable`. ``reveal()`` is the one way to its text. Its memory is overwritten when the last copy is released; the
-/// strings that ``reveal()`` returns are not.
+/// No way of printing shows it: `description`, `debugDescription`, `dump` and `Mirror` tell `Secret(…)` alone, and it
+/// is not `Codable`. ``reveal()`` is the one way to its text. Its memory is overwritten when the last copy is released;
+/// the strings that ``reveal()`` returns are not.
 public struct Secret: Sendable, Equatable {
   private final class Storage: Sendable {
     let bytes: WireBuffer

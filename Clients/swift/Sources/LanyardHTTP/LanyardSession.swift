@@ -12,12 +12,12 @@ public import LanyardClient
 /// let (data, response) = try await session.data(from: URL(string: "https://api.example/me")!)
 /// ```
 ///
-/// The token goes to the named origins only, and only over https or to a loopback address. It never follows a redirect to
-/// another origin, named or not: such a redirect is followed without it.
+/// The token goes to the named origins only, and only over https or to a loopback address. It never follows a redirect
+/// to another origin, named or not: such a redirect is followed without it.
 ///
-/// When a server answers 401, the session reports the token and sends the request once more with the next one, unless the
-/// body is a stream. A second 401 is returned. A bound token (DPoP, RFC 9449) goes with a proof for each request, which
-/// is made again when the server asks for a nonce of its own.
+/// When a server answers 401, the session reports the token and sends the request once more with the next one, unless
+/// the body is a stream. A second 401 is returned. A bound token (DPoP, RFC 9449) goes with a proof for each request,
+/// which is made again when the server asks for a nonce of its own.
 public final class LanyardSession: Sendable {
   /// The number of redirects that are followed.
   static let largestRedirects = 20
@@ -55,8 +55,8 @@ public final class LanyardSession: Sendable {
 
   /// Sends a request, and returns the answer of any status.
   ///
-  /// - Throws: `LanyardError`: `originRefused` if the URL's origin was not named, before anything is sent; else what the
-  ///   agent answers. `URLError` as `URLSession` throws it.
+  /// - Throws: `LanyardError`: `originRefused` if the URL's origin was not named, before anything is sent; else what
+  ///   the agent answers. `URLError` as `URLSession` throws it.
   public func data(for request: URLRequest) async throws -> (Data, HTTPURLResponse) {
     guard let url = request.url, let origin = authorizer.covered(url) else {
       throw LanyardError.refusedOrigin

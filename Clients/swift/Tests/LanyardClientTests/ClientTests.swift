@@ -100,7 +100,8 @@ import Testing
   @Test("An error has its code, its name and what the agent told")
   func errors() async throws {
     agent.on("token.get") { request, peer in
-      peer.fail(request, 2004, "reauthenticationRequired", ["account": "acc_r", "remedies": ["reauthenticate", "pray"]])
+      peer.fail(
+        request, 2004, "reauthenticationRequired", ["account": "acc_r", "remedies": ["reauthenticate", "pray"]])
       return nil
     }
     agent.on("account.get") { request, peer in

@@ -35,7 +35,9 @@ import Testing
 
   @Test(
     "A redirect changes the method as browsers do",
-    arguments: [(301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (302, "PUT", "PUT")])
+    arguments: [
+      (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (307, "POST", "POST"), (302, "PUT", "PUT"),
+    ])
   func redirects(status: Int, method: String, then: String) throws {
     let url = try #require(URL(string: "https://api.example/a"))
     var request = URLRequest(url: url)

@@ -22,8 +22,10 @@ import Testing
     let output = Pipe()
     process.standardOutput = output
     try process.run()
-    let text = await Task.detached { String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self) }
-      .value
+    let text = await Task.detached {
+      String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+    .value
     process.waitUntilExit()
     #expect(process.terminationStatus == 0)
     return text

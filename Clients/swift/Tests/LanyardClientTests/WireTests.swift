@@ -9,7 +9,8 @@ import Testing
     arguments: [
       ("null", JSON.null), (" [1, -0.5, 1e3, true] ", [1, -0.5, 1000.0, true]),
       (#"{"a\u0062":"\ud83d\uDD11\/\n\u0000"}"#, ["ab": "🔑/\n\0"]), ("9007199254740991", 9_007_199_254_740_991),
-      ("-9223372036854775808", JSON.integer(Int.min)), (#""grüße \u2028 🗝""#, "grüße \u{2028} 🗝"), ("{}", [:]), ("[]", []),
+      ("-9223372036854775808", JSON.integer(Int.min)), (#""grüße \u2028 🗝""#, "grüße \u{2028} 🗝"), ("{}", [:]),
+      ("[]", []),
     ] as [(String, JSON)])
   func reads(text: String, value: JSON) throws {
     #expect(try JSON(parsing: text) == value)
@@ -99,7 +100,8 @@ import Testing
   @Test("A member that is missing or of another type is told by its place alone")
   func wrongMembers() {
     for (members, place): ([String: JSON], String) in [
-      (["generation": "not-a-real-secret"], "/generation"), (["scopes": [1]], "/scopes/0"), (["account": nil], "account"),
+      (["generation": "not-a-real-secret"], "/generation"), (["scopes": [1]], "/scopes/0"),
+      (["account": nil], "account"),
       (["expiresAt": "soon"], "/expiresAt"), (["generation": 1.5], "/generation"),
     ] {
       #expect {

@@ -73,7 +73,8 @@ final class Connection: Sendable {
       let own = state.core.limits
       state.core.limits = ConnectionCore.Limits(
         requestsInFlight: limit(limits.requestsInFlight, own.requestsInFlight),
-        lineBytes: limit(limits.lineBytes, own.lineBytes), bodyLineBytes: limit(limits.bodyLineBytes, own.bodyLineBytes))
+        lineBytes: limit(limits.lineBytes, own.lineBytes), bodyLineBytes: limit(limits.bodyLineBytes, own.bodyLineBytes)
+      )
     }
   }
 

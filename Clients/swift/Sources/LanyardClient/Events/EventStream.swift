@@ -9,8 +9,8 @@ internal import Synchronization
 /// }
 /// ```
 ///
-/// Once an agent runs again (the stream starts none), the stream subscribes again after the last event that it had. What
-/// can no longer be told shows as one event of the type ``EventType/eventGap``: look at everything again.
+/// Once an agent runs again (the stream starts none), the stream subscribes again after the last event that it had.
+/// What can no longer be told shows as one event of the type ``EventType/eventGap``: look at everything again.
 ///
 /// Iteration throws `CancellationError` when its task is cancelled, and ``LanyardError`` when the agent refuses the
 /// subscription. It ends after ``close()``, and when the client was closed or the stream is released.

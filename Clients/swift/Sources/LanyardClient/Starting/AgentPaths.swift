@@ -29,8 +29,8 @@ enum AgentPaths {
     return Environment.value("HOME").map { "\($0)/.local/state/lanyard" }
   }
 
-  /// The path of `lanyard-agent`: beside this program, else in `PATH`. Skips relative entries of `PATH`: the choice must
-  /// not depend on the working directory.
+  /// The path of `lanyard-agent`: beside this program, else in `PATH`. Skips relative entries of `PATH`: the choice
+  /// must not depend on the working directory.
   static var agentProgram: String? {
     let places = (Environment.value("PATH") ?? "/usr/local/bin:/usr/bin:/bin").split(separator: ":")
       .filter { $0.hasPrefix("/") }.map { "\($0)/lanyard-agent" }

@@ -204,8 +204,9 @@ struct SwiftClientRenderer: ClientRenderer {
         let type = contract.type(member.schema)
         guard type.names.isSubset(of: known) else { continue }
         if let doc = member.schema.description { source.doc(documentation.of(doc).summary) }
+        let name = member.name.swiftIdentifier
         source.line(
-          "public var \(member.name.swiftIdentifier): \(SwiftClientNaming.type(type))? { member(\(member.name.swiftLiteral)) }")
+          "public var \(name): \(SwiftClientNaming.type(type))? { member(\(member.name.swiftLiteral)) }")
       }
     }
   }
@@ -281,7 +282,9 @@ struct SwiftClientRenderer: ClientRenderer {
         source.line("/// - Parameters:")
         for entry in section.entries { item("  - \(entry.name): \(entry.text)", hanging: 4, &source) }
       case .result:
-        for entry in section.entries { item("- Returns: `\(SwiftClientNaming.record(entry.name))`: \(entry.text)", &source) }
+        for entry in section.entries {
+          item("- Returns: `\(SwiftClientNaming.record(entry.name))`: \(entry.text)", &source)
+        }
       case .errors, .members: break
       }
     }
@@ -318,7 +321,8 @@ struct SwiftClientRenderer: ClientRenderer {
           for namespace in contract.namespaces {
             let methods = namespace.operations.map(\.method.name.swiftLiteral).joined(separator: ", ")
             source.line("case \(methods):")
-            source.line("  return try await \(namespace.name)(method, params, lanyard.\(namespace.name.swiftIdentifier))")
+            source.line(
+              "  return try await \(namespace.name)(method, params, lanyard.\(namespace.name.swiftIdentifier))")
           }
           source.line("default: return nil")
           source.line("}")
