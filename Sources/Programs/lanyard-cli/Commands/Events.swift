@@ -10,12 +10,27 @@ struct Events: ParsableCommand {
       EXAMPLES:
         lanyard events --type session.expired --type token.refreshed
         lanyard events -u work --json
+        lanyard events --json --position                 # the first line tells where the stream begins
+        lanyard events --json --since "$epoch:$sequence" # goes on after an event that was seen
       """)
 
   @Option(name: .long, help: "Only events of this type; may be repeated.", completion: .list(EventTypes.all))
   var type: [String] = []
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Begin after this event, with those that were missed meanwhile.", valueName: "epoch:sequence"))
+  var since: EventPosition?
+
+  @Flag(name: .long, help: "With --json, first print where the stream begins, and whether events were lost (`gap`).")
+  var position = false
+
   @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if position, !common.json { throw ValidationError("--position needs --json.") }
+  }
 
   func run() throws {
     let interruption = try Interruption()
@@ -25,8 +40,14 @@ struct Events: ParsableCommand {
     let id = try agent.send("event.subscribe") { writer in
       writer.member("types", ifAny: type)
       writer.member("accounts", ifAny: account.map { [$0] } ?? [])
+      guard let since else { return }
+      writer.key("since")
+      writer.beginObject()
+      writer.member("epoch", since.epoch)
+      writer.member("sequence", since.sequence)
+      writer.endObject()
     }
-    while try agent.answer(to: id, { _ in true }) == nil {
+    while try agent.answer(to: id, { begin($0) }) == nil {
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for events. Ctrl-C ends this.") }
@@ -34,6 +55,13 @@ struct Events: ParsableCommand {
       while try agent.event({ show($0, names: names) }) != nil {}
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
+  }
+
+  /// Tells where the stream begins.
+  private func begin(_ subscribed: JSONNode) {
+    if position { Output.answer(json: subscribed.raw) }
+    guard !common.json, subscribed["gap"]?.bool == true else { return }
+    Output.warning("Some events since then are lost.")
   }
 
   /// Labels by account id; empty if the caller may not list accounts.
@@ -54,5 +82,21 @@ struct Events: ParsableCommand {
       }
     }
     Output.answer(parts.joined(separator: "  "))
+  }
+}
+
+/// `EPOCH:SEQUENCE`, as events tell them.
+struct EventPosition: ExpressibleByArgument {
+  let epoch: String
+  let sequence: Int64
+
+  init?(argument: String) {
+    guard let colon = argument.lastIndex(of: ":"), colon > argument.startIndex,
+      let sequence = Int64(argument[argument.index(after: colon)...]), sequence >= 0
+    else {
+      return nil
+    }
+    epoch = String(argument[..<colon])
+    self.sequence = sequence
   }
 }
