@@ -116,17 +116,21 @@ lanyard_call() {
     # `{}` where there are no params: a method with none takes it, too.
     __lanyard_send "${2:-"{}"}" rpc "${__lanyard_arguments[@]}" -- "$1" - || return
   fi
-  __lanyard_answer "$__lanyard_var" "$__lanyard_out"
+  case $__lanyard_out in
+    '{'*) __lanyard_answer "$__lanyard_var" "$__lanyard_out" ;;
+    *) __lanyard_fail 3 protocolError 'the result is not an object' ;;
+  esac
 }
 
 # Prints events as they happen, each as JSON on one line, until it is interrupted or the reader has gone.
-#   lanyard_events [--type TYPE]… [-u ACCOUNT] [--since EPOCH:SEQUENCE] [--once]
+#   lanyard_events [--type TYPE]… [-u ACCOUNT] [--since EPOCH:SEQUENCE] [--position] [--once]
 # It outlives the agent: it subscribes again after the last event, and an event of the type event.gap tells where some
-# were missed. `--once` ends with the agent instead. Only the first subscription starts an agent.
+# were missed. `--once` ends with the agent instead. Only the first subscription starts an agent. With `--position` the
+# first line tells where the stream begins: look at the state once it is there, and you miss nothing.
 lanyard_events() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
-  local +x IFS=$' \t\n' __lanyard_since='' __lanyard_once='' __lanyard_end='' __lanyard_out='' __lanyard_status=''
+  local +x IFS=$' \t\n' __lanyard_since='' __lanyard_once='' __lanyard_shown='' __lanyard_end='' __lanyard_out='' __lanyard_status=''
   local +x __lanyard_self=lanyard_events __lanyard_seconds='' __lanyard_value='' __lanyard_begun='' __lanyard_pause=0.05
   __lanyard_begin
   local __lanyard_arguments
@@ -143,6 +147,7 @@ lanyard_events() {
         shift 2
         ;;
       --once) __lanyard_once=1 && shift ;;
+      --position) __lanyard_shown=1 && shift ;;
       *) __lanyard_usage "unknown argument $1"; return ;;
     esac
   done
@@ -160,7 +165,7 @@ lanyard_events() {
     __lanyard_status=${__lanyard_end%%$'\n'*}
     __lanyard_end=${__lanyard_end#*$'\n'}
     # Begun, and where it stands: lines of their own, before the error.
-    if [ "${__lanyard_end%%$'\n'*}" = begun ]; then __lanyard_begun=1 __lanyard_pause=0.05; fi
+    if [ "${__lanyard_end%%$'\n'*}" = begun ]; then __lanyard_begun=1 __lanyard_shown='' __lanyard_pause=0.05; fi
     __lanyard_end=${__lanyard_end#*$'\n'}
     __lanyard_since=${__lanyard_end%%$'\n'*}
     __lanyard_out=${__lanyard_end#*$'\n'}
@@ -493,7 +498,7 @@ __lanyard_say() {
 
 # Sets the variables of the error from the command's exit code and from its last line in __lanyard_out.
 __lanyard_tell_error() {
-  local +x __lanyard_value='' __lanyard_error='' __lanyard_data=''
+  local +x __lanyard_value='' __lanyard_error='' __lanyard_data='' __lanyard_rest='' __lanyard_raw=''
   LANYARD_ERROR_RETRYABLE=false LANYARD_ERROR_DATA='{}'
   __lanyard_error=${__lanyard_out##*$'\n'}
   case $1:$__lanyard_error in
@@ -517,28 +522,34 @@ __lanyard_tell_error() {
   esac
   __lanyard_member error "$__lanyard_error"
   __lanyard_error=$__lanyard_value
-  __lanyard_member code "$__lanyard_error"
-  LANYARD_ERROR_CODE=$__lanyard_value
+  if __lanyard_member code "$__lanyard_error" -0123456789; then LANYARD_ERROR_CODE=$__lanyard_value; fi
   __lanyard_member message "$__lanyard_error"
   LANYARD_ERROR_MESSAGE=$__lanyard_value
+  # What the command would do next, and the agent's last words: sentences of their own.
+  if __lanyard_member hints "$__lanyard_error"; then
+    __lanyard_rest=${__lanyard_value:1}
+    while __lanyard_take && [ -n "$__lanyard_raw" ]; do
+      __lanyard_decode
+      LANYARD_ERROR_MESSAGE+=" $__lanyard_value"
+      __lanyard_rest=${__lanyard_rest#,}
+    done
+  fi
   __lanyard_member name "$__lanyard_error"
   LANYARD_ERROR_NAME=$__lanyard_value
   __lanyard_member data "$__lanyard_error"
-  __lanyard_data=${__lanyard_value:-"{}"}
+  case $__lanyard_value in '{'*) __lanyard_data=$__lanyard_value ;; *) __lanyard_data='{}' ;; esac
   LANYARD_ERROR_DATA=$__lanyard_data
-  __lanyard_member retryable "$__lanyard_data"
-  LANYARD_ERROR_RETRYABLE=${__lanyard_value:-false}
-  __lanyard_member reason "$__lanyard_data"
-  LANYARD_ERROR_REASON=$__lanyard_value
-  __lanyard_member retryAfterMs "$__lanyard_data"
-  LANYARD_ERROR_RETRY_AFTER_MS=$__lanyard_value
-  case $LANYARD_ERROR_RETRY_AFTER_MS in *[!0-9]*) LANYARD_ERROR_RETRY_AFTER_MS='' ;; esac
-  __lanyard_member account "$__lanyard_data"
-  LANYARD_ERROR_ACCOUNT=$__lanyard_value
-  __lanyard_member remedies "$__lanyard_data"
-  # A list of plain words.
-  __lanyard_value=${__lanyard_value//[!A-Za-z,]/}
-  LANYARD_ERROR_REMEDIES=${__lanyard_value//,/ }
+  if __lanyard_member retryable "$__lanyard_data" t; then LANYARD_ERROR_RETRYABLE=true; fi
+  if __lanyard_member reason "$__lanyard_data" '"'; then LANYARD_ERROR_REASON=$__lanyard_value; fi
+  if __lanyard_member retryAfterMs "$__lanyard_data" 0123456789; then
+    case $__lanyard_value in *[!0-9]*) ;; *) LANYARD_ERROR_RETRY_AFTER_MS=$__lanyard_value ;; esac
+  fi
+  if __lanyard_member account "$__lanyard_data" '"'; then LANYARD_ERROR_ACCOUNT=$__lanyard_value; fi
+  if __lanyard_member remedies "$__lanyard_data" '\['; then
+    # Plain words.
+    __lanyard_value=${__lanyard_value//[!A-Za-z,]/}
+    LANYARD_ERROR_REMEDIES=${__lanyard_value//,/ }
+  fi
   if [ -n "$LANYARD_ERROR_CODE" ]; then return 0; fi
   # The names that the other clients use for their own failures.
   case $LANYARD_ERROR_NAME:$LANYARD_ERROR_MESSAGE in
@@ -548,14 +559,15 @@ __lanyard_tell_error() {
     wentAway:*) LANYARD_ERROR_NAME=connectionLost LANYARD_ERROR_RETRYABLE=true ;;
     unsafeSocket:*) LANYARD_ERROR_NAME=untrustedAgent ;;
     interrupted:*) LANYARD_ERROR_NAME=cancelled ;;
-    usage:'The request is too large'*) LANYARD_ERROR_NAME=requestTooLarge ;;
+    error0:*) LANYARD_ERROR_NAME=protocolError ;;
+    usage:'The request is too large'* | usage:'stdin holds more than '*) LANYARD_ERROR_NAME=requestTooLarge ;;
   esac
 }
 
 # JSON. The command prints one value on a line, which is well-formed.
 
 # Leaves the member $1 of the object $2 in __lanyard_value: a string decoded, another value as it is. Empty and 1 if it is
-# absent or null.
+# absent or null, or does not begin with one of the characters $3.
 __lanyard_member() {
   local +x LC_ALL=C __lanyard_rest=${2#*\{} __lanyard_raw='' __lanyard_key=''
   __lanyard_value=''
@@ -573,6 +585,7 @@ __lanyard_member() {
     __lanyard_take
     if [ "$__lanyard_key" = "\"$1\"" ]; then break; fi
   done
+  case ${3-} in '' | *"${__lanyard_raw:0:1}"*) ;; *) return 1 ;; esac
   case $__lanyard_raw in
     '"'*) __lanyard_decode ;;
     null) return 1 ;;
@@ -746,7 +759,7 @@ __lanyard_origin_of() {
   __lanyard_tail=${__lanyard_authority:${#__lanyard_host}}
   case $__lanyard_tail in
     '') ;;
-    : | :*[!0-9]* | :0* | :??????*) return 1 ;;
+    : | :*[!0-9]* | :0*) return 1 ;;
     :*) __lanyard_port=${__lanyard_tail:1} ;;
     *) return 1 ;;
   esac
@@ -774,8 +787,11 @@ __lanyard_read_token() {
   __lanyard_token=$__lanyard_value
   __lanyard_member fingerprint "$__lanyard_out"
   __lanyard_fingerprint=$__lanyard_value
-  __lanyard_member account "$__lanyard_out"
-  __lanyard_account=$__lanyard_value
+  # Another account may become the active one meanwhile.
+  if [ "$__lanyard_account" = @active ]; then
+    __lanyard_member account "$__lanyard_out"
+    __lanyard_account=$__lanyard_value
+  fi
   __lanyard_member tokenType "$__lanyard_out"
   case $__lanyard_value in [Dd][Pp][Oo][Pp]) __lanyard_type=DPoP ;; *) __lanyard_type=$__lanyard_value ;; esac
   __lanyard_out='' __lanyard_value=''
@@ -917,6 +933,7 @@ __lanyard_close() {
 # lines: the exit code, whether the subscription stood, the position, and the error.
 __lanyard_follow() {
   local +x __lanyard_line='' __lanyard_code='' __lanyard_stood='' __lanyard_error='' __lanyard_epoch='' __lanyard_number=''
+  local +x __lanyard_subscription='' __lanyard_taken=''
   while IFS= read -r __lanyard_line; do
     case $__lanyard_line in
       'exit '*) __lanyard_code=${__lanyard_line#exit } && continue ;;
@@ -930,11 +947,16 @@ __lanyard_follow() {
     __lanyard_number=$__lanyard_value
     if [ -z "$__lanyard_stood" ]; then
       __lanyard_stood=begun
+      __lanyard_member subscription "$__lanyard_line"
+      __lanyard_subscription=$__lanyard_value
+      if [ -n "$__lanyard_shown" ]; then builtin printf '%s\n' "$__lanyard_line" >&3 || break; fi
       __lanyard_member gap "$__lanyard_line"
-      if [ "$__lanyard_value" != true ] && [ "${__lanyard_since%:*}" = "$__lanyard_epoch" ]; then continue; fi
+      if [ "$__lanyard_value" != true ] && [ "${__lanyard_since%:*}" = "$__lanyard_epoch" ]; then
+        __lanyard_taken=$__lanyard_since
+        continue
+      fi
       if [ -n "$__lanyard_since" ]; then
-        __lanyard_member subscription "$__lanyard_line"
-        __lanyard_quote "$__lanyard_value" && __lanyard_line="{\"subscription\":$__lanyard_value"
+        __lanyard_quote "$__lanyard_subscription" && __lanyard_line="{\"subscription\":$__lanyard_value"
         __lanyard_quote "$__lanyard_epoch" && __lanyard_line+=",\"epoch\":$__lanyard_value,\"sequence\":$__lanyard_number"
         __lanyard_line+=",\"type\":\"event.gap\",\"at\":\"$(command date -u +%Y-%m-%dT%H:%M:%S.%3NZ)\",\"data\":{}}"
         builtin printf '%s\n' "$__lanyard_line" >&3 || break
@@ -942,8 +964,10 @@ __lanyard_follow() {
       __lanyard_since=$__lanyard_epoch:$__lanyard_number
       continue
     fi
+    __lanyard_member subscription "$__lanyard_line"
+    if [ "$__lanyard_value" != "$__lanyard_subscription" ]; then continue; fi
     # A replay may begin with events that came already.
-    if [ "${__lanyard_since%:*}" = "$__lanyard_epoch" ] && [ "$__lanyard_number" -le "${__lanyard_since##*:}" ]; then
+    if [ "${__lanyard_taken%:*}" = "$__lanyard_epoch" ] && [ "$__lanyard_number" -le "${__lanyard_taken##*:}" ]; then
       continue
     fi
     __lanyard_since=$__lanyard_epoch:$__lanyard_number

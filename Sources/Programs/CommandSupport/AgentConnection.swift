@@ -79,22 +79,25 @@ public struct AgentConnection: ~Copyable {
     return lastID
   }
 
-  /// Passes the result of the request `id` to `result`; returns nil if the answer has not arrived. Drops earlier
-  /// events.
+  /// Passes the result of the request `id` to `result`; returns nil if the answer has not arrived. Earlier events go to
+  /// `event`, which drops them by default.
   ///
   /// - Throws: the error of the answer.
   public mutating func answer<Result>(
-    to id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
+    to id: Int64, event: (JSONNode) -> Void = { _ in }, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result? {
     var answer: Result?
     while answer == nil {
       let arrived = try nextMessage { (message) throws(CommandFailure) in
-        let isOurs = message["id"]?.integer == id
+        let isOurs = message["id"]?.integer == id && message["method"] == nil
         // An error without an id concerns the connection: too many connections, or a line that is not JSON.
         if let error = message["error"], isOurs || message["id"]?.kind == .null {
           throw CommandFailure(error: error)
         }
-        guard isOurs else { return }
+        guard isOurs else {
+          if message["method"]?.isText("event") == true, let params = message["params"] { event(params) }
+          return
+        }
         guard let node = message["result"] else { throw CommandFailure.notUnderstood }
         answer = try result(node)
       }
@@ -122,13 +125,17 @@ public struct AgentConnection: ~Copyable {
   ) throws(CommandFailure) -> Bool {
     var failure: CommandFailure?
     let arrived: Void? = lines.next { line in
+      guard line.contains(where: { $0 > 0x20 }) else { return }
       do throws(CommandFailure) {
         do {
           try JSONScanner.scan(line, onto: &tape)
         } catch {
           throw CommandFailure.notUnderstood
         }
-        try tape.withRoot(of: line) { (root) throws(CommandFailure) in try body(root) }
+        try tape.withRoot(of: line) { (root) throws(CommandFailure) in
+          guard root.kind == .object else { throw CommandFailure.notUnderstood }
+          try body(root)
+        }
       } catch {
         failure = error
       }

@@ -11,13 +11,15 @@ extension CommandFailure {
     return writer.withBytes { String(decoding: $0, as: UTF8.self) }
   }
 
-  /// `name`, `message` and `exit`; behind them `code` and `data` of an error that the agent sent.
+  /// `name`, `message` and `exit`; behind them `code` and `data` of an error that the agent sent, else the `hints`. A raw
+  /// failure has the agent's own message.
   private func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.member("name", name)
-    writer.member("message", message)
+    writer.member("message", isRaw ? wireMessage ?? message : message)
     writer.key("exit")
     writer.integer(Int(status.rawValue))
+    if wire == nil, !hints.isEmpty { writer.member("hints", hints) }
     if let wire {
       var wire = wire
       wire.withUTF8 { bytes in
@@ -34,6 +36,16 @@ extension CommandFailure {
       }
     }
     writer.endObject()
+  }
+
+  private var wireMessage: String? {
+    guard var wire else { return nil }
+    return wire.withUTF8 { bytes in
+      var tape = JSONTape()
+      let bytes = UnsafeRawBufferPointer(bytes)
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { $0["message"]?.string }
+    }
   }
 
   /// The entry of a failed account in the list that `lanyard logout --all --json` prints.

@@ -47,9 +47,17 @@ struct Events: ParsableCommand {
       writer.member("sequence", since.sequence)
       writer.endObject()
     }
-    while try agent.answer(to: id, { begin($0) }) == nil {
+    // An event may be on its way before the answer that names its subscription.
+    var early: [(subscription: String, event: String)] = []
+    var subscription = ""
+    while try agent.answer(
+      to: id, event: { early.append(($0["subscription"]?.string ?? "", $0.text)) },
+      { (node) throws(CommandFailure) in try begin(node, as: &subscription) }) == nil
+    {
+      if early.count > Self.mostEarlyEvents { early.removeAll() }
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
+    for event in early where event.subscription == subscription { show(event.event, names: names) }
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for events. Ctrl-C ends this.") }
     while true {
       while try agent.event({ show($0, names: names) }) != nil {}
@@ -57,8 +65,17 @@ struct Events: ParsableCommand {
     }
   }
 
+  /// The agent sends no event before its answer; this bounds what another program could make this one keep.
+  private static let mostEarlyEvents = 1_024
+
   /// Tells where the stream begins.
-  private func begin(_ subscribed: JSONNode) {
+  private func begin(_ subscribed: JSONNode, as subscription: inout String) throws(CommandFailure) {
+    guard let name = subscribed["subscription"]?.string, subscribed["epoch"]?.string != nil,
+      subscribed["sequence"]?.integer != nil
+    else {
+      throw .notUnderstood
+    }
+    subscription = name
     if position { Output.answer(json: subscribed.raw) }
     guard !common.json, subscribed["gap"]?.bool == true else { return }
     Output.warning("Some events since then are lost.")
@@ -68,6 +85,16 @@ struct Events: ParsableCommand {
   private static func names(via agent: inout AgentConnection) -> [String: String] {
     let accounts = (try? AccountInfo.all(via: &agent)) ?? []
     return Dictionary(accounts.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
+  }
+
+  private func show(_ event: String, names: [String: String]) {
+    var event = event
+    event.withUTF8 { bytes in
+      var tape = JSONTape()
+      let bytes = UnsafeRawBufferPointer(bytes)
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
+      tape.withRoot(of: bytes) { show($0, names: names) }
+    }
   }
 
   private func show(_ event: JSONNode, names: [String: String]) {
