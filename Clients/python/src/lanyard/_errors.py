@@ -216,3 +216,15 @@ class RequestTooLarge(LanyardError, ValueError):
     """The request is longer than the agent's line limit (`agent.hello`, `limits`). It was not sent."""
 
     name: str = "requestTooLarge"
+
+
+class OriginRefused(LanyardError, ValueError):
+    """The URL is of an origin to which the token may not go. Nothing was sent."""
+
+    name: str = "originRefused"
+
+
+class BoundToken(LanyardError):
+    """The account's tokens are bound to a key (DPoP), and this use can't prove that it has the key."""
+
+    name: str = "boundToken"
