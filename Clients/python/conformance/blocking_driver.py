@@ -1,111 +1,137 @@
-"""Drives the blocking client: a thread for each command that waits."""
+"""Obeys the commands of the conformance run with `lanyard.Client`, each command in a thread."""
+
+from __future__ import annotations
 
 import json
+import os
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Dict
 
 import lanyard
-from commands import arguments, as_json, failure, method, options, result, say, shown
-
-clients, streams, outcomes = {}, {}, {}
-threads = []
+from commands import Json, error, options, say, show, typed
 
 
-def open_client(command):
-    client = lanyard.Client(**options(command))
-    clients[command["client"]] = client
-    if not command.get("connect"):
-        return result(command, {})
-    result(command, as_json(client.connect()))
+class Driver:
+    def __init__(self) -> None:
+        self._clients: Dict[str, lanyard.Client] = {}
+        self._streams: Dict[str, lanyard.EventStream] = {}
+        self._outcomes: Dict[str, Any] = {}
+
+    def begin(self, command: Json) -> None:
+        """Begins a command. Clients are made in the order of the lines."""
+        if command["do"] == "open":
+            self._clients[command["client"]] = lanyard.Client(**options(command))
+        threading.Thread(target=self._obey, args=(command,), daemon=True).start()
+
+    def close(self) -> None:
+        for client in self._clients.values():
+            client.close()
+
+    def _obey(self, command: Json) -> None:
+        number = command["id"]
+        try:
+            result = getattr(self, "_" + command["do"])(command)
+        except Exception as failure:
+            self._outcomes[number] = failure
+            say(number, error=error(failure))
+            return
+        if result is not None:
+            say(number, result=result)
+
+    def _client(self, command: Json) -> lanyard.Client:
+        return self._clients[command["client"]]
+
+    def _open(self, command: Json) -> Json:
+        return self._client(command).connect().to_json() if command.get("connect") else {}
+
+    def _call(self, command: Json) -> Json:
+        caller: Any = self._client(command)
+        if "timeoutMs" in command:
+            caller = caller.within(command["timeoutMs"] / 1000)
+        result: Json = caller.call(command["method"], command.get("params"))
+        return result
+
+    def _typed(self, command: Json) -> Json:
+        caller: Any = self._client(command)
+        if "timeoutMs" in command:
+            caller = caller.within(command["timeoutMs"] / 1000)
+        result = typed(caller, command["method"], command.get("params") or {})
+        self._outcomes[command["id"]] = result
+        told: Json = result.to_json()
+        return told
+
+    def _show(self, command: Json) -> Json:
+        return {"text": show(self._outcomes[command["of"]])}
+
+    def _events(self, command: Json) -> None:
+        wanted = {name: command[name] for name in ("types", "accounts", "since") if name in command}
+        client = self._client(command)
+        stream = client.events(**wanted)
+        self._streams[command["id"]] = stream
+        say(command["id"], result={})
+        with stream:
+            for event in stream:
+                say(command["id"], event=event.to_json())
+        say(command["id"], ended=True)
+
+    def _position(self, command: Json) -> Json:
+        return self._streams[command["of"]].position or {}
+
+    def _stop(self, command: Json) -> Json:
+        self._streams[command["of"]].close()
+        return {}
+
+    def _http(self, command: Json) -> Json:
+        import requests
+        from lanyard.auth.requests import LanyardAuth
+
+        auth = LanyardAuth(
+            self._client(command),
+            command["account"],
+            origins=command["origins"],
+            scopes=command.get("scopes"),
+            resource=command.get("resource"),
+        )
+        with requests.Session() as session:
+            session.trust_env = False
+            response = session.request(
+                command.get("method", "GET"), command["url"], data=command.get("body"), auth=auth
+            )
+            return {"status": response.status_code, "body": response.text}
+
+    def _load(self, command: Json) -> Json:
+        client, account, callers = self._client(command), command["account"], command.get("callers", 1)
+
+        def call(count: int) -> None:
+            for _ in range(count):
+                client.token.get(account=account)
+
+        client.connect()
+        shares = [command["count"] // callers + (index < command["count"] % callers) for index in range(callers)]
+        began = time.monotonic()
+        if callers == 1:
+            call(shares[0])
+        else:
+            with ThreadPoolExecutor(callers) as pool:
+                list(pool.map(call, shares))
+        return {"seconds": time.monotonic() - began}
+
+    def _close(self, command: Json) -> Json:
+        self._client(command).close()
+        return {}
 
 
-def with_time(command):
-    client = clients[command["client"]]
-    return client.within(command["timeoutMs"] / 1000) if "timeoutMs" in command else client
+def main() -> None:
+    driver = Driver()
+    for text in sys.stdin.buffer:
+        driver.begin(json.loads(text))
+    driver.close()
+    sys.stdout.flush()
+    os._exit(0)
 
 
-def call(command):
-    result(command, with_time(command).call(command["method"], command.get("params", {})))
-
-
-def typed(command):
-    function = method(with_time(command), command["method"])
-    try:
-        outcome = function(**arguments(function, command.get("params", {})))
-    except lanyard.LanyardError as error:
-        outcomes[command["id"]] = error
-        raise
-    outcomes[command["id"]] = outcome
-    result(command, as_json(outcome))
-
-
-def show(command):
-    result(command, {"text": shown(outcomes[command["of"]])})
-
-
-def events(command):
-    chosen = {name: command[name] for name in ("types", "accounts", "since") if name in command}
-    stream = clients[command["client"]].events(**chosen)
-    streams[command["id"]] = stream
-    result(command, {})
-    for event in stream:
-        say({"id": command["id"], "event": as_json(event)})
-    say({"id": command["id"], "ended": True})
-
-
-def position(command):
-    result(command, streams[command["of"]].position)
-
-
-def stop(command):
-    streams[command["of"]].close()
-    result(command, {})
-
-
-def close(command):
-    clients[command["client"]].close()
-    result(command, {})
-
-
-def load(command):
-    client, callers = clients[command["client"]], command.get("callers", 1)
-    began = time.perf_counter()
-
-    def some(count):
-        for _ in range(count):
-            client.token.get(account=command["account"])
-
-    with ThreadPoolExecutor(callers) as pool:
-        list(pool.map(some, [command["count"] // callers] * callers))
-    result(command, {"seconds": time.perf_counter() - began})
-
-
-DOES = {
-    "open": open_client, "call": call, "typed": typed, "show": show, "events": events, "position": position,
-    "stop": stop, "close": close, "load": load,
-}
-
-
-def obey(command):
-    try:
-        DOES[command["do"]](command)
-    except lanyard.LanyardError as error:
-        failure(command, error)
-
-
-for text in sys.stdin:
-    command = json.loads(text)
-    if command["do"] in ("show", "position"):
-        obey(command)
-        continue
-    thread = threading.Thread(target=obey, args=(command,))
-    threads.append(thread)
-    thread.start()
-    if command["do"] == "open" and not command.get("connect"):
-        thread.join()
-for client in clients.values():
-    client.close()
-for thread in threads:
-    thread.join()
+if __name__ == "__main__":
+    main()

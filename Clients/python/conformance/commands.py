@@ -1,94 +1,103 @@
-"""What both drivers share: answers as the run wants them, and typed calls by name."""
+"""What both drivers share: options of clients, typed calls, results and errors as JSON."""
+
+from __future__ import annotations
 
 import inspect
 import json
+import re
 import sys
 import threading
+from typing import Any, Dict, Mapping
 
 import lanyard
-from lanyard._runtime import encode
 
-_KINDS = {
-    lanyard.AgentStartFailed: "agentStartFailed",
-    lanyard.AgentNotRunning: "agentNotRunning",
-    lanyard.CallTimeout: "callTimeout",
-    lanyard.ClientClosed: "clientClosed",
-    lanyard.ConnectionLost: "connectionLost",
-    lanyard.ProtocolError: "protocolError",
-    lanyard.RequestTooLarge: "requestTooLarge",
-    lanyard.UntrustedAgent: "untrustedAgent",
-}
+Json = Dict[str, Any]
+
 _printing = threading.Lock()
 
 
-def say(message):
-    text = json.dumps(message, ensure_ascii=False)
+def say(number: str, **members: Any) -> None:
     with _printing:
-        sys.stdout.write(text + "\n")
+        sys.stdout.write(json.dumps({"id": number, **members}, ensure_ascii=False) + "\n")
         sys.stdout.flush()
 
 
-def result(command, value):
-    say({"id": command["id"], "result": value})
+def options(command: Mapping[str, Any]) -> Json:
+    """The arguments of a client."""
+    found: Json = {"socket_path": command.get("socket")}
+    for name in ("start", "grant", "name", "version"):
+        if name in command:
+            found[name] = command[name]
+    if "timeoutMs" in command:
+        found["timeout"] = command["timeoutMs"] / 1000
+    return found
 
 
-def failure(command, error):
-    say({"id": command["id"], "error": told(error)})
+def typed(methods: Any, method: str, params: Mapping[str, Any]) -> Any:
+    """Calls the generated method with params as it takes them; its result is returned, or awaitable."""
+    space, _, name = method.rpartition(".")
+    function = getattr(getattr(methods, _snake(space)), _attribute(name))
+    hints = inspect.signature(function).parameters
+    arguments = {}
+    for wire, value in params.items():
+        attribute = _attribute(wire)
+        if attribute not in hints:
+            raise TypeError(f"{method} has no argument {attribute}")
+        arguments[attribute] = _argument(hints[attribute].annotation, value)
+    return function(**arguments)
 
 
-def cancelled(command):
-    say({"id": command["id"], "error": {
-        "kind": "cancelled", "name": "cancelled", "message": "", "retryable": False, "remedies": [], "data": {}}})
+def _argument(annotation: Any, value: Any) -> Any:
+    """An object as the generated class that the method takes; another value as it is."""
+    if isinstance(value, dict):
+        for name in re.findall(r"[A-Z]\w*", str(annotation)):
+            kind = getattr(lanyard, name, None)
+            if isinstance(kind, type) and issubclass(kind, lanyard.Record):
+                return kind.from_json(value)
+    return value
 
 
-def told(error):
-    if not isinstance(error, lanyard.LanyardError):
-        raise error
-    kind = next((kind for kind_of, kind in _KINDS.items() if isinstance(error, kind_of)), "agent")
-    told = {
-        "kind": kind, "name": error.name, "message": error.message, "retryable": error.retryable,
-        "remedies": error.remedies, "data": dict(error.data),
+def _snake(name: str) -> str:
+    return re.sub(r"(?<!^)([A-Z])", lambda match: "_" + match.group(1).lower(), name)
+
+
+def _attribute(name: str) -> str:
+    import keyword
+
+    snake = _snake(name)
+    return snake + "_" if keyword.iskeyword(snake) else snake
+
+
+def show(outcome: Any) -> str:
+    """All forms in which Python prints a value."""
+    text = f"{outcome!r}\n{outcome!s}\n{outcome}\n{[outcome]}\n{(outcome,)}\n%s" % (outcome,)
+    if isinstance(outcome, BaseException):
+        import traceback
+
+        text += "".join(traceback.format_exception(type(outcome), outcome, outcome.__traceback__))
+    else:
+        text += str(vars(outcome).get("extra", ""))
+    return text
+
+
+def error(failure: BaseException) -> Json:
+    """An error as the run wants it."""
+    if not isinstance(failure, lanyard.LanyardError):
+        return {"kind": "failed", "name": "failed", "message": repr(failure), "retryable": False, "remedies": [], "data": {}}
+    found: Json = {
+        "kind": failure.name if failure.code is None else "agent",
+        "name": failure.name,
+        "message": failure.message,
+        "retryable": failure.retryable,
+        "remedies": failure.remedies,
+        "data": dict(failure.data),
     }
-    for name, value in (
-        ("code", error.code), ("retryAfterMs", error.retry_after_ms), ("reason", error.reason), ("account", error.account)
+    for member, value in (
+        ("code", failure.code),
+        ("retryAfterMs", failure.retry_after_ms),
+        ("reason", failure.reason),
+        ("account", failure.account),
     ):
         if value is not None:
-            told[name] = value
-    return told
-
-
-def options(command):
-    """The arguments of a client for the command `open`."""
-    members = {"grant": "grant", "name": "name", "version": "version", "start": "start"}
-    chosen = {argument: command[name] for name, argument in members.items() if name in command}
-    if "socket" in command:
-        chosen["socket_path"] = command["socket"]
-    if "timeoutMs" in command:
-        chosen["timeout"] = command["timeoutMs"] / 1000
-    return chosen
-
-
-def snake(name):
-    return "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)
-
-
-def method(client, name):
-    """The generated method, such as `client.sign_in.begin`."""
-    namespace, verb = name.split(".")
-    place = getattr(client, snake(namespace))
-    return getattr(place, snake(verb), None) or getattr(place, snake(verb) + "_")
-
-
-def arguments(function, params):
-    """The params under the names of Python. The names of a function's arguments lead back to the wire."""
-    names = {argument.rstrip("_"): argument for argument in inspect.signature(function).parameters}
-    return {names[snake(name)]: value for name, value in params.items()}
-
-
-def as_json(record):
-    return encode(record)
-
-
-def shown(value):
-    """Each way in which Python prints a value."""
-    return "\n".join((repr(value), str(value), f"{value}", "%s %r" % (value, value), repr([value])))
+            found[member] = value
+    return found

@@ -12,7 +12,8 @@ from .._errors import OriginRefused
 Origin = Tuple[str, str, int]
 
 _PORTS = {"http": 80, "https": 443}
-_HOST = re.compile(r"[A-Za-z0-9._-]+|[0-9A-Fa-f:.]+")
+# Host and port, without a user: a name or an IPv4 address, or an IPv6 address in brackets.
+_PLACE = re.compile(r"(?:([A-Za-z0-9._-]+)|\[([0-9A-Fa-f:.]+)\])(?::([0-9]{1,9}))?")
 # What one reader of a URL takes as the end of the host, and another does not.
 _AMBIGUOUS = re.compile(r"[^!-~]|\\")
 
@@ -73,13 +74,13 @@ def _parsed(url: str) -> Optional[Origin]:
         return None
     try:
         parts = urlsplit(url)
-        port = parts.port
     except ValueError:
         return None
-    host = parts.hostname or ""
-    if parts.scheme not in _PORTS or "@" in parts.netloc or not _HOST.fullmatch(host):
+    place = _PLACE.fullmatch(parts.netloc)
+    if parts.scheme not in _PORTS or place is None:
         return None
-    return parts.scheme, host.lower(), _PORTS[parts.scheme] if port is None else port
+    host, port = (place[1] or place[2]).lower(), place[3]
+    return parts.scheme, host, _PORTS[parts.scheme] if port is None else int(port)
 
 
 def _require_safe(origin: Origin) -> None:
