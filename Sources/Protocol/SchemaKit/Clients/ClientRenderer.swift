@@ -12,5 +12,6 @@ var clientRenderers: [any ClientRenderer.Type] {
     GoRenderer.self,
     PythonRenderer.self,
     PythonRenderer.self, SwiftClientRenderer.self,
+    RustRenderer.self,
   ]
 }
