@@ -235,7 +235,7 @@ impl fmt::Debug for Client {
 impl Shared {
     fn current(&self) -> Option<Arc<Link>> {
         let link = lock(&self.link).clone()?;
-        link.is_alive().then(|| link)
+        link.is_alive().then_some(link)
     }
 
     fn close(&self) {

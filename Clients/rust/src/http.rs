@@ -353,7 +353,9 @@ mod tests {
         for url in ["https://api.example/a?b#c", "HTTPS://API.Example:443", "https://api.example?x=https://b.example"] {
             assert_eq!(Origin::parse(url).unwrap(), origin, "{url}");
         }
-        for url in ["https://api.example:444", "https://api.example.", "https://b.example", "https://api.example.b.example"] {
+        for url in
+            ["https://api.example:444", "https://api.example.", "https://b.example", "https://api.example.b.example"]
+        {
             assert_ne!(Origin::parse(url).unwrap(), origin, "{url}");
         }
     }
@@ -363,7 +365,13 @@ mod tests {
         for url in ["http://127.0.0.1:8080/", "http://127.1.2.3", "http://localhost", "http://[::1]:80/x"] {
             assert!(Origin::parse(url).is_ok(), "{url}");
         }
-        for url in ["http://api.example", "http://localhost.example", "http://127.0.0.1.example", "http://[::2]", "http://0.0.0.0"] {
+        for url in [
+            "http://api.example",
+            "http://localhost.example",
+            "http://127.0.0.1.example",
+            "http://[::2]",
+            "http://0.0.0.0",
+        ] {
             assert!(Origin::parse(url).is_err(), "{url}");
         }
     }
@@ -371,9 +379,21 @@ mod tests {
     #[test]
     fn what_libraries_may_read_in_two_ways_is_refused() {
         for url in [
-            "https://", "https:/api.example", "api.example", "https://user@api.example", "https://api.example\\@b.example",
-            "https://api.example:", "https://api.example:+1", "https://api.example:99999", "https://a b", "https://[::1",
-            "https://[x]", "file:///etc/hostname", "https://api%2eexample", "https://bücher.example", "https://a:1:2",
+            "https://",
+            "https:/api.example",
+            "api.example",
+            "https://user@api.example",
+            "https://api.example\\@b.example",
+            "https://api.example:",
+            "https://api.example:+1",
+            "https://api.example:99999",
+            "https://a b",
+            "https://[::1",
+            "https://[x]",
+            "file:///etc/hostname",
+            "https://api%2eexample",
+            "https://bücher.example",
+            "https://a:1:2",
         ] {
             assert!(Origin::parse(url).is_err(), "{url}");
         }

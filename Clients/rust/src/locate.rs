@@ -47,7 +47,7 @@ fn usual_runtime_directory() -> Option<PathBuf> {
     let user = sys::user();
     let usual = PathBuf::from(format!("/run/user/{user}"));
     let owner = fs::symlink_metadata(&usual).ok()?.uid();
-    (owner == user).then(|| usual)
+    (owner == user).then_some(usual)
 }
 
 /// Tries once to connect. `None` while the agent's queue is full, or where `pause` gave up.

@@ -161,8 +161,9 @@ impl<S: Sink> Protocol<S> {
         if let Some(method) = message.method {
             if method.as_deref() == Some("event") {
                 let params = message.params.map_or("null", |span| &text[span]);
-                let event = Event::from_json(params)
-                    .map_err(|malformed| Error::protocol(format!("an event of the agent is malformed at {malformed}")))?;
+                let event = Event::from_json(params).map_err(|malformed| {
+                    Error::protocol(format!("an event of the agent is malformed at {malformed}"))
+                })?;
                 self.event_arrived(event);
             }
             return Ok(());

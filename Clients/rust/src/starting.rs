@@ -163,9 +163,9 @@ impl Drop for Launch {
 /// The path of `lanyard-agent` in `PATH`. Skips relative entries: the choice must not depend on the working directory.
 fn agent_program() -> Option<PathBuf> {
     let path = variable("PATH").unwrap_or_else(|| USUAL_PATH.into());
-    env::split_paths(&path).filter(|place| place.is_absolute()).map(|place| place.join("lanyard-agent")).find(|program| {
-        fs::metadata(program).map_or(false, |file| file.is_file() && file.permissions().mode() & 0o111 != 0)
-    })
+    env::split_paths(&path).filter(|place| place.is_absolute()).map(|place| place.join("lanyard-agent")).find(
+        |program| fs::metadata(program).map_or(false, |file| file.is_file() && file.permissions().mode() & 0o111 != 0),
+    )
 }
 
 /// `agent.log` in the state directory: the stderr of an agent that a program started. Only this user can read it.

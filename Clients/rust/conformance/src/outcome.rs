@@ -37,8 +37,7 @@ pub fn answer(id: &str, result: Result<String>) {
 }
 
 pub fn failed(id: &str, kind: &str) {
-    let error =
-        json!({"kind": kind, "name": kind, "message": "", "retryable": false, "remedies": [], "data": {}});
+    let error = json!({"kind": kind, "name": kind, "message": "", "retryable": false, "remedies": [], "data": {}});
     say(&json!({"id": id, "error": error}).to_string());
 }
 

@@ -207,7 +207,8 @@ impl AsyncClient {
         let closed = Arc::clone(&self.shared.closed);
         let deadline = Instant::now() + CONNECT;
         let starting = spawn_blocking(move || {
-            let wait = |time: Duration| closed.wait_until(deadline.min(Instant::now() + time)) || deadline <= Instant::now();
+            let wait =
+                |time: Duration| closed.wait_until(deadline.min(Instant::now() + time)) || deadline <= Instant::now();
             dial(&path, true, &wait)
         });
         starting.await.unwrap_or_else(|_| Err(Error::closed()))
@@ -230,7 +231,7 @@ impl fmt::Debug for AsyncClient {
 impl Shared {
     fn current(&self) -> Option<Arc<AsyncLink>> {
         let link = lock(&self.link).clone()?;
-        link.is_alive().then(|| link)
+        link.is_alive().then_some(link)
     }
 
     fn close(&self) {
@@ -268,8 +269,8 @@ impl Drop for Greeting {
 async fn limited<T>(limit: Option<Duration>, work: impl Future<Output = Result<T>>) -> Result<T> {
     match limit {
         None => work.await,
-        Some(limit) => timeout(limit, work)
-            .await
-            .unwrap_or_else(|_| Err(Error::timed_out("the agent did not answer in time"))),
+        Some(limit) => {
+            timeout(limit, work).await.unwrap_or_else(|_| Err(Error::timed_out("the agent did not answer in time")))
+        }
     }
 }

@@ -1,4 +1,3 @@
-use std::future::Future;
 use std::io::ErrorKind as Io;
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::{Arc, Mutex};
@@ -95,7 +94,8 @@ impl AsyncLink {
         if let Ok(place) = places.try_acquire_owned() {
             let (answer, _) = oneshot::channel();
             let params = EventUnsubscribeParams::new(subscription);
-            if let Ok(mut pending) = self.send("event.unsubscribe", Some(&params), None, Call { answer, _place: place }) {
+            if let Ok(mut pending) = self.send("event.unsubscribe", Some(&params), None, Call { answer, _place: place })
+            {
                 pending.is_answered = true;
             }
         }
@@ -179,32 +179,30 @@ impl Drop for Pending {
     }
 }
 
-fn read(link: Arc<AsyncLink>, reader: OwnedReadHalf) -> impl Future<Output = ()> {
-    async move {
-        let mut inbox = Inbox::new();
-        let error = loop {
-            if reader.readable().await.is_err() {
-                break Error::went_away();
-            }
-            match reader.try_read(inbox.room()) {
-                Ok(0) => break Error::went_away(),
-                Ok(count) => inbox.filled(count),
-                Err(error) if matches!(error.kind(), Io::WouldBlock | Io::Interrupted) => continue,
-                Err(_) => break Error::went_away(),
-            }
-            let handled = {
-                let mut state = lock(&link.state);
-                std::iter::from_fn(|| inbox.line()).try_for_each(|line| state.protocol.receive(line))
-            };
-            if let Err(error) = handled {
-                break error;
-            }
-            if inbox.pending() > MAXIMUM_ANSWER_BYTES {
-                break too_long();
-            }
+async fn read(link: Arc<AsyncLink>, reader: OwnedReadHalf) {
+    let mut inbox = Inbox::new();
+    let error = loop {
+        if reader.readable().await.is_err() {
+            break Error::went_away();
+        }
+        match reader.try_read(inbox.room()) {
+            Ok(0) => break Error::went_away(),
+            Ok(count) => inbox.filled(count),
+            Err(error) if matches!(error.kind(), Io::WouldBlock | Io::Interrupted) => continue,
+            Err(_) => break Error::went_away(),
+        }
+        let handled = {
+            let mut state = lock(&link.state);
+            std::iter::from_fn(|| inbox.line()).try_for_each(|line| state.protocol.receive(line))
         };
-        link.close(error);
-    }
+        if let Err(error) = handled {
+            break error;
+        }
+        if inbox.pending() > MAXIMUM_ANSWER_BYTES {
+            break too_long();
+        }
+    };
+    link.close(error);
 }
 
 async fn write(writer: OwnedWriteHalf, mut lines: UnboundedReceiver<WipedBytes>) {

@@ -96,8 +96,8 @@ impl RpcMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn discover(self) -> Result<RpcDiscoverResult> {
         self.0.invoke("rpc.discover", None::<&Empty>)
     }
@@ -115,8 +115,8 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnsupportedProtocol`]: The agent does not support this protocol version.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn hello(self, params: impl Into<AgentHelloParams>) -> Result<AgentHelloResult> {
         self.0.invoke("agent.hello", Some(&params.into()))
     }
@@ -125,10 +125,11 @@ impl AgentMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn status(self) -> Result<AgentStatusResult> {
         self.0.invoke("agent.status", None::<&Empty>)
     }
@@ -140,10 +141,11 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn initialize(self, params: impl Into<AgentInitializeParams>) -> Result<AgentInitializeResult> {
         self.0.invoke("agent.initialize", Some(&params.into()))
     }
@@ -152,8 +154,8 @@ impl AgentMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn lock(self) -> Result<AgentLockResult> {
         self.0.invoke("agent.lock", None::<&Empty>)
     }
@@ -165,12 +167,13 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn unlock(self, params: impl Into<AgentUnlockParams>) -> Result<AgentUnlockResult> {
         self.0.invoke("agent.unlock", Some(&params.into()))
     }
@@ -180,10 +183,11 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn add_key_slot(self, params: impl Into<AgentAddKeySlotParams>) -> Result<AgentAddKeySlotResult> {
         self.0.invoke("agent.addKeySlot", Some(&params.into()))
     }
@@ -193,10 +197,11 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn remove_key_slot(self, params: impl Into<AgentRemoveKeySlotParams>) -> Result<AgentRemoveKeySlotResult> {
         self.0.invoke("agent.removeKeySlot", Some(&params.into()))
     }
@@ -205,10 +210,11 @@ impl AgentMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list_key_slots(self) -> Result<AgentListKeySlotsResult> {
         self.0.invoke("agent.listKeySlots", None::<&Empty>)
     }
@@ -218,10 +224,11 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn rotate_root_key(self) -> Result<AgentRotateRootKeyResult> {
         self.0.invoke("agent.rotateRootKey", None::<&Empty>)
     }
@@ -236,10 +243,11 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn backup(self, params: impl Into<AgentBackupParams>) -> Result<AgentBackupResult> {
         self.0.invoke("agent.backup", Some(&params.into()))
     }
@@ -255,10 +263,11 @@ impl AgentMethods<'_> {
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn restore(self, params: impl Into<AgentRestoreParams>) -> Result<AgentRestoreResult> {
         self.0.invoke("agent.restore", Some(&params.into()))
     }
@@ -271,8 +280,8 @@ impl AgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn diagnose(self, params: impl Into<AgentDiagnoseParams>) -> Result<AgentDiagnoseResult> {
         self.0.invoke("agent.diagnose", Some(&params.into()))
     }
@@ -281,8 +290,8 @@ impl AgentMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn shutdown(self) -> Result<Empty> {
         self.0.invoke("agent.shutdown", None::<&Empty>)
     }
@@ -301,17 +310,19 @@ impl ProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn add(self, params: impl Into<ProviderAddParams>) -> Result<ProviderAddResult> {
         self.0.invoke("provider.add", Some(&params.into()))
     }
@@ -320,10 +331,11 @@ impl ProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self) -> Result<ProviderListResult> {
         self.0.invoke("provider.list", None::<&Empty>)
     }
@@ -333,10 +345,11 @@ impl ProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<ProviderGetParams>) -> Result<ProviderGetResult> {
         self.0.invoke("provider.get", Some(&params.into()))
     }
@@ -351,17 +364,19 @@ impl ProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn update(self, params: impl Into<ProviderUpdateParams>) -> Result<ProviderUpdateResult> {
         self.0.invoke("provider.update", Some(&params.into()))
     }
@@ -371,10 +386,11 @@ impl ProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn remove(self, params: impl Into<ProviderRemoveParams>) -> Result<ProviderRemoveResult> {
         self.0.invoke("provider.remove", Some(&params.into()))
     }
@@ -388,10 +404,11 @@ impl ProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn test(self, params: impl Into<ProviderTestParams>) -> Result<ProviderTestResult> {
         self.0.invoke("provider.test", Some(&params.into()))
     }
@@ -405,16 +422,18 @@ impl ProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn discover(self, params: impl Into<ProviderDiscoverParams>) -> Result<ProviderDiscoverResult> {
         self.0.invoke("provider.discover", Some(&params.into()))
     }
@@ -430,25 +449,28 @@ impl SignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn begin(self, params: impl Into<SignInBeginParams>) -> Result<SignInBeginResult> {
         self.0.invoke("signIn.begin", Some(&params.into()))
     }
@@ -458,27 +480,30 @@ impl SignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn wait(self, params: impl Into<SignInWaitParams>) -> Result<SignInProgress> {
         self.0.invoke("signIn.wait", Some(&params.into()))
     }
@@ -490,25 +515,28 @@ impl SignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn complete(self, params: impl Into<SignInCompleteParams>) -> Result<SignInProgress> {
         self.0.invoke("signIn.complete", Some(&params.into()))
     }
@@ -518,8 +546,8 @@ impl SignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn cancel(self, params: impl Into<SignInCancelParams>) -> Result<SignInCancelResult> {
         self.0.invoke("signIn.cancel", Some(&params.into()))
     }
@@ -529,24 +557,27 @@ impl SignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn import(self, params: impl Into<SignInImportParams>) -> Result<SignInImportResult> {
         self.0.invoke("signIn.import", Some(&params.into()))
     }
@@ -561,10 +592,11 @@ impl AccountMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self) -> Result<AccountListResult> {
         self.0.invoke("account.list", None::<&Empty>)
     }
@@ -575,10 +607,11 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<AccountGetParams>) -> Result<Account> {
         self.0.invoke("account.get", Some(&params.into()))
     }
@@ -590,10 +623,11 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn switch(self, params: impl Into<AccountSwitchParams>) -> Result<AccountSwitchResult> {
         self.0.invoke("account.switch", Some(&params.into()))
     }
@@ -604,10 +638,11 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn rename(self, params: impl Into<AccountRenameParams>) -> Result<AccountRenameResult> {
         self.0.invoke("account.rename", Some(&params.into()))
     }
@@ -618,10 +653,11 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn resolve(self, params: impl Into<AccountResolveParams>) -> Result<AccountResolveResult> {
         self.0.invoke("account.resolve", Some(&params.into()))
     }
@@ -633,14 +669,15 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn sign_out(self, params: impl Into<AccountSignOutParams>) -> Result<AccountSignOutResult> {
         self.0.invoke("account.signOut", Some(&params.into()))
     }
@@ -651,10 +688,11 @@ impl AccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn forget(self, params: impl Into<AccountForgetParams>) -> Result<AccountForgetResult> {
         self.0.invoke("account.forget", Some(&params.into()))
     }
@@ -671,10 +709,11 @@ impl SessionMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<SessionGetParams>) -> Result<Session> {
         self.0.invoke("session.get", Some(&params.into()))
     }
@@ -691,25 +730,28 @@ impl TokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<TokenGetParams>) -> Result<Token> {
         self.0.invoke("token.get", Some(&params.into()))
     }
@@ -720,25 +762,28 @@ impl TokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn refresh(self, params: impl Into<TokenRefreshParams>) -> Result<Token> {
         self.0.invoke("token.refresh", Some(&params.into()))
     }
@@ -752,25 +797,28 @@ impl TokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn reject(self, params: impl Into<TokenRejectParams>) -> Result<Token> {
         self.0.invoke("token.reject", Some(&params.into()))
     }
@@ -781,25 +829,28 @@ impl TokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn exchange(self, params: impl Into<TokenExchangeParams>) -> Result<TokenExchangeResult> {
         self.0.invoke("token.exchange", Some(&params.into()))
     }
@@ -813,24 +864,27 @@ impl TokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn proof(self, params: impl Into<TokenProofParams>) -> Result<TokenProofResult> {
         self.0.invoke("token.proof", Some(&params.into()))
     }
@@ -847,25 +901,28 @@ impl IdentityMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<IdentityGetParams>) -> Result<IdentityGetResult> {
         self.0.invoke("identity.get", Some(&params.into()))
     }
@@ -882,26 +939,29 @@ impl RequestMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn send(self, params: impl Into<RequestSendParams>) -> Result<RequestSendResult> {
         self.0.invoke("request.send", Some(&params.into()))
     }
@@ -923,10 +983,11 @@ impl AuthorizationMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn check(self, params: impl Into<AuthorizationCheckParams>) -> Result<Decision> {
         self.0.invoke("authorization.check", Some(&params.into()))
     }
@@ -940,10 +1001,11 @@ impl AuthorizationMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn check_many(self, params: impl Into<AuthorizationCheckManyParams>) -> Result<AuthorizationCheckManyResult> {
         self.0.invoke("authorization.checkMany", Some(&params.into()))
     }
@@ -963,10 +1025,11 @@ impl SnapshotMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<SnapshotGetParams>) -> Result<Snapshot> {
         self.0.invoke("snapshot.get", Some(&params.into()))
     }
@@ -977,26 +1040,29 @@ impl SnapshotMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn refresh(self, params: impl Into<SnapshotRefreshParams>) -> Result<Snapshot> {
         self.0.invoke("snapshot.refresh", Some(&params.into()))
     }
@@ -1012,10 +1078,11 @@ impl PolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<PolicyGetParams>) -> Result<PolicyGetResult> {
         self.0.invoke("policy.get", Some(&params.into()))
     }
@@ -1030,10 +1097,11 @@ impl PolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn set(self, params: impl Into<PolicySetParams>) -> Result<PolicySetResult> {
         self.0.invoke("policy.set", Some(&params.into()))
     }
@@ -1045,8 +1113,8 @@ impl PolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn validate(self, params: impl Into<PolicyValidateParams>) -> Result<PolicyValidateResult> {
         self.0.invoke("policy.validate", Some(&params.into()))
     }
@@ -1055,10 +1123,11 @@ impl PolicyMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self) -> Result<PolicyListResult> {
         self.0.invoke("policy.list", None::<&Empty>)
     }
@@ -1070,10 +1139,11 @@ impl PolicyMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn explain(self, params: impl Into<PolicyExplainParams>) -> Result<Decision> {
         self.0.invoke("policy.explain", Some(&params.into()))
     }
@@ -1101,10 +1171,11 @@ impl StepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn enroll(self, params: impl Into<StepUpEnrollParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.enroll", Some(&params.into()))
     }
@@ -1126,11 +1197,12 @@ impl StepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn verify(self, params: impl Into<StepUpVerifyParams>) -> Result<StepUpVerifyResult> {
         self.0.invoke("stepUp.verify", Some(&params.into()))
     }
@@ -1143,10 +1215,11 @@ impl StepUpMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn status(self, params: impl Into<StepUpStatusParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.status", Some(&params.into()))
     }
@@ -1159,10 +1232,11 @@ impl StepUpMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn clear(self, params: impl Into<StepUpClearParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.clear", Some(&params.into()))
     }
@@ -1179,10 +1253,11 @@ impl StepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn unenroll(self, params: impl Into<StepUpUnenrollParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.unenroll", Some(&params.into()))
     }
@@ -1204,10 +1279,11 @@ impl SecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn put(self, params: impl Into<SecretPutParams>) -> Result<SecretPutResult> {
         self.0.invoke("secret.put", Some(&params.into()))
     }
@@ -1220,11 +1296,12 @@ impl SecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<SecretGetParams>) -> Result<SecretGetResult> {
         self.0.invoke("secret.get", Some(&params.into()))
     }
@@ -1237,10 +1314,11 @@ impl SecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self, params: impl Into<SecretListParams>) -> Result<SecretListResult> {
         self.0.invoke("secret.list", Some(&params.into()))
     }
@@ -1253,11 +1331,12 @@ impl SecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn remove(self, params: impl Into<SecretRemoveParams>) -> Result<SecretRemoveResult> {
         self.0.invoke("secret.remove", Some(&params.into()))
     }
@@ -1283,10 +1362,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn enqueue(self, params: impl Into<OperationEnqueueParams>) -> Result<OperationEnqueueResult> {
         self.0.invoke("operation.enqueue", Some(&params.into()))
     }
@@ -1302,10 +1382,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self, params: impl Into<OperationListParams>) -> Result<OperationListResult> {
         self.0.invoke("operation.list", Some(&params.into()))
     }
@@ -1319,10 +1400,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<OperationGetParams>) -> Result<Operation> {
         self.0.invoke("operation.get", Some(&params.into()))
     }
@@ -1339,10 +1421,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn cancel(self, params: impl Into<OperationCancelParams>) -> Result<Operation> {
         self.0.invoke("operation.cancel", Some(&params.into()))
     }
@@ -1361,13 +1444,14 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::Denied`]: The policy denies the capability.
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn retry(self, params: impl Into<OperationRetryParams>) -> Result<Operation> {
         self.0.invoke("operation.retry", Some(&params.into()))
     }
@@ -1384,10 +1468,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn claim(self, params: impl Into<OperationClaimParams>) -> Result<Operation> {
         self.0.invoke("operation.claim", Some(&params.into()))
     }
@@ -1404,10 +1489,11 @@ impl OperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn settle(self, params: impl Into<OperationSettleParams>) -> Result<Operation> {
         self.0.invoke("operation.settle", Some(&params.into()))
     }
@@ -1422,10 +1508,11 @@ impl RevocationMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self) -> Result<RevocationListResult> {
         self.0.invoke("revocation.list", None::<&Empty>)
     }
@@ -1435,10 +1522,11 @@ impl RevocationMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn retry(self, params: impl Into<RevocationRetryParams>) -> Result<RevocationRetryResult> {
         self.0.invoke("revocation.retry", Some(&params.into()))
     }
@@ -1448,10 +1536,11 @@ impl RevocationMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn abandon(self, params: impl Into<RevocationAbandonParams>) -> Result<RevocationAbandonResult> {
         self.0.invoke("revocation.abandon", Some(&params.into()))
     }
@@ -1466,8 +1555,8 @@ impl ConnectivityMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self) -> Result<Connectivity> {
         self.0.invoke("connectivity.get", None::<&Empty>)
     }
@@ -1476,8 +1565,8 @@ impl ConnectivityMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn report(self, params: impl Into<ConnectivityReportParams>) -> Result<Connectivity> {
         self.0.invoke("connectivity.report", Some(&params.into()))
     }
@@ -1496,8 +1585,8 @@ impl EventMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn subscribe(self, params: impl Into<EventSubscribeParams>) -> Result<EventSubscribeResult> {
         self.0.invoke("event.subscribe", Some(&params.into()))
     }
@@ -1507,8 +1596,8 @@ impl EventMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn unsubscribe(self, params: impl Into<EventUnsubscribeParams>) -> Result<EventUnsubscribeResult> {
         self.0.invoke("event.unsubscribe", Some(&params.into()))
     }
@@ -1529,10 +1618,11 @@ impl AuditMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self, params: impl Into<AuditListParams>) -> Result<AuditListResult> {
         self.0.invoke("audit.list", Some(&params.into()))
     }
@@ -1545,10 +1635,11 @@ impl AuditMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn verify(self, params: impl Into<AuditVerifyParams>) -> Result<AuditVerifyResult> {
         self.0.invoke("audit.verify", Some(&params.into()))
     }
@@ -1565,10 +1656,11 @@ impl GrantMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn create(self, params: impl Into<GrantCreateParams>) -> Result<GrantCreateResult> {
         self.0.invoke("grant.create", Some(&params.into()))
     }
@@ -1577,10 +1669,11 @@ impl GrantMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn list(self) -> Result<GrantListResult> {
         self.0.invoke("grant.list", None::<&Empty>)
     }
@@ -1593,10 +1686,11 @@ impl GrantMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn revoke(self, params: impl Into<GrantRevokeParams>) -> Result<GrantRevokeResult> {
         self.0.invoke("grant.revoke", Some(&params.into()))
     }

@@ -96,8 +96,8 @@ impl AsyncRpcMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn discover(self) -> Result<RpcDiscoverResult> {
         self.0.invoke("rpc.discover", None::<&Empty>).await
     }
@@ -115,8 +115,8 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnsupportedProtocol`]: The agent does not support this protocol version.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn hello(self, params: impl Into<AgentHelloParams>) -> Result<AgentHelloResult> {
         self.0.invoke("agent.hello", Some(&params.into())).await
     }
@@ -125,10 +125,11 @@ impl AsyncAgentMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn status(self) -> Result<AgentStatusResult> {
         self.0.invoke("agent.status", None::<&Empty>).await
     }
@@ -140,10 +141,11 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn initialize(self, params: impl Into<AgentInitializeParams>) -> Result<AgentInitializeResult> {
         self.0.invoke("agent.initialize", Some(&params.into())).await
     }
@@ -152,8 +154,8 @@ impl AsyncAgentMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn lock(self) -> Result<AgentLockResult> {
         self.0.invoke("agent.lock", None::<&Empty>).await
     }
@@ -165,12 +167,13 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn unlock(self, params: impl Into<AgentUnlockParams>) -> Result<AgentUnlockResult> {
         self.0.invoke("agent.unlock", Some(&params.into())).await
     }
@@ -180,10 +183,11 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn add_key_slot(self, params: impl Into<AgentAddKeySlotParams>) -> Result<AgentAddKeySlotResult> {
         self.0.invoke("agent.addKeySlot", Some(&params.into())).await
     }
@@ -193,10 +197,11 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn remove_key_slot(self, params: impl Into<AgentRemoveKeySlotParams>) -> Result<AgentRemoveKeySlotResult> {
         self.0.invoke("agent.removeKeySlot", Some(&params.into())).await
     }
@@ -205,10 +210,11 @@ impl AsyncAgentMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list_key_slots(self) -> Result<AgentListKeySlotsResult> {
         self.0.invoke("agent.listKeySlots", None::<&Empty>).await
     }
@@ -218,10 +224,11 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn rotate_root_key(self) -> Result<AgentRotateRootKeyResult> {
         self.0.invoke("agent.rotateRootKey", None::<&Empty>).await
     }
@@ -236,10 +243,11 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn backup(self, params: impl Into<AgentBackupParams>) -> Result<AgentBackupResult> {
         self.0.invoke("agent.backup", Some(&params.into())).await
     }
@@ -255,10 +263,11 @@ impl AsyncAgentMethods<'_> {
     /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn restore(self, params: impl Into<AgentRestoreParams>) -> Result<AgentRestoreResult> {
         self.0.invoke("agent.restore", Some(&params.into())).await
     }
@@ -271,8 +280,8 @@ impl AsyncAgentMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn diagnose(self, params: impl Into<AgentDiagnoseParams>) -> Result<AgentDiagnoseResult> {
         self.0.invoke("agent.diagnose", Some(&params.into())).await
     }
@@ -281,8 +290,8 @@ impl AsyncAgentMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn shutdown(self) -> Result<Empty> {
         self.0.invoke("agent.shutdown", None::<&Empty>).await
     }
@@ -301,17 +310,19 @@ impl AsyncProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn add(self, params: impl Into<ProviderAddParams>) -> Result<ProviderAddResult> {
         self.0.invoke("provider.add", Some(&params.into())).await
     }
@@ -320,10 +331,11 @@ impl AsyncProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self) -> Result<ProviderListResult> {
         self.0.invoke("provider.list", None::<&Empty>).await
     }
@@ -333,10 +345,11 @@ impl AsyncProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<ProviderGetParams>) -> Result<ProviderGetResult> {
         self.0.invoke("provider.get", Some(&params.into())).await
     }
@@ -351,17 +364,19 @@ impl AsyncProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn update(self, params: impl Into<ProviderUpdateParams>) -> Result<ProviderUpdateResult> {
         self.0.invoke("provider.update", Some(&params.into())).await
     }
@@ -371,10 +386,11 @@ impl AsyncProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn remove(self, params: impl Into<ProviderRemoveParams>) -> Result<ProviderRemoveResult> {
         self.0.invoke("provider.remove", Some(&params.into())).await
     }
@@ -388,10 +404,11 @@ impl AsyncProviderMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn test(self, params: impl Into<ProviderTestParams>) -> Result<ProviderTestResult> {
         self.0.invoke("provider.test", Some(&params.into())).await
     }
@@ -405,16 +422,18 @@ impl AsyncProviderMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn discover(self, params: impl Into<ProviderDiscoverParams>) -> Result<ProviderDiscoverResult> {
         self.0.invoke("provider.discover", Some(&params.into())).await
     }
@@ -430,25 +449,28 @@ impl AsyncSignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn begin(self, params: impl Into<SignInBeginParams>) -> Result<SignInBeginResult> {
         self.0.invoke("signIn.begin", Some(&params.into())).await
     }
@@ -458,27 +480,30 @@ impl AsyncSignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn wait(self, params: impl Into<SignInWaitParams>) -> Result<SignInProgress> {
         self.0.invoke("signIn.wait", Some(&params.into())).await
     }
@@ -490,25 +515,28 @@ impl AsyncSignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn complete(self, params: impl Into<SignInCompleteParams>) -> Result<SignInProgress> {
         self.0.invoke("signIn.complete", Some(&params.into())).await
     }
@@ -518,8 +546,8 @@ impl AsyncSignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn cancel(self, params: impl Into<SignInCancelParams>) -> Result<SignInCancelResult> {
         self.0.invoke("signIn.cancel", Some(&params.into())).await
     }
@@ -529,24 +557,27 @@ impl AsyncSignInMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn import(self, params: impl Into<SignInImportParams>) -> Result<SignInImportResult> {
         self.0.invoke("signIn.import", Some(&params.into())).await
     }
@@ -561,10 +592,11 @@ impl AsyncAccountMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self) -> Result<AccountListResult> {
         self.0.invoke("account.list", None::<&Empty>).await
     }
@@ -575,10 +607,11 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<AccountGetParams>) -> Result<Account> {
         self.0.invoke("account.get", Some(&params.into())).await
     }
@@ -590,10 +623,11 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn switch(self, params: impl Into<AccountSwitchParams>) -> Result<AccountSwitchResult> {
         self.0.invoke("account.switch", Some(&params.into())).await
     }
@@ -604,10 +638,11 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn rename(self, params: impl Into<AccountRenameParams>) -> Result<AccountRenameResult> {
         self.0.invoke("account.rename", Some(&params.into())).await
     }
@@ -618,10 +653,11 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn resolve(self, params: impl Into<AccountResolveParams>) -> Result<AccountResolveResult> {
         self.0.invoke("account.resolve", Some(&params.into())).await
     }
@@ -633,14 +669,15 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn sign_out(self, params: impl Into<AccountSignOutParams>) -> Result<AccountSignOutResult> {
         self.0.invoke("account.signOut", Some(&params.into())).await
     }
@@ -651,10 +688,11 @@ impl AsyncAccountMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn forget(self, params: impl Into<AccountForgetParams>) -> Result<AccountForgetResult> {
         self.0.invoke("account.forget", Some(&params.into())).await
     }
@@ -671,10 +709,11 @@ impl AsyncSessionMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<SessionGetParams>) -> Result<Session> {
         self.0.invoke("session.get", Some(&params.into())).await
     }
@@ -691,25 +730,28 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<TokenGetParams>) -> Result<Token> {
         self.0.invoke("token.get", Some(&params.into())).await
     }
@@ -720,25 +762,28 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn refresh(self, params: impl Into<TokenRefreshParams>) -> Result<Token> {
         self.0.invoke("token.refresh", Some(&params.into())).await
     }
@@ -752,25 +797,28 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn reject(self, params: impl Into<TokenRejectParams>) -> Result<Token> {
         self.0.invoke("token.reject", Some(&params.into())).await
     }
@@ -781,25 +829,28 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn exchange(self, params: impl Into<TokenExchangeParams>) -> Result<TokenExchangeResult> {
         self.0.invoke("token.exchange", Some(&params.into())).await
     }
@@ -813,24 +864,27 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn proof(self, params: impl Into<TokenProofParams>) -> Result<TokenProofResult> {
         self.0.invoke("token.proof", Some(&params.into())).await
     }
@@ -847,25 +901,28 @@ impl AsyncIdentityMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<IdentityGetParams>) -> Result<IdentityGetResult> {
         self.0.invoke("identity.get", Some(&params.into())).await
     }
@@ -882,26 +939,29 @@ impl AsyncRequestMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn send(self, params: impl Into<RequestSendParams>) -> Result<RequestSendResult> {
         self.0.invoke("request.send", Some(&params.into())).await
     }
@@ -923,10 +983,11 @@ impl AsyncAuthorizationMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn check(self, params: impl Into<AuthorizationCheckParams>) -> Result<Decision> {
         self.0.invoke("authorization.check", Some(&params.into())).await
     }
@@ -940,10 +1001,11 @@ impl AsyncAuthorizationMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn check_many(self, params: impl Into<AuthorizationCheckManyParams>) -> Result<AuthorizationCheckManyResult> {
         self.0.invoke("authorization.checkMany", Some(&params.into())).await
     }
@@ -963,10 +1025,11 @@ impl AsyncSnapshotMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<SnapshotGetParams>) -> Result<Snapshot> {
         self.0.invoke("snapshot.get", Some(&params.into())).await
     }
@@ -977,26 +1040,29 @@ impl AsyncSnapshotMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
-    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or reused),
-    /// or the response of its last use was lost at a provider with strict reuse detection.
-    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience only.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no way
-    /// to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
-    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is deleted.
-    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-    /// `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
-    /// continues.
+    ///   continues.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
-    /// from it.
+    ///   from it.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn refresh(self, params: impl Into<SnapshotRefreshParams>) -> Result<Snapshot> {
         self.0.invoke("snapshot.refresh", Some(&params.into())).await
     }
@@ -1012,10 +1078,11 @@ impl AsyncPolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<PolicyGetParams>) -> Result<PolicyGetResult> {
         self.0.invoke("policy.get", Some(&params.into())).await
     }
@@ -1030,10 +1097,11 @@ impl AsyncPolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn set(self, params: impl Into<PolicySetParams>) -> Result<PolicySetResult> {
         self.0.invoke("policy.set", Some(&params.into())).await
     }
@@ -1045,8 +1113,8 @@ impl AsyncPolicyMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn validate(self, params: impl Into<PolicyValidateParams>) -> Result<PolicyValidateResult> {
         self.0.invoke("policy.validate", Some(&params.into())).await
     }
@@ -1055,10 +1123,11 @@ impl AsyncPolicyMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self) -> Result<PolicyListResult> {
         self.0.invoke("policy.list", None::<&Empty>).await
     }
@@ -1070,10 +1139,11 @@ impl AsyncPolicyMethods<'_> {
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn explain(self, params: impl Into<PolicyExplainParams>) -> Result<Decision> {
         self.0.invoke("policy.explain", Some(&params.into())).await
     }
@@ -1101,10 +1171,11 @@ impl AsyncStepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn enroll(self, params: impl Into<StepUpEnrollParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.enroll", Some(&params.into())).await
     }
@@ -1126,11 +1197,12 @@ impl AsyncStepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn verify(self, params: impl Into<StepUpVerifyParams>) -> Result<StepUpVerifyResult> {
         self.0.invoke("stepUp.verify", Some(&params.into())).await
     }
@@ -1143,10 +1215,11 @@ impl AsyncStepUpMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn status(self, params: impl Into<StepUpStatusParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.status", Some(&params.into())).await
     }
@@ -1159,10 +1232,11 @@ impl AsyncStepUpMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn clear(self, params: impl Into<StepUpClearParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.clear", Some(&params.into())).await
     }
@@ -1179,10 +1253,11 @@ impl AsyncStepUpMethods<'_> {
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn unenroll(self, params: impl Into<StepUpUnenrollParams>) -> Result<StepUpStatus> {
         self.0.invoke("stepUp.unenroll", Some(&params.into())).await
     }
@@ -1204,10 +1279,11 @@ impl AsyncSecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn put(self, params: impl Into<SecretPutParams>) -> Result<SecretPutResult> {
         self.0.invoke("secret.put", Some(&params.into())).await
     }
@@ -1220,11 +1296,12 @@ impl AsyncSecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<SecretGetParams>) -> Result<SecretGetResult> {
         self.0.invoke("secret.get", Some(&params.into())).await
     }
@@ -1237,10 +1314,11 @@ impl AsyncSecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self, params: impl Into<SecretListParams>) -> Result<SecretListResult> {
         self.0.invoke("secret.list", Some(&params.into())).await
     }
@@ -1253,11 +1331,12 @@ impl AsyncSecretMethods<'_> {
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn remove(self, params: impl Into<SecretRemoveParams>) -> Result<SecretRemoveResult> {
         self.0.invoke("secret.remove", Some(&params.into())).await
     }
@@ -1283,10 +1362,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn enqueue(self, params: impl Into<OperationEnqueueParams>) -> Result<OperationEnqueueResult> {
         self.0.invoke("operation.enqueue", Some(&params.into())).await
     }
@@ -1302,10 +1382,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self, params: impl Into<OperationListParams>) -> Result<OperationListResult> {
         self.0.invoke("operation.list", Some(&params.into())).await
     }
@@ -1319,10 +1400,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<OperationGetParams>) -> Result<Operation> {
         self.0.invoke("operation.get", Some(&params.into())).await
     }
@@ -1339,10 +1421,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn cancel(self, params: impl Into<OperationCancelParams>) -> Result<Operation> {
         self.0.invoke("operation.cancel", Some(&params.into())).await
     }
@@ -1361,13 +1444,14 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - [`ErrorCode::Denied`]: The policy denies the capability.
     /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn retry(self, params: impl Into<OperationRetryParams>) -> Result<Operation> {
         self.0.invoke("operation.retry", Some(&params.into())).await
     }
@@ -1384,10 +1468,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn claim(self, params: impl Into<OperationClaimParams>) -> Result<Operation> {
         self.0.invoke("operation.claim", Some(&params.into())).await
     }
@@ -1404,10 +1489,11 @@ impl AsyncOperationMethods<'_> {
     /// - [`ErrorCode::SignedOut`]: The account is signed out.
     /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn settle(self, params: impl Into<OperationSettleParams>) -> Result<Operation> {
         self.0.invoke("operation.settle", Some(&params.into())).await
     }
@@ -1422,10 +1508,11 @@ impl AsyncRevocationMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self) -> Result<RevocationListResult> {
         self.0.invoke("revocation.list", None::<&Empty>).await
     }
@@ -1435,10 +1522,11 @@ impl AsyncRevocationMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn retry(self, params: impl Into<RevocationRetryParams>) -> Result<RevocationRetryResult> {
         self.0.invoke("revocation.retry", Some(&params.into())).await
     }
@@ -1448,10 +1536,11 @@ impl AsyncRevocationMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn abandon(self, params: impl Into<RevocationAbandonParams>) -> Result<RevocationAbandonResult> {
         self.0.invoke("revocation.abandon", Some(&params.into())).await
     }
@@ -1466,8 +1555,8 @@ impl AsyncConnectivityMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self) -> Result<Connectivity> {
         self.0.invoke("connectivity.get", None::<&Empty>).await
     }
@@ -1476,8 +1565,8 @@ impl AsyncConnectivityMethods<'_> {
     ///
     /// # Errors
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn report(self, params: impl Into<ConnectivityReportParams>) -> Result<Connectivity> {
         self.0.invoke("connectivity.report", Some(&params.into())).await
     }
@@ -1496,8 +1585,8 @@ impl AsyncEventMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn subscribe(self, params: impl Into<EventSubscribeParams>) -> Result<EventSubscribeResult> {
         self.0.invoke("event.subscribe", Some(&params.into())).await
     }
@@ -1507,8 +1596,8 @@ impl AsyncEventMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn unsubscribe(self, params: impl Into<EventUnsubscribeParams>) -> Result<EventUnsubscribeResult> {
         self.0.invoke("event.unsubscribe", Some(&params.into())).await
     }
@@ -1529,10 +1618,11 @@ impl AsyncAuditMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self, params: impl Into<AuditListParams>) -> Result<AuditListResult> {
         self.0.invoke("audit.list", Some(&params.into())).await
     }
@@ -1545,10 +1635,11 @@ impl AsyncAuditMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn verify(self, params: impl Into<AuditVerifyParams>) -> Result<AuditVerifyResult> {
         self.0.invoke("audit.verify", Some(&params.into())).await
     }
@@ -1565,10 +1656,11 @@ impl AsyncGrantMethods<'_> {
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn create(self, params: impl Into<GrantCreateParams>) -> Result<GrantCreateResult> {
         self.0.invoke("grant.create", Some(&params.into())).await
     }
@@ -1577,10 +1669,11 @@ impl AsyncGrantMethods<'_> {
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn list(self) -> Result<GrantListResult> {
         self.0.invoke("grant.list", None::<&Empty>).await
     }
@@ -1593,10 +1686,11 @@ impl AsyncGrantMethods<'_> {
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
-    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists it.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
-    /// [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
-    /// [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn revoke(self, params: impl Into<GrantRevokeParams>) -> Result<GrantRevokeResult> {
         self.0.invoke("grant.revoke", Some(&params.into())).await
     }

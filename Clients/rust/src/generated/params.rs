@@ -282,7 +282,7 @@ impl AgentRemoveKeySlotParams {
     /// With all that is required.
     pub fn new(slot: u64) -> Self {
         AgentRemoveKeySlotParams {
-            slot: slot,
+            slot,
             extra: Extra::default(),
         }
     }
@@ -3634,7 +3634,7 @@ impl PolicySetParams {
     pub fn new(name: impl Into<String>, policy: Map<String, Value>) -> Self {
         PolicySetParams {
             name: name.into(),
-            policy: policy,
+            policy,
             extra: Extra::default(),
         }
     }
@@ -3682,7 +3682,7 @@ impl PolicyValidateParams {
     /// With all that is required.
     pub fn new(policy: Map<String, Value>) -> Self {
         PolicyValidateParams {
-            policy: policy,
+            policy,
             name: None,
             extra: Extra::default(),
         }
@@ -5070,7 +5070,7 @@ impl ConnectivityReportParams {
     /// With all that is required.
     pub fn new(online: bool) -> Self {
         ConnectivityReportParams {
-            online: online,
+            online,
             extra: Extra::default(),
         }
     }

@@ -2157,7 +2157,7 @@ impl EventPosition {
     pub fn new(epoch: impl Into<String>, sequence: u64) -> Self {
         EventPosition {
             epoch: epoch.into(),
-            sequence: sequence,
+            sequence,
             extra: Extra::default(),
         }
     }

@@ -334,7 +334,15 @@ mod tests {
     #[test]
     fn json_is_accepted() {
         for text in [
-            "0", "-0.5e+10", "1E9", "[]", "{}", " [1, {\"a\" : null}] ", "\"\\u00e9\\uD83D\\uDE00\\n\"", "\"é😀\"", "true",
+            "0",
+            "-0.5e+10",
+            "1E9",
+            "[]",
+            "{}",
+            " [1, {\"a\" : null}] ",
+            "\"\\u00e9\\uD83D\\uDE00\\n\"",
+            "\"é😀\"",
+            "true",
         ] {
             assert_eq!(skipped(text), Ok(text.trim()), "{text}");
             assert!(serde_json::from_str::<Value>(text).is_ok());
@@ -345,8 +353,31 @@ mod tests {
     fn what_is_not_json_is_refused() {
         let deep = "[".repeat(200) + &"]".repeat(200);
         for text in [
-            "", "01", "+1", "1.", ".5", "1e", "-", "nul", "truex", "[1,]", "[1", "{\"a\"}", "{\"a\":1,}", "{a:1}", "\"\n\"", "\"\\x\"",
-            "\"\\uD83D\"", "\"\\uDE00\"", "\"\\uD83D\\u0041\"", "\"", "[]]", "NaN", "'a'", "\u{feff}1", &deep,
+            "",
+            "01",
+            "+1",
+            "1.",
+            ".5",
+            "1e",
+            "-",
+            "nul",
+            "truex",
+            "[1,]",
+            "[1",
+            "{\"a\"}",
+            "{\"a\":1,}",
+            "{a:1}",
+            "\"\n\"",
+            "\"\\x\"",
+            "\"\\uD83D\"",
+            "\"\\uDE00\"",
+            "\"\\uD83D\\u0041\"",
+            "\"",
+            "[]]",
+            "NaN",
+            "'a'",
+            "\u{feff}1",
+            &deep,
         ] {
             assert!(skipped(text).is_err(), "{text}");
         }

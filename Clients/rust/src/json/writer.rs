@@ -35,7 +35,8 @@ impl Writer {
                 b'\r' => b"\\r",
                 b'\t' => b"\\t",
                 0..=0x1F => {
-                    control = [b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), b"0123456789abcdef"[usize::from(byte & 15)]];
+                    control =
+                        [b'\\', b'u', b'0', b'0', b'0' + (byte >> 4), b"0123456789abcdef"[usize::from(byte & 15)]];
                     &control
                 }
                 _ => continue,

@@ -10,9 +10,9 @@ extension String {
   /// The name in snake case; a Rust keyword gets an underscore.
   var rustName: String {
     let keywords: Set = [
-      "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn", "for",
-      "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self", "static", "struct",
-      "super", "trait", "true", "type", "unsafe", "use", "where", "while", "yield",
+      "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn",
+      "for", "if", "impl", "in", "let", "loop", "match", "mod", "move", "mut", "pub", "ref", "return", "self", "static",
+      "struct", "super", "trait", "true", "type", "unsafe", "use", "where", "while", "yield",
     ]
     return keywords.contains(self) ? self + "_" : snakeCased
   }

@@ -28,7 +28,8 @@ extension RustRenderer {
     }
     source.line()
     source.block("impl EventData") { source in
-      source.block("pub(crate) fn read(event: &EventType, data: &Map<String, Value>) -> Result<Self, Malformed>") { source in
+      let head = "pub(crate) fn read(event: &EventType, data: &Map<String, Value>) -> Result<Self, Malformed>"
+      source.block(head) { source in
         source.line("let text = data.to_json();")
         source.line("Ok(match event {")
         source.indented { source in
@@ -90,7 +91,8 @@ extension RustRenderer {
         source.block(record.name) { source in
           for member in record.members {
             let name = member.name.rustName
-            source.line(member.isRequired ? "\(name): \(converted(name, member.schema))," : "\(name): None,")
+            let value = member.isRequired ? converted(name, member.schema) : "None"
+            source.line(value == name ? "\(name)," : "\(name): \(value),")
           }
           source.line("extra: Extra::default(),")
         }
@@ -110,7 +112,8 @@ extension RustRenderer {
     for text in ["&str", "String"] {
       source.line()
       source.block("impl From<\(text)> for \(record.name)") { source in
-        source.block("fn from(\(only.name.rustName): \(text)) -> Self") { $0.line("\(record.name)::new(\(only.name.rustName))") }
+        let name = only.name.rustName
+        source.block("fn from(\(name): \(text)) -> Self") { $0.line("\(record.name)::new(\(name))") }
       }
     }
   }

@@ -166,8 +166,8 @@ struct RustRenderer: ClientRenderer {
       let (prefix, wait) = isAsync ? ("Async", ".await") : ("", "")
       source.line()
       source.line("#[rustfmt::skip]")
-      let head = "pub \(isAsync ? "async " : "")fn call\(isAsync ? "_async" : "")(client: &\(prefix)Client, method: &str, text: &str)"
-      source.block("\(head) -> Result<Typed>") { source in
+      let name = isAsync ? "async fn call_async" : "fn call"
+      source.block("pub \(name)(client: &\(prefix)Client, method: &str, text: &str) -> Result<Typed>") { source in
         source.block("match method") { source in
           for namespace in contract.namespaces {
             for operation in namespace.operations {

@@ -21,11 +21,16 @@ extension SourceText {
     for section in doc.sections where section.kind == .errors {
       line("///")
       line("/// # Errors")
-      for entry in section.entries { self.doc("- [`\(entry.name)`]: \(entry.text.rustDoc)") }
-      self.doc(
-        "- What every call may end with: " + commonErrors.map { "[`\($0)`]" }.joined(separator: ", ")
+      for entry in section.entries { item("[`\(entry.name)`]: \(entry.text.rustDoc)") }
+      item(
+        "What every call may end with: " + commonErrors.map { "[`\($0)`]" }.joined(separator: ", ")
           + ", and the failures of the connection.")
     }
+  }
+
+  /// Writes an item of a list. Its further lines are indented, as Markdown wants them.
+  private mutating func item(_ text: String) {
+    for (index, row) in text.wrapped(at: 104).enumerated() { line((index == 0 ? "/// - " : "///   ") + row) }
   }
 }
 
@@ -34,7 +39,7 @@ extension String {
   var rustDoc: String {
     split(separator: "`", omittingEmptySubsequences: false).enumerated()
       .map { index, part in
-        index % 2 == 1 ? String(part) : String(part).replacing("[", with: "\\[").replacing("]", with: "\\]").replacing("<", with: "\\<")
+        index % 2 == 1 ? String(part) : part.map { "[]<".contains($0) ? "\\\($0)" : String($0) }.joined()
       }
       .joined(separator: "`")
   }
