@@ -7,11 +7,6 @@ protocol ClientRenderer {
 /// Every client that is generated. A new language is a folder beside this file and a line here.
 var clientRenderers: [any ClientRenderer.Type] {
   [
-    PythonRenderer.self,
-    TypeScriptRenderer.self,
-    GoRenderer.self,
-    PythonRenderer.self,
-    PythonRenderer.self, SwiftClientRenderer.self,
-    RustRenderer.self,
+    PythonRenderer.self, TypeScriptRenderer.self, GoRenderer.self, RustRenderer.self, SwiftClientRenderer.self,
   ]
 }
