@@ -14,11 +14,12 @@ import (
 // Version is the version of this client.
 const Version = "0.1.0"
 
-// connectTimeout bounds connecting and agent.hello, also each reconnection of an event stream. It is longer than a start.
+// connectTimeout bounds connecting and agent.hello, also each reconnection of an event stream. It is longer than a
+// start.
 const connectTimeout = 12 * time.Second
 
-// Caller makes calls in the raw way. The generated methods call through it, so that a test may put its own in place of a
-// Client.
+// Caller makes calls in the raw way. The generated methods call through it, so that a test may put its own in place
+// of a Client.
 type Caller interface {
 	// Call calls a method with its params as the contract names them, and returns the result as it came.
 	Call(ctx context.Context, method string, params any) (json.RawMessage, error)
@@ -26,8 +27,9 @@ type Caller interface {
 
 // Client is a connection to the agent, for any number of goroutines.
 //
-// It connects at the first call and sends agent.hello. If a call finds the connection closed, it connects again. A call
-// that was in flight is never sent twice: it fails with ErrConnectionLost. Close a Client that is not needed any more.
+// It connects at the first call and sends agent.hello. If a call finds the connection closed, it connects again. A
+// call that was in flight is never sent twice: it fails with ErrConnectionLost. Close a Client that is not needed any
+// more.
 type Client struct {
 	Methods
 
@@ -46,16 +48,16 @@ type Client struct {
 // Option is a setting of NewClient.
 type Option func(*Client)
 
-// WithSocket names the agent's socket. Without it the client uses DefaultSocket. No agent is started at a socket that is
-// named so, unless WithStart(true) is given, too.
+// WithSocket names the agent's socket. Without it the client uses DefaultSocket. No agent is started at a socket that
+// is named so, unless WithStart(true) is given, too.
 func WithSocket(path string) Option { return func(c *Client) { c.socket = path } }
 
-// WithStart says whether to start the agent where none runs. Without it an agent is started at DefaultSocket only, as the
-// commands do. The variable LANYARD_NO_START forbids it in any case.
+// WithStart says whether to start the agent where none runs. Without it an agent is started at DefaultSocket only, as
+// the commands do. The variable LANYARD_NO_START forbids it in any case.
 func WithStart(start bool) Option { return func(c *Client) { c.start = &start } }
 
-// WithTimeout limits every call, besides the deadline of its context. Without it a call lasts as long as the agent takes,
-// and ends at once when the agent goes away.
+// WithTimeout limits every call, besides the deadline of its context. Without it a call lasts as long as the agent
+// takes, and ends at once when the agent goes away.
 func WithTimeout(timeout time.Duration) Option { return func(c *Client) { c.timeout = timeout } }
 
 // WithGrant brings the secret of a grant, which limits what this client may do.
@@ -80,8 +82,8 @@ func NewClient(options ...Option) *Client {
 
 // Connect connects now, if the client is not connected.
 //
-// It fails with ErrAgentNotRunning if no agent listens and none may be started, with ErrAgentStartFailed if one could not
-// be started, with ErrUntrustedAgent if another user serves the socket, with ErrUnsupportedProtocol, and with
+// It fails with ErrAgentNotRunning if no agent listens and none may be started, with ErrAgentStartFailed if one could
+// not be started, with ErrUntrustedAgent if another user serves the socket, with ErrUnsupportedProtocol, and with
 // ErrNotPermitted if the agent does not know the grant.
 func (c *Client) Connect(ctx context.Context) error {
 	ctx, cancel := c.limited(ctx)
@@ -90,8 +92,8 @@ func (c *Client) Connect(ctx context.Context) error {
 	return err
 }
 
-// Hello returns what the agent told on the latest connection: its name, version, features and limits. It connects, if the
-// client has not connected yet.
+// Hello returns what the agent told on the latest connection: its name, version, features and limits. It connects, if
+// the client has not connected yet.
 func (c *Client) Hello(ctx context.Context) (*AgentHelloResult, error) {
 	if c.answered.Load() == nil {
 		if err := c.Connect(ctx); err != nil {
@@ -103,8 +105,8 @@ func (c *Client) Hello(ctx context.Context) (*AgentHelloResult, error) {
 
 // Call makes a raw call.
 //
-// The params are what the contract names them: a struct of this package, a map, a json.RawMessage, or nil for none. The
-// result is an object, as it came. The error is an *Error.
+// The params are what the contract names them: a struct of this package, a map, a json.RawMessage, or nil for none.
+// The result is an object, as it came. The error is an *Error.
 func (c *Client) Call(ctx context.Context, method string, params any) (json.RawMessage, error) {
 	encoded, err := encodeParams(params)
 	if err != nil {
@@ -186,7 +188,8 @@ func (c *Client) call(
 		if err != errNotSent {
 			return result, l, err
 		}
-		// The agent went before a byte of the request was sent. An agent that does so again and again is not tried for ever.
+		// The agent went before a byte of the request was sent. An agent that does so again and again is not tried
+		// for ever.
 		if attempt == 2 {
 			return nil, nil, wentAway()
 		}

@@ -1,5 +1,5 @@
-// Package lanyard is a client for the Lanyard agent: access tokens, authorization decisions and authenticated requests
-// from the one local agent that holds a person's accounts. It uses the standard library only.
+// Package lanyard is a client for the Lanyard agent: access tokens, authorization decisions and authenticated
+// requests from the one local agent that holds a person's accounts. It uses the standard library only.
 //
 //	client := lanyard.NewClient()
 //	defer client.Close()
@@ -7,12 +7,12 @@
 //
 // # Methods
 //
-// Every method of the contract is a method of its namespace: [Client] has Token, SignIn, Account and so on. Each takes a
-// context and its params, which may be nil where none is required, and returns a typed result. When the context ends, the
-// request is cancelled in the agent.
+// Every method of the contract is a method of its namespace: [Client] has Token, SignIn, Account and so on. Each
+// takes a context and its params, which may be nil where none is required, and returns a typed result. When the
+// context ends, the request is cancelled in the agent.
 //
-// Optional members are pointers, slices or maps, and absent if nil; [Ptr] makes a pointer to a value. Members that this
-// version does not know are in Extra. Words of an enumeration are strings, so that unknown ones survive.
+// Optional members are pointers, slices or maps, and absent if nil; [Ptr] makes a pointer to a value. Members that
+// this version does not know are in Extra. Words of an enumeration are strings, so that unknown ones survive.
 //
 // # Errors
 //

@@ -14,8 +14,8 @@ import (
 //
 //	if errors.Is(err, lanyard.ErrSignedOut) { … }
 //
-// There is a constant for each error of the contract and for each failure of the client. An error that only a newer agent
-// knows is matched by ErrorName("itsName").
+// There is a constant for each error of the contract and for each failure of the client. An error that only a newer
+// agent knows is matched by ErrorName("itsName").
 type ErrorName string
 
 // Error returns the name.
@@ -28,8 +28,8 @@ const (
 	// ErrAgentStartFailed says that no agent runs, and none could be started; the message says why. Such an error is
 	// ErrAgentNotRunning, too.
 	ErrAgentStartFailed ErrorName = "agentStartFailed"
-	// ErrCallTimeout says that the deadline of the context, or the client's own, ended the call; the client cancelled the
-	// request. Such an error is context.DeadlineExceeded, too.
+	// ErrCallTimeout says that the deadline of the context, or the client's own, ended the call; the client cancelled
+	// the request. Such an error is context.DeadlineExceeded, too.
 	ErrCallTimeout ErrorName = "callTimeout"
 	// ErrCancelled says that the caller's context was cancelled; the client cancelled the request. Such an error is
 	// context.Canceled, too.
@@ -48,8 +48,8 @@ const (
 	ErrOriginRefused ErrorName = "originRefused"
 )
 
-// Error is an error that the agent answered, or a failure of the client. All errors of a call are found in this form by
-// errors.As; those of the contract also as the type of their own, such as *SignedOutError.
+// Error is an error that the agent answered, or a failure of the client. All errors of a call are found in this form
+// by errors.As; those of the contract also as the type of their own, such as *SignedOutError.
 //
 // The text holds nothing of Data or of the request, and the agent never echoes input, so that an error may be logged.
 type Error struct {

@@ -8,8 +8,8 @@ import (
 )
 
 // EventStream brings the events of one subscription to one consumer. It outlives the connection: once an agent runs
-// again (the stream starts none), it subscribes again after the last event that it had. What can no longer be told shows
-// as one event of the type event.gap.
+// again (the stream starts none), it subscribes again after the last event that it had. What can no longer be told
+// shows as one event of the type event.gap.
 type EventStream struct {
 	client *Client
 	feed   *feed
@@ -20,7 +20,8 @@ type EventStream struct {
 	link    *link
 }
 
-// Events subscribes. Without params it brings all events; params.Since continues after the position of an earlier stream.
+// Events subscribes. Without params it brings all events; params.Since continues after the position of an earlier
+// stream.
 func (c *Client) Events(ctx context.Context, params *EventSubscribeParams) (*EventStream, error) {
 	if params == nil {
 		params = &EventSubscribeParams{}
@@ -36,9 +37,9 @@ func (c *Client) Events(ctx context.Context, params *EventSubscribeParams) (*Eve
 	return s, nil
 }
 
-// Next waits for the next event. It fails with io.EOF after Close, or when the client is closed. When the context ends, it
-// fails with ErrCallTimeout or ErrCancelled, and may be called again. Another error says that the agent refuses the
-// subscription.
+// Next waits for the next event. It fails with io.EOF after Close, or when the client is closed. When the context
+// ends, it fails with ErrCallTimeout or ErrCancelled, and may be called again. Another error says that the agent
+// refuses the subscription.
 func (s *EventStream) Next(ctx context.Context) (*Event, error) {
 	for attempt := 0; ; {
 		select {
@@ -80,8 +81,8 @@ func (s *EventStream) All(ctx context.Context) func(yield func(*Event, error) bo
 	}
 }
 
-// Position is the position of the last event that Next returned, for the Since of another stream. Before the first event
-// it is where the subscription began.
+// Position is the position of the last event that Next returned, for the Since of another stream. Before the first
+// event it is where the subscription began.
 func (s *EventStream) Position() EventPosition {
 	s.feed.mutex.Lock()
 	defer s.feed.mutex.Unlock()

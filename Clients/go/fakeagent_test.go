@@ -19,8 +19,9 @@ const helloJSON = `{"agent":{"name":"fake-agent","version":"0"},"protocol":"1","
 	`"schemaDigest":"digest","features":[],"limits":{"lineBytes":65536,"bodyLineBytes":1048576,"nesting":64,` +
 	`"requestsInFlight":128,"connections":1024,"lineSeconds":10,"eventBacklogBytes":1048576}}`
 
-const tokenJSON = `{"accessToken":"secret-access-token","tokenType":"Bearer","expiresAt":"2030-01-01T00:05:00.000Z",` +
-	`"expiresInSeconds":300,"account":"acc_alice","issuer":"https://idp.example","scopes":["openid"],"source":"cache",` +
+const tokenJSON = `{"accessToken":"secret-access-token","tokenType":"Bearer",` +
+	`"expiresAt":"2030-01-01T00:05:00.000Z","expiresInSeconds":300,` +
+	`"account":"acc_alice","issuer":"https://idp.example","scopes":["openid"],"source":"cache",` +
 	`"fingerprint":"f1","generation":1}`
 
 // request is what a client sent.
@@ -58,8 +59,8 @@ func (p *fakePeer) event(subscription, sequence, kind, data string) {
 		`"sequence":` + sequence + `,"type":"` + kind + `","at":"2030-01-01T00:00:00.000Z","data":` + data + "}}\n")
 }
 
-// fakeAgent is a scripted agent on a real socket. It answers agent.hello by itself, and other methods by handlers; what
-// has no handler waits in requests.
+// fakeAgent is a scripted agent on a real socket. It answers agent.hello by itself, and other methods by handlers;
+// what has no handler waits in requests.
 type fakeAgent struct {
 	t        testing.TB
 	path     string

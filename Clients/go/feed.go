@@ -15,8 +15,8 @@ type Event = EventNotification
 
 // feed holds the events of one subscription, over any number of connections.
 //
-// After a reconnection it asks for the events since the last one that arrived. If the agent no longer has them, an event
-// of type event.gap takes their place.
+// After a reconnection it asks for the events since the last one that arrived. If the agent no longer has them, an
+// event of type event.gap takes their place.
 type feed struct {
 	mutex        sync.Mutex
 	wanted       EventSubscribeParams

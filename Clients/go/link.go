@@ -88,8 +88,8 @@ func newLink(connection *net.UnixConn) (*link, error) {
 	return l, nil
 }
 
-// obey applies the limits from the answer to agent.hello; what is no limit is passed over. The link has no other callers
-// yet.
+// obey applies the limits from the answer to agent.hello; what is no limit is passed over. The link has no other
+// callers yet.
 func (l *link) obey(hello json.RawMessage) {
 	var told struct {
 		Limits map[string]json.RawMessage `json:"limits,omitempty"`
@@ -352,8 +352,8 @@ func (l *link) answerArrived(rawID, result, fault json.RawMessage) {
 	}
 }
 
-// subscribed handles the answer of event.subscribe. It returns a subscription that is not wanted any more. The mutex is
-// held.
+// subscribed handles the answer of event.subscribe. It returns a subscription that is not wanted any more. The mutex
+// is held.
 func (l *link) subscribed(waiting *pending, result json.RawMessage) (unwanted string, err error) {
 	var subscribed EventSubscribeResult
 	if problem := wire.Unmarshal(result, &subscribed); problem != nil {
@@ -395,8 +395,8 @@ func (l *link) eventArrived(event *Event) {
 	}
 }
 
-// Writing. A caller never waits here: what the socket does not take at once goes into the outbox. So a caller that gives
-// up never leaves half a line behind.
+// Writing. A caller never waits here: what the socket does not take at once goes into the outbox. So a caller that
+// gives up never leaves half a line behind.
 
 // write sends a line or queues it. After an error it tells how many bytes were sent.
 func (l *link) write(id int64, line []byte) (int, error) {

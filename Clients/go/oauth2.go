@@ -18,8 +18,8 @@ type OAuth2Source[T any] struct {
 //			return &oauth2.Token{AccessToken: t.AccessToken.Reveal(), TokenType: t.TokenType, Expiry: t.ExpiresAt}
 //		})
 //
-// The context is that of every call, as with the sources of golang.org/x/oauth2. That package sends the token to any URL
-// that it is asked for, and reports no 401; Transport does better where it can be used.
+// The context is that of every call, as with the sources of golang.org/x/oauth2. That package sends the token to any
+// URL that it is asked for, and reports no 401; Transport does better where it can be used.
 func NewOAuth2Source[T any](
 	ctx context.Context, client *Client, params *TokenGetParams, convert func(*Token) *T,
 ) *OAuth2Source[T] {

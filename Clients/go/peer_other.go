@@ -9,8 +9,8 @@ import (
 	"syscall"
 )
 
-// checkPeer fails unless the socket and its directory are this user's, and no other user may write to the directory. The
-// standard library does not tell the peer's user on this system.
+// checkPeer fails unless the socket and its directory are this user's, and no other user may write to the directory.
+// The standard library does not tell the peer's user on this system.
 func checkPeer(_ *net.UnixConn, path string) error {
 	for _, place := range []string{path, filepath.Dir(path)} {
 		info, err := os.Stat(place)

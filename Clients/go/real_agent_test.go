@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// realAgent is the agent of LANYARD_AGENT on a state of its own, with alice signed in at the provider of LANYARD_DEMO.
+// realAgent is the agent of LANYARD_AGENT on a state of its own, with alice signed in at the provider of
+// LANYARD_DEMO.
 type realAgent struct {
 	t         *testing.T
 	directory string
@@ -46,7 +47,8 @@ func newRealAgent(t *testing.T) *realAgent {
 	a.client = NewClient(WithSocket(a.socket()), WithTimeout(2*patience))
 	ctx := context.Background()
 	_, err = a.client.Provider.Add(ctx, &ProviderAddParams{
-		Name: "practice", Issuer: Ptr(a.issuer), ClientID: Ptr("lanyard-demo"), Scopes: []string{"openid", "offline_access"},
+		Name: "practice", Issuer: Ptr(a.issuer), ClientID: Ptr("lanyard-demo"),
+		Scopes: []string{"openid", "offline_access"},
 	})
 	ok(t, err)
 	a.alice = a.signIn("alice")
@@ -225,7 +227,8 @@ func TestRealAgent(t *testing.T) {
 		ok(t, os.MkdirAll(filepath.Join(session, "lanyard"), 0o700))
 		command := exec.Command(built)
 		command.Env = []string{
-			"HOME=" + agent.directory, "XDG_RUNTIME_DIR=" + session, "LANYARD_STATE_DIR=" + filepath.Join(agent.directory, "state"),
+			"HOME=" + agent.directory, "XDG_RUNTIME_DIR=" + session,
+			"LANYARD_STATE_DIR=" + filepath.Join(agent.directory, "state"),
 			"PATH=" + filepath.Dir(os.Getenv("LANYARD_AGENT")),
 		}
 		output, err := command.CombinedOutput()

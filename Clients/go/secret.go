@@ -13,7 +13,8 @@ const redacted = "[secret]"
 //
 // A Secret protects from accidents. Go's memory is managed, so the text can't be wiped.
 type Secret struct {
-	// Behind a pointer, since fmt prints unexported fields of the structs that hold a Secret without asking its methods.
+	// Behind a pointer, since fmt prints unexported fields of the structs that hold a Secret without asking its
+	// methods.
 	text *string
 }
 

@@ -18,7 +18,8 @@ func TestSecretsDoNotPrint(t *testing.T) {
 	token.Extra.Set("idToken", json.RawMessage(`"hidden"`))
 	params := SecretPutParams{Account: "work", Name: "n", Value: NewSecret("hidden")}
 	for _, value := range []any{
-		token, &token, []Token{token}, map[string]any{"token": token}, withPrivateField{token}, &withPrivateField{token},
+		token, &token, []Token{token}, map[string]any{"token": token},
+		withPrivateField{token}, &withPrivateField{token},
 		params, &params, token.AccessToken, &token.AccessToken, token.Extra,
 	} {
 		for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d", "%08b"} {

@@ -14,9 +14,9 @@ import (
 	"time"
 )
 
-// The client starts the agent as the commands do: one agent for any number of programs that find none (docs/protocol.md,
-// Programs). The program that takes the lock beside the socket starts the agent and holds the lock until the agent
-// answers. Other programs, commands among them, wait for the lock or for an answer.
+// The client starts the agent as the commands do: one agent for any number of programs that find none
+// (docs/protocol.md, Programs). The program that takes the lock beside the socket starts the agent and holds the lock
+// until the agent answers. Other programs, commands among them, wait for the lock or for an answer.
 
 const (
 	// startPatience: a start takes milliseconds; a slow disk or a key derivation may take seconds.
@@ -29,7 +29,8 @@ const (
 	exitAlreadyRunning = 75
 )
 
-// keptVariables are the environment of a new agent, the same that a command gives it. The agent outlives this program.
+// keptVariables are the environment of a new agent, the same that a command gives it. The agent outlives this
+// program.
 var keptVariables = strings.Fields(`
 	ALL_PROXY CURL_CA_BUNDLE DBUS_SESSION_BUS_ADDRESS DISPLAY HOME HTTPS_PROXY LANG LANYARD_STATE_DIR LC_ALL LC_CTYPE
 	NO_PROXY PATH SSL_CERT_DIR SSL_CERT_FILE WAYLAND_DISPLAY XAUTHORITY XDG_CONFIG_HOME XDG_RUNTIME_DIR XDG_STATE_HOME
@@ -55,8 +56,8 @@ func startingIsForbidden() bool {
 	return value != "" && value != "0"
 }
 
-// agentProgram is the path of lanyard-agent in PATH; empty if there is none. It skips relative entries: the choice must
-// not depend on the working directory.
+// agentProgram is the path of lanyard-agent in PATH; empty if there is none. It skips relative entries: the choice
+// must not depend on the working directory.
 func agentProgram() string {
 	places := os.Getenv("PATH")
 	if places == "" {
@@ -113,8 +114,8 @@ func dialListener(ctx context.Context, path string) (*net.UnixConn, error) {
 	}
 }
 
-// launch starts one process of the agent, and connects to it, or to one that another program started. It returns nil if a
-// second launch may succeed.
+// launch starts one process of the agent, and connects to it, or to one that another program started. It returns nil
+// if a second launch may succeed.
 func launch(ctx context.Context, path string, began time.Time) (*net.UnixConn, error) {
 	program := agentProgram()
 	if program == "" {
@@ -211,8 +212,8 @@ const (
 	logTailBytes = 2000
 )
 
-// agentLog is agent.log in the state directory: what an agent that a program started writes to standard error. Only this
-// user can read it.
+// agentLog is agent.log in the state directory: what an agent that a program started writes to standard error. Only
+// this user can read it.
 type agentLog struct {
 	file *os.File
 	path string

@@ -51,7 +51,8 @@ func installed(t *testing.T) (state string, starts func() []string) {
 	state = filepath.Join(place, "state")
 	for name, value := range map[string]string{
 		"PATH": filepath.Join(place, "bin") + ":" + os.Getenv("PATH"), "LANYARD_STATE_DIR": state,
-		"XDG_RUNTIME_DIR": filepath.Join(place, "run"), "LANYARD_SOCKET": "", "LANYARD_NO_START": "", "OF_THE_TEST": "hush",
+		"XDG_RUNTIME_DIR": filepath.Join(place, "run"), "LANYARD_SOCKET": "", "LANYARD_NO_START": "",
+		"OF_THE_TEST": "hush",
 	} {
 		t.Setenv(name, value)
 	}

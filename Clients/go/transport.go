@@ -1,6 +1,7 @@
 package lanyard
 
 import (
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -24,8 +25,9 @@ const drainBytes = 64 << 10
 // The token goes to Origins only, over https or to this machine. A request for another origin fails with
 // ErrOriginRefused before anything is sent. A redirect to another origin is followed without the token.
 //
-// After a 401 it reports the token and sends the request once more with the next one, if there is no body or the request
-// has GetBody. A second 401 is the answer. A bound token (DPoP) goes with a proof for each request.
+// After a 401 it reports the token and sends the request once more with the next one, if there is no body or the
+// request has GetBody. If the agent has no next token, RoundTrip fails with its error, such as
+// ErrInteractionRequired. A second 401 is the answer. A bound token (DPoP) goes with a proof for each request.
 //
 // It may be used by any number of goroutines. Don't change it after its first use.
 type Transport struct {
@@ -55,16 +57,27 @@ func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
 		closeBody(request)
 		return nil, failure(ErrOriginRefused, "the origin of the URL is not among those that the token may be sent to")
 	}
-	params := &TokenGetParams{Account: t.Account, Scopes: t.Scopes}
-	if t.Resource != "" {
-		params.Resource = &t.Resource
-	}
-	token, err := t.Client.Token.Get(request.Context(), params)
+	token, err := t.token(request)
 	if err != nil {
 		closeBody(request)
 		return nil, err
 	}
 	return t.send(request, token)
+}
+
+// CloseIdleConnections closes those of Base, for http.Client.CloseIdleConnections.
+func (t *Transport) CloseIdleConnections() {
+	if closer, ok := t.base().(interface{ CloseIdleConnections() }); ok {
+		closer.CloseIdleConnections()
+	}
+}
+
+func (t *Transport) token(request *http.Request) (*Token, error) {
+	params := &TokenGetParams{Account: t.Account, Scopes: t.Scopes}
+	if t.Resource != "" {
+		params.Resource = &t.Resource
+	}
+	return t.Client.Token.Get(request.Context(), params)
 }
 
 // send sends the request, and again after a refused token or a missing nonce.
@@ -106,13 +119,18 @@ func (t *Transport) send(request *http.Request, token *Token) (*http.Response, e
 func (t *Transport) sendOnce(request *http.Request, token *Token, to origin) (*http.Response, error) {
 	signed := request.Clone(request.Context())
 	signed.Header.Del("DPoP")
-	scheme := token.TokenType
-	if strings.EqualFold(scheme, "bearer") {
-		scheme = "Bearer" // RFC 6750 writes it so, and some servers compare exactly
-	}
-	signed.Header.Set("Authorization", scheme+" "+token.AccessToken.Reveal())
+	signed.Header.Set("Authorization", authorization(token))
 	if isBound(token) {
 		proof, err := t.proof(request, token, to)
+		if errors.Is(err, ErrNotFound) {
+			// The token was replaced meanwhile: the agent proves only the latest.
+			var latest *Token
+			if latest, err = t.token(request); err == nil {
+				*token = *latest
+				signed.Header.Set("Authorization", authorization(token))
+				proof, err = t.proof(request, token, to)
+			}
+		}
 		if err != nil {
 			closeBody(request)
 			return nil, err
@@ -170,6 +188,14 @@ func (t *Transport) base() http.RoundTripper {
 		return t.Base
 	}
 	return http.DefaultTransport
+}
+
+func authorization(token *Token) string {
+	scheme := token.TokenType
+	if strings.EqualFold(scheme, "bearer") {
+		scheme = "Bearer" // RFC 6750 writes it so, and some servers compare exactly
+	}
+	return scheme + " " + token.AccessToken.Reveal()
 }
 
 func isBound(token *Token) bool { return strings.EqualFold(token.TokenType, "DPoP") }

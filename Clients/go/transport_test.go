@@ -124,6 +124,29 @@ func TestTransportProvesBoundTokensWithTheServersNonce(t *testing.T) {
 	same(t, len(agent.requests), 0)
 }
 
+func TestTransportProvesTheLatestToken(t *testing.T) {
+	agent := newFakeAgent(t)
+	tokensOf(agent, "DPoP")
+	proves := agent.handlers["token.proof"]
+	var once sync.Once
+	agent.on("token.proof", func(r request) {
+		refused := false
+		once.Do(func() {
+			refused = true
+			latest := strings.Replace(tokenJSON, "Bearer", "DPoP", 1)
+			agent.on("token.get", func(r request) { r.answer(strings.Replace(latest, `"f1"`, `"f9"`, 1)) })
+			r.fail("6003", `{"name":"notFound","kind":"token"}`)
+		})
+		if !refused {
+			proves(r)
+		}
+	})
+	server := newResource(t, status(200))
+	_, err := browser(agent, server.URL).Get(server.URL)
+	ok(t, err)
+	same(t, server.seen[0].Header.Get("DPoP"), "proof GET f9")
+}
+
 func TestTransportSendsNothingElsewhere(t *testing.T) {
 	agent := newFakeAgent(t)
 	tokensOf(agent, "Bearer")

@@ -16,8 +16,8 @@ func described(err error) map[string]any {
 	var told *lanyard.Error
 	if !errors.As(err, &told) {
 		return map[string]any{
-			"kind": "protocolError", "name": "protocolError", "message": "not an error of the client", "retryable": false,
-			"remedies": []string{}, "data": struct{}{},
+			"kind": "protocolError", "name": "protocolError", "message": "not an error of the client",
+			"retryable": false, "remedies": []string{}, "data": struct{}{},
 		}
 	}
 	found := map[string]any{

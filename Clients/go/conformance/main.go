@@ -75,7 +75,8 @@ func main() {
 				os.Exit(64)
 			}
 			d.begin(&c)
-			// On one processor this lets the command run until it waits, so that requests are sent in the order of commands.
+			// On one processor this lets the command run until it waits, so that requests are sent in the order of
+			// commands.
 			runtime.Gosched()
 		}
 		if err != nil {

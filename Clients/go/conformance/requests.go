@@ -56,7 +56,8 @@ func loaded(c *command, client *lanyard.Client) (any, error) {
 		go func() {
 			defer running.Done()
 			for ; count > 0; count-- {
-				if _, err := client.Token.Get(context.Background(), &lanyard.TokenGetParams{Account: c.Account}); err != nil {
+				_, err := client.Token.Get(context.Background(), &lanyard.TokenGetParams{Account: c.Account})
+				if err != nil {
 					failures <- err
 					return
 				}

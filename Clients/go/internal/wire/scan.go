@@ -14,7 +14,8 @@ import (
 // ErrNotJSON says that bytes are not JSON in UTF-8.
 var ErrNotJSON = errors.New("not JSON")
 
-// Check fails with ErrNotJSON unless data is one JSON value in UTF-8. The other functions of this file need checked data.
+// Check fails with ErrNotJSON unless data is one JSON value in UTF-8. The other functions of this file need checked
+// data.
 func Check(data []byte) error {
 	if !utf8.Valid(data) || !json.Valid(data) {
 		return ErrNotJSON

@@ -50,16 +50,17 @@ func TestRoundTrip(t *testing.T) {
 }
 
 func TestMismatchNamesThePlaceAndNoValue(t *testing.T) {
+	const begin = `{"count":1,"at":"2030-01-01T00:00:00Z",`
 	for text, wanted := range map[string]string{
 		`{}`: "outer at /: no member count",
-		`{"count":1.5,"at":"2030-01-01T00:00:00Z","items":[]}`:                         "outer at /count: not an integer",
-		`{"count":null,"at":"2030-01-01T00:00:00Z","items":[]}`:                        "outer at /: no member count",
-		`{"count":1,"at":"soon","items":[]}`:                                           "outer at /at: not an instant",
-		`{"count":1,"at":"2030-01-01T00:00:00Z","items":[{"name":"hush"},{"name":7}]}`: "outer at /items/1/name: not a string",
-		`{"count":1,"at":"2030-01-01T00:00:00Z","items":{}}`:                           "outer at /items: not an array",
-		`{"count":1,"at":"2030-01-01T00:00:00Z","items":[],"flag":"hush"}`:             "outer at /flag: not a boolean",
-		`{"count":1,"at":"2030-01-01T00:00:00Z","items":[],"pointer":"hush"}`:          "outer at /pointer: not an object",
-		`[1]`: "outer at /: not an object",
+		`{"count":1.5,"at":"2030-01-01T00:00:00Z","items":[]}`:  "outer at /count: not an integer",
+		`{"count":null,"at":"2030-01-01T00:00:00Z","items":[]}`: "outer at /: no member count",
+		`{"count":1,"at":"soon","items":[]}`:                    "outer at /at: not an instant",
+		begin + `"items":[{"name":"hush"},{"name":7}]}`:         "outer at /items/1/name: not a string",
+		begin + `"items":{}}`:                                   "outer at /items: not an array",
+		begin + `"items":[],"flag":"hush"}`:                     "outer at /flag: not a boolean",
+		begin + `"items":[],"pointer":"hush"}`:                  "outer at /pointer: not an object",
+		`[1]`:                                                   "outer at /: not an object",
 	} {
 		var value outer
 		err := Unmarshal([]byte(text), &value)
@@ -86,7 +87,9 @@ func TestInstants(t *testing.T) {
 }
 
 func TestNotJSON(t *testing.T) {
-	for _, text := range []string{"", "{", `{"a":1,}`, "{\"a\":\"\xff\"}", "NaN", `{"a":01}`, strings.Repeat("[", 100_000)} {
+	for _, text := range []string{
+		"", "{", `{"a":1,}`, "{\"a\":\"\xff\"}", "NaN", `{"a":01}`, strings.Repeat("[", 100_000),
+	} {
 		if !errors.Is(Check([]byte(text)), ErrNotJSON) {
 			t.Errorf("%.20s is JSON", text)
 		}
