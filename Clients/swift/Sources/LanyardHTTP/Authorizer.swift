@@ -36,7 +36,7 @@ final class Authorizer: Sendable {
   ) async throws -> (Data, HTTPURLResponse) {
     let token = try await lanyard.token.get(account: account, scopes: scopes, resource: resource)
     let answer = try await send(request, with: token, to: origin, by: transport)
-    guard answer.1.statusCode == 401 else { return answer }
+    guard answer.1.statusCode == 401, !(token.isBound && Self.asksForNonce(answer.1)) else { return answer }
     let next = try await lanyard.token.reject(
       account: account, fingerprint: token.fingerprint, challenge: Self.challenge(of: answer.1))
     guard request.httpBodyStream == nil else { return answer }
@@ -50,9 +50,7 @@ final class Authorizer: Sendable {
     let answer = try await transport.send(try await authorized(request, by: token, to: origin))
     let nonce = answer.1.value(forHTTPHeaderField: "DPoP-Nonce")
     if let nonce { nonces.withLock { $0[origin] = nonce } }
-    guard token.isBound, answer.1.statusCode == 401, nonce != nil, request.httpBodyStream == nil,
-      Self.challenge(of: answer.1)?.contains("use_dpop_nonce") == true
-    else { return answer }
+    guard token.isBound, nonce != nil, request.httpBodyStream == nil, Self.asksForNonce(answer.1) else { return answer }
     return try await transport.send(try await authorized(request, by: token, to: origin))
   }
 
@@ -65,6 +63,11 @@ final class Authorizer: Sendable {
       fingerprint: token.fingerprint, nonce: nonces.withLock { $0[origin] })
     request.setValue(proof.proof.reveal(), forHTTPHeaderField: "DPoP")
     return request
+  }
+
+  /// True if the server refuses a proof for its nonce alone (RFC 9449 §9): the token is not at fault.
+  private static func asksForNonce(_ response: HTTPURLResponse) -> Bool {
+    response.statusCode == 401 && challenge(of: response)?.contains("use_dpop_nonce") == true
   }
 
   /// The challenge, if it is one that the agent takes.

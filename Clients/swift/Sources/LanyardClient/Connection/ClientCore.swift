@@ -5,6 +5,10 @@ final class ClientCore: Sendable {
   /// The limit for connecting and `agent.hello`: longer than a start.
   static let connectLimit = Duration.seconds(12)
 
+  /// How often a call looks for a connection. One that ended before the call was sent is replaced; an agent that ends
+  /// each of them is not worth more.
+  private static let largestAttempts = 4
+
   private enum Phase {
     case idle
     case connecting(ConnectionAttempt)
@@ -35,7 +39,7 @@ final class ClientCore: Sendable {
   /// Calls a method. A call that was in flight when its connection ended is never sent twice.
   func call(_ method: String, params: WireWriter?, limit: Duration?) async throws -> Answer {
     try await withDeadline(limit) {
-      while true {
+      for _ in 0..<Self.largestAttempts {
         let connection = try await self.connection(startsAgent: true)
         do {
           return try await connection.call(method, params: params)
@@ -43,6 +47,7 @@ final class ClientCore: Sendable {
           try Task.checkCancellation()
         }
       }
+      throw Connection.wentAway
     }
   }
 

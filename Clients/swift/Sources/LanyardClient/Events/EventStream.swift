@@ -107,6 +107,8 @@ public final class EventStream: AsyncSequence, Sendable {
           let link = try await self.client.connection(startsAgent: startsAgent)
           self.connection.withLock { $0 = link }
           _ = try await link.call("event.subscribe", params: self.feed.params, feed: self.feed)
+          // The stream may have been closed meanwhile.
+          if self.feed.hasEnded, let subscription = self.feed.subscription { link.unsubscribe(subscription) }
         }
       } catch is Connection.NotSent {
         continue
