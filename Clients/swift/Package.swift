@@ -16,7 +16,7 @@ let examples = ["token", "errors", "events", "http", "sign-in"]
 
 let package = Package(
   name: "lanyard-swift",
-  platforms: [.macOS(.v15)],
+  platforms: [.macOS(.v13)],
   products: [
     .library(name: "LanyardClient", targets: ["LanyardClient"]),
     .library(name: "LanyardHTTP", targets: ["LanyardHTTP"]),

@@ -1,6 +1,5 @@
 internal import Foundation
 internal import LanyardClient
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
@@ -14,7 +13,7 @@ final class Authorizer: Sendable {
   private let scopes: [String]?
   private let resource: String?
   /// The last `DPoP-Nonce` of each origin (RFC 9449 §8.2).
-  private let nonces = Mutex<[Origin: String]>([:])
+  private let nonces = Locked<[Origin: String]>([:])
 
   init(lanyard: Lanyard, account: String, origins: Set<Origin>, scopes: [String]?, resource: String?) {
     self.lanyard = lanyard

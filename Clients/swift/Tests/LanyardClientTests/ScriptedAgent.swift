@@ -1,6 +1,5 @@
 import Foundation
-import LanyardClient
-import Synchronization
+@testable import LanyardClient
 
 /// An agent on a real socket, in threads of the test's own process. It answers `agent.hello`, `event.subscribe` and
 /// `event.unsubscribe` by itself.
@@ -11,7 +10,7 @@ final class ScriptedAgent: Sendable {
   final class Peer: Sendable {
     private let descriptor: Int32
     /// True while the descriptor is this peer's.
-    private let isOpen = Mutex(true)
+    private let isOpen = Locked(true)
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
@@ -86,7 +85,7 @@ final class ScriptedAgent: Sendable {
 
   let path: String
   private let directory: URL
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init() throws {
     directory = FileManager.default.temporaryDirectory.appending(path: "lanyard-\(UUID().uuidString.prefix(8))")

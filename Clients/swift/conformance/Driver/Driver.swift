@@ -1,7 +1,6 @@
 internal import Foundation
 internal import LanyardClient
 internal import LanyardHTTP
-internal import Synchronization
 
 #if canImport(FoundationNetworking)
   internal import FoundationNetworking
@@ -17,7 +16,7 @@ final class Driver: Sendable {
     var ended: [String: any Sendable] = [:]
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// A command that is not as the README says.
   private struct BadCommand: Error {}

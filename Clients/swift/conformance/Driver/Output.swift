@@ -1,10 +1,9 @@
 internal import Foundation
 internal import LanyardClient
-internal import Synchronization
 
 /// Standard output: one message a line.
 enum Output {
-  private static let lock = Mutex(())
+  private static let lock = Locked(())
 
   static func say(_ id: String, _ member: String, _ value: JSON) {
     let line = Data((JSON.object(["id": .string(id), member: value]).text + "\n").utf8)

@@ -1,4 +1,3 @@
-internal import Synchronization
 
 /// What all copies of a client share: the connection, and the way to another.
 final class ClientCore: Sendable {
@@ -27,7 +26,7 @@ final class ClientCore: Sendable {
   }
 
   private let dialer: Dialer
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(dialer: Dialer) { self.dialer = dialer }
 
@@ -172,7 +171,7 @@ final class ConnectionAttempt: Sendable {
   }
 
   let startsAgent: Bool
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   init(startsAgent: Bool) { self.startsAgent = startsAgent }
 

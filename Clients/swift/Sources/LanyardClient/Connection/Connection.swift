@@ -4,7 +4,6 @@ internal import CLanyardClient
 #else
   internal import Glibc
 #endif
-internal import Synchronization
 
 /// One connection to the agent, shared by any number of tasks. When it ends, the client opens another.
 ///
@@ -41,7 +40,7 @@ final class Connection: Sendable {
   private let socket: Int32
   /// A byte in this pipe tells the thread that lines wait to be sent.
   private let wakeup: (reading: Int32, writing: Int32)
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// Takes a connected socket that does not block, and closes it at the end.
   init(socket: Int32) throws(LanyardError) {

@@ -1,4 +1,3 @@
-internal import Synchronization
 
 /// The result of a call, which is read from its line when it is needed.
 package struct Answer: Sendable {
@@ -14,7 +13,7 @@ final class PendingCall: Sendable {
     case told
   }
 
-  private let state = Mutex(State.fresh)
+  private let state = Locked(State.fresh)
 
   /// True once the call has ended: an answer is of no use.
   var isOver: Bool {

@@ -3,7 +3,6 @@
 #else
   internal import Foundation
 #endif
-internal import Synchronization
 
 /// The events of one subscription, over any number of connections: the queue, the position, and gaps.
 final class EventFeed: Sendable {
@@ -39,14 +38,14 @@ final class EventFeed: Sendable {
 
   private let types: [EventType]?
   private let accounts: [String]?
-  private let state: Mutex<State>
+  private let state: Locked<State>
 
   init(types: [EventType]?, accounts: [String]?, since: EventPosition?) {
     self.types = types
     self.accounts = accounts
     var begin = State()
     begin.position = since
-    state = Mutex(begin)
+    state = Locked(begin)
   }
 
   /// The position of the last event that arrived.

@@ -1,4 +1,3 @@
-internal import Synchronization
 
 /// The events of a subscription, for one consumer. It outlives the connection.
 ///
@@ -22,7 +21,7 @@ public final class EventStream: AsyncSequence, Sendable {
 
   private let client: ClientCore
   private let feed: EventFeed
-  private let connection = Mutex<Connection?>(nil)
+  private let connection = Locked<Connection?>(nil)
   private let pause = Pause()
 
   init(client: ClientCore, feed: EventFeed) async throws {
@@ -124,7 +123,7 @@ final class Pause: Sendable {
     var hasEnded = false
   }
 
-  private let state = Mutex(State())
+  private let state = Locked(State())
 
   /// - Throws: `CancellationError`.
   func wait(_ length: Duration) async throws {
