@@ -20,7 +20,8 @@ from typing import Iterator, List, Tuple, Union
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 TOOLS = os.path.join(ROOT, ".build", "real-provider")
-MODULES = sorted(glob.glob(os.path.join(HERE, "src", "lanyard", "*.py")))
+SOURCES = os.path.join(HERE, "src")
+MODULES = sorted(glob.glob(os.path.join(SOURCES, "lanyard", "**", "*.py"), recursive=True))
 
 BUILD = """\
 import sys
@@ -49,6 +50,49 @@ def wait(client: lanyard.Client) -> None:
         client.within(2).token.get(account="work")
     except lanyard.ReauthenticationRequired as error:
         print(error.reason, error.remedies, error.code)
+"""
+
+AUTH_USER = """\
+import google.auth.transport.requests
+import httpx
+import keyring
+import lanyard
+import lanyard.auth.azure
+import lanyard.auth.google
+import lanyard.auth.httpx
+import lanyard.auth.requests
+from azure.core.credentials import SupportsTokenInfo, TokenCredential
+from azure.core.credentials_async import AsyncTokenCredential
+
+ORIGINS = ["https://api.example"]
+
+def me(client: lanyard.Client) -> int:
+    auth = lanyard.auth.httpx.LanyardAuth(client, "work", origins=ORIGINS, scopes=["profile"])
+    with httpx.Client(auth=auth) as http:
+        return http.get("https://api.example/me").status_code
+
+async def me_too(client: lanyard.AsyncClient) -> int:
+    auth = lanyard.auth.httpx.LanyardAuth(client, "work", origins="https://api.example")
+    async with httpx.AsyncClient(auth=auth) as http:
+        return (await http.get("https://api.example/me")).status_code
+
+def azure(client: lanyard.Client) -> TokenCredential:
+    return lanyard.auth.azure.LanyardCredential(client, "work")
+
+def azure_info(client: lanyard.Client) -> str:
+    return lanyard.auth.azure.LanyardCredential(client, "work").get_token_info("a").token
+
+def azure_async(client: lanyard.AsyncClient) -> AsyncTokenCredential:
+    return lanyard.auth.azure.AsyncLanyardCredential(client, "work")
+
+def google_credentials(client: lanyard.Client) -> lanyard.auth.google.Credentials:
+    return lanyard.auth.google.Credentials(client, "work", origins=ORIGINS).with_scopes(["a"])
+
+def requests_auth(client: lanyard.Client) -> lanyard.auth.requests.LanyardAuth:
+    return lanyard.auth.requests.LanyardAuth(client, "work", origins=ORIGINS)
+
+def from_keyring() -> str:
+    return keyring.get_password("lanyard", "work") or ""
 """
 
 Documented = Union[ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef]
@@ -132,11 +176,13 @@ class Archives(Tools):
         with zipfile.ZipFile(wheel) as archive:
             names = archive.namelist()
             [metadata] = [name for name in names if name.endswith(".dist-info/METADATA")]
+            [entries] = [name for name in names if name.endswith(".dist-info/entry_points.txt")]
+            self.assertIn("[keyring.backends]\nlanyard = lanyard.auth.keyring\n", archive.read(entries).decode())
             [licence] = [name for name in names if name.endswith("/LICENSE")]
             told = email.message_from_bytes(archive.read(metadata))
             with open(os.path.join(ROOT, "LICENSE"), "rb") as file:
                 self.assertEqual(archive.read(licence), file.read())
-        modules = {f"lanyard/{os.path.basename(path)}" for path in MODULES}
+        modules = {os.path.relpath(path, SOURCES) for path in MODULES}
         self.assertEqual(modules | {"lanyard/py.typed"}, {name for name in names if name.startswith("lanyard/")})
         classifiers = told.get_all("Classifier") or []
         self.assertIn("License :: OSI Approved :: Apache Software License", classifiers)
@@ -166,12 +212,23 @@ class Types(Tools):
             self.mypy, "--strict", "--cache-dir", cache, "user.py", cwd=self.place, MYPYPATH=self.site
         )
 
+    def test_a_program_with_other_libraries_is_clean_under_strict_mypy(self) -> None:
+        with open(os.path.join(self.place, "user.py"), "w", encoding="utf-8") as program:
+            program.write(AUTH_USER)
+        cache = os.path.join(self.place, "cache")
+        python = self.needs("python")
+        # google-auth tells some of its types only, and keyring's none of its own accord.
+        options = ["--strict", "--allow-untyped-calls", "--python-executable", python, "--cache-dir", cache]
+        self.run_tool(self.mypy, *options, "user.py", cwd=self.place, MYPYPATH=self.site)
+
     def test_every_public_symbol_has_a_known_type(self) -> None:
         checker = self.needs("basedpyright")
         environment = os.path.join(self.place, "environment")
         packages = os.path.join(environment, "lib", f"python{sys.version_info[0]}.{sys.version_info[1]}", "site-packages")
         self.run_tool(sys.executable, "-m", "venv", "--without-pip", environment, cwd=self.place)
         shutil.copytree(os.path.join(self.site, "lanyard"), os.path.join(packages, "lanyard"))
+        with open(os.path.join(packages, "libraries.pth"), "w", encoding="utf-8") as others:
+            others.write("\n".join(glob.glob(os.path.join(TOOLS, "lib", "python*", "site-packages"))) + "\n")
         path = os.path.join(environment, "bin") + os.pathsep + os.environ["PATH"]
         told = self.run_tool(
             checker, "--verifytypes", "lanyard", "--ignoreexternal", cwd=self.place, PATH=path, VIRTUAL_ENV=environment

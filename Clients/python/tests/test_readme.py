@@ -4,11 +4,13 @@ import contextlib
 import io
 import os
 import re
+import sys
 import unittest
-from typing import Any, Dict
+from typing import Any, Dict, Iterator, List
 from unittest import mock
 
 from .fake_agent import TOKEN, FakeAgent, Fault, Peer
+from .test_auth import library
 
 README = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "README.md")
 
@@ -26,14 +28,44 @@ def examples() -> Dict[str, str]:
     return found
 
 
+def libraries(source: str) -> List[str]:
+    """The modules of other packages that an example imports."""
+    modules = re.findall(r"^(?:import|from) ([\w.]+)", source, re.MULTILINE)
+    return [name for name in modules if name.split(".")[0] in ("azure", "google", "httpx", "keyring", "requests")]
+
+
+@contextlib.contextmanager
+def web() -> Iterator[None]:
+    """Answers the requests of the libraries, which would go to hosts that do not exist."""
+    with contextlib.ExitStack() as patches:
+        if "requests" in sys.modules:
+            requests: Any = sys.modules["requests"]
+
+            def send(adapter: Any, request: Any, **options: Any) -> Any:
+                response = requests.Response()
+                response.status_code, response.url, response.request = 200, request.url, request
+                response._content, response.connection = b"[]", adapter
+                return response
+
+            patches.enter_context(mock.patch.object(requests.adapters.HTTPAdapter, "send", send))
+        if "httpx" in sys.modules:
+            httpx: Any = sys.modules["httpx"]
+            answer = lambda transport, request: httpx.Response(200, content=b"[]", request=request)
+            patches.enter_context(mock.patch.object(httpx.HTTPTransport, "handle_request", answer))
+        yield
+
+
 class Readme(unittest.TestCase):
     def test_the_examples_run(self) -> None:
         self.assertGreaterEqual(len(examples()), 7)
         for name, source in examples().items():
             with self.subTest(example=name), FakeAgent() as agent:
+                for module in libraries(source):
+                    library(module)
                 script(agent)
                 printed = io.StringIO()
-                with mock.patch.dict(os.environ, {"LANYARD_SOCKET": agent.path}), contextlib.redirect_stdout(printed):
+                environment = mock.patch.dict(os.environ, {"LANYARD_SOCKET": agent.path})
+                with environment, web(), contextlib.redirect_stdout(printed):
                     exec(compile(source, f"README.md, {name}", "exec"), {"__name__": "__main__"})
                 self.assertNotIn("secret", printed.getvalue())
                 if name.startswith("Errors"):
