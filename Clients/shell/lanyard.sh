@@ -349,7 +349,7 @@ lanyard_curl() {
             ;;
           -F | --form)
             __lanyard_body=${__lanyard_body:-POST}
-            case $2 in *=[@\<]*) __lanyard_value=${2#*=?} && __lanyard_file "${__lanyard_value%%[;,]*}" || return ;; esac
+            case $2 in *=[@\<]*) __lanyard_value=${2#*=[@<]} && __lanyard_file "${__lanyard_value%%[;,]*}" || return ;; esac
             ;;
           --form-string | --data-raw) __lanyard_body=${__lanyard_body:-POST} ;;
           --data-urlencode)
@@ -776,7 +776,10 @@ __lanyard_is_loopback() {
 # Checks a file that curl sends. One that is not a plain file can be sent only once.
 __lanyard_file() {
   case $1 in
-    '' | - | .) __lanyard_usage "curl can't read a body from stdin here: put it in a file" && return ;;
+    '' | - | .)
+      __lanyard_usage "curl can't read a body from stdin here: put it in a file"
+      return
+      ;;
   esac
   if [ ! -f "$1" ]; then __lanyard_again=''; fi
 }
