@@ -25,9 +25,10 @@ from lanyard.auth import Origins
 from .fake_agent import TOKEN, FakeAgent, Fault, Peer
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-for _place in glob.glob(os.path.join(ROOT, ".build", "real-provider", "lib", "python*", "site-packages")):
-    if _place not in sys.path:
-        sys.path.append(_place)
+_PYTHON = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+for _place in glob.glob(os.path.join(ROOT, ".build", "real-provider", "lib", _PYTHON, "site-packages")):
+    # Before those of the machine, so that the versions fit.
+    sys.path.insert(0, _place)
 
 
 def library(name: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import itertools
 import json
 import os
@@ -47,6 +48,14 @@ def client_error(kind: str, message: str) -> Json:
     return {"kind": kind, "name": kind, "message": message, "retryable": False, "remedies": [], "data": {}}
 
 
+_libc = ctypes.CDLL(None)
+
+
+def end_with_parent() -> None:
+    """A stream that waits for its agent would outlive a driver that is killed (`PR_SET_PDEATHSIG`)."""
+    _libc.prctl(1, signal.SIGTERM)
+
+
 class Function:
     """One function in a shell of its own."""
 
@@ -60,6 +69,7 @@ class Function:
             stdout=subprocess.PIPE,
             env=environment,
             pass_fds=[telling],
+            preexec_fn=end_with_parent,
             start_new_session=True,
             text=True,
         )

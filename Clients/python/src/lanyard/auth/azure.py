@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from types import TracebackType
-from typing import Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
+from typing import TYPE_CHECKING, Any, Dict, Mapping, NamedTuple, Optional, Sequence, Tuple, Type
 
 from .._async import AsyncClient
 from .._errors import BoundToken
@@ -16,36 +16,42 @@ from .._generated import Token
 from .._sync import Client
 from ._exchange import is_bound, named_account
 
+__all__ = ["AccessToken", "AccessTokenInfo", "AsyncLanyardCredential", "LanyardCredential"]
+
 _Key = Tuple[str, ...]
 
 
-class AccessToken(NamedTuple):
-    """As `azure.core.credentials.AccessToken`."""
+if TYPE_CHECKING:
+    # What type checkers compare by name.
+    from azure.core.credentials import AccessToken, AccessTokenInfo
+else:
 
-    token: str
-    """The access token."""
-    expires_on: int
-    """When it ends, in seconds since 1970."""
+    class AccessToken(NamedTuple):
+        """As `azure.core.credentials.AccessToken`."""
 
-    def __repr__(self) -> str:
-        return f"AccessToken(expires_on={self.expires_on})"
-
-
-class AccessTokenInfo:
-    """As `azure.core.credentials.AccessTokenInfo`."""
-
-    def __init__(self, token: str, expires_on: int, *, token_type: str = "Bearer") -> None:
-        self.token: str = token
+        token: str
         """The access token."""
-        self.expires_on: int = expires_on
+        expires_on: int
         """When it ends, in seconds since 1970."""
-        self.token_type: str = token_type
-        """`Bearer`."""
-        self.refresh_on: Optional[int] = None
-        """None: the agent refreshes in time."""
 
-    def __repr__(self) -> str:
-        return f"AccessTokenInfo(expires_on={self.expires_on}, token_type={self.token_type!r})"
+        def __repr__(self) -> str:
+            return f"AccessToken(expires_on={self.expires_on})"
+
+    class AccessTokenInfo:
+        """As `azure.core.credentials.AccessTokenInfo`."""
+
+        def __init__(self, token: str, expires_on: int, *, token_type: str = "Bearer") -> None:
+            self.token: str = token
+            """The access token."""
+            self.expires_on: int = expires_on
+            """When it ends, in seconds since 1970."""
+            self.token_type: str = token_type
+            """`Bearer`."""
+            self.refresh_on: Optional[int] = None
+            """None: the agent refreshes in time."""
+
+        def __repr__(self) -> str:
+            return f"AccessTokenInfo(expires_on={self.expires_on}, token_type={self.token_type!r})"
 
 
 class _Asked:
