@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.server
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -81,14 +82,25 @@ class ShellTest(unittest.TestCase):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
+            start_new_session=True,
         )
+
+    @staticmethod
+    def end(process: "subprocess.Popen[str]") -> None:
+        """Ends the shell and all that it runs."""
+        try:
+            os.killpg(process.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        process.communicate(timeout=PATIENCE_SECONDS)
 
     def run_in(self, shell: str, script: str, stdin: str = "", **variables: str) -> Ran:
         process = self.start(shell, script, **variables)
         try:
             out, err = process.communicate(stdin, timeout=PATIENCE_SECONDS)
-        finally:
-            process.kill()
+        except subprocess.TimeoutExpired:
+            self.end(process)
+            raise
         return Ran(process.returncode, out, err)
 
     def both(self, script: str, stdin: str = "", **variables: str) -> List[Tuple[str, Ran]]:
