@@ -157,7 +157,7 @@ def http(t):
     opened(t)
     resource = Resource(t, (401, {"WWW-Authenticate": 'Bearer error="invalid_token"'}), (200, {}))
     answer = t.driver.do(
-        "http", client="c", account="alice", origins=[resource.origin], url=resource.origin + "/me")
+        "http", client="c", account="bob", origins=[resource.origin], url=resource.origin + "/me")
     same(answer["status"], 200, "the status")
     first, second = (resource.headers(index)["authorization"] for index in (0, 1))
     if first == second:

@@ -148,7 +148,9 @@ def one_header(t):
 @case("http: scopes and resource of the token", "http")
 def scopes(t):
     peer, resource = t.connected(), Resource(t, (200, {}))
-    number = fetch(t, resource, scopes=["a", "b"], resource="https://api.example")
+    number = t.driver.send(
+        "http", client="c", account="work", origins=[resource.origin], url=resource.origin + "/me",
+        scopes=["a", "b"], resource="https://api.example")
     request = peer.request("token.get")
     same(request["params"].get("scopes"), ["a", "b"], "`scopes` of the params")
     same(request["params"].get("resource"), "https://api.example", "`resource` of the params")

@@ -27,7 +27,7 @@ use crate::{Client, Error, ErrorKind, Result, Secret, Token, TokenGetParams, Tok
 /// # mod my_http {
 /// #     use std::{collections::HashMap, io::Result};
 /// #     type Answer = (u16, HashMap<String, String>, String);
-/// #     pub fn get<'a>(_: &str, _: impl Iterator<Item = (&'a str, &'a str)>) -> Result<Answer> { unimplemented!() }
+/// #     pub fn get<'a>(_: &str, _: impl Iterator<Item = (&'static str, &'a str)>) -> Result<Answer> { unimplemented!() }
 /// # }
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

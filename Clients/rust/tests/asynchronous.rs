@@ -80,11 +80,17 @@ fn dropping_a_call_cancels_its_request() {
 #[test]
 fn a_timeout_is_an_error_of_the_client() {
     let agent = Agent::new();
-    let client = client(&agent).within(Duration::from_millis(100));
-    let error = beside(async { client.token().get("work").await.unwrap_err() }, || {
+    let client = client(&agent);
+    let work = async {
+        let error = client.within(Duration::from_millis(100)).token().get("work").await.unwrap_err();
+        client.call("account.list", &Value::Null).await.unwrap();
+        error
+    };
+    let error = beside(work, || {
         let peer = agent.greeted();
         peer.request("token.get");
         peer.request("$/cancel");
+        peer.answer(&peer.request("account.list"), json!({}));
     });
     assert_eq!(error.kind(), ErrorKind::CallTimeout);
 }

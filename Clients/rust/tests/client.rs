@@ -246,13 +246,15 @@ fn a_slow_consumer_gets_a_gap_for_what_was_dropped() {
 fn closing_a_stream_ends_the_thread_that_waits() {
     let agent = Agent::new();
     let client = agent.client();
-    thread::scope(|scope| {
+    let stream = thread::scope(|scope| {
         let stream = scope.spawn(|| client.events(EventSubscribeParams::new()).unwrap());
         let peer = agent.greeted();
         peer.subscribe(0);
-        let stream = stream.join().unwrap();
+        thread::spawn(move || peer.answer(&peer.request("event.unsubscribe"), json!({})));
+        stream.join().unwrap()
+    });
+    thread::scope(|scope| {
         let waiting = scope.spawn(|| (&stream).count());
-        scope.spawn(move || peer.answer(&peer.request("event.unsubscribe"), json!({})));
         thread::sleep(Duration::from_millis(50));
         stream.close();
         assert_eq!(waiting.join().unwrap(), 0);
