@@ -25,7 +25,7 @@ RELEASE := .build/release
 # a program is not loaded.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
-SWIFT_SOURCES := Sources Tests
+SWIFT_SOURCES := Sources Tests Clients/swift
 
 UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
 # One test after the other: a test that waits on a real socket must not starve beside a simulation.

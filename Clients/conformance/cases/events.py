@@ -48,7 +48,7 @@ def before_the_answer(t):
     same([t.driver.event(number)["sequence"] for _ in range(2)], [1, 2], "the sequence numbers")
 
 
-@case("events: two streams of one client", "events")
+@case("events: two streams of one client", "events", "shared")
 def two_streams(t):
     peer = t.connected()
     first = t.driver.send("events", client="c", types=["token.refreshed"])
@@ -67,7 +67,7 @@ def two_streams(t):
     t.driver.silent(second, 0.1)
 
 
-@case("events: calls and events share the connection", "events")
+@case("events: calls and events share the connection", "events", "shared")
 def beside_calls(t):
     peer = t.connected()
     number, _ = t.subscribed(peer)
@@ -107,7 +107,7 @@ def position(t):
     same(t.driver.do("position", of=number), {"epoch": "epoch-1", "sequence": 41}, "the position")
 
 
-@case("events: a stream that is closed is closed in the agent", "events")
+@case("events: a stream that is closed is closed in the agent", "events", "shared")
 def stopped(t):
     peer = t.connected()
     number, _ = t.subscribed(peer)

@@ -15,7 +15,7 @@ def in_single_bytes(t):
     same(t.driver.result(number), {"text": "grüße 🗝 \u2028 end"}, "the result")
 
 
-@case("framing: two answers and a half in one write")
+@case("framing: two answers and a half in one write", "shared")
 def joined_lines(t):
     peer = t.connected()
     numbers = [t.call(params={"account": str(index)}) for index in range(3)]

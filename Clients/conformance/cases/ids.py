@@ -18,7 +18,7 @@ def out_of_order(t):
         same(t.driver.result(number), {"for": name}, f"the result of the call for {name}")
 
 
-@case("ids: one by one")
+@case("ids: one by one", "shared")
 def one_by_one(t):
     peer = t.connected()
     ids = set()
@@ -31,7 +31,7 @@ def one_by_one(t):
     same(len(ids), 20, "the number of different ids")
 
 
-@case("ids: answers that belong to no call")
+@case("ids: answers that belong to no call", "shared")
 def strangers(t):
     peer = t.connected()
     number = t.call(params={"account": "work"})
@@ -57,7 +57,7 @@ def type_of_ids(t):
     same(t.driver.result(number), {"right": True}, "the result")
 
 
-@case("ids: an error without an id ends the connection")
+@case("ids: an error without an id ends the connection", "shared")
 def null_id(t):
     peer = t.connected()
     number = t.call(params={"account": "work"})

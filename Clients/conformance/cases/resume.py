@@ -146,7 +146,7 @@ def lasting_refusal(t):
     same(t.driver.error(number, "agent")["code"], 6001, "the code")
 
 
-@case("resume: two streams, each from its own position", "events")
+@case("resume: two streams, each from its own position", "events", "shared")
 def two_streams(t):
     peer = t.connected()
     numbers = []

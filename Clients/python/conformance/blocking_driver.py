@@ -97,9 +97,12 @@ class Driver:
         )
         with requests.Session() as session:
             session.trust_env = False
-            response = session.request(
-                command.get("method", "GET"), command["url"], data=command.get("body"), auth=auth
-            )
+            try:
+                response = session.request(
+                    command.get("method", "GET"), command["url"], data=command.get("body"), auth=auth
+                )
+            except requests.exceptions.InvalidURL as refusal:  # by requests, before it asks for a token
+                raise lanyard.OriginRefused(str(refusal)) from refusal
             return {"status": response.status_code, "body": response.text}
 
     def _load(self, command: Json) -> Json:

@@ -1,4 +1,3 @@
-
 /// What all copies of a client share: the connection, and the way to another.
 final class ClientCore: Sendable {
   /// The limit for connecting and `agent.hello`: longer than a start.

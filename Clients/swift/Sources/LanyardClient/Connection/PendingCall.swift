@@ -1,4 +1,3 @@
-
 /// The result of a call, which is read from its line when it is needed.
 package struct Answer: Sendable {
   package let result: WireNode

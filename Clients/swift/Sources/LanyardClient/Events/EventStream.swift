@@ -1,4 +1,3 @@
-
 /// The events of a subscription, for one consumer. It outlives the connection.
 ///
 /// ```swift
