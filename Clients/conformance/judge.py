@@ -96,7 +96,7 @@ def judged(languages, cases, jobs, say):
 def rows(results, missing):
     groups = []
     for result in results:
-        groups += [group for group in result.groups() if group not in groups]
+        groups += [group for group in result.groups() if group not in (*groups, "real agent")]
     groups.sort()
     with_agent = any(result.with_agent is not None for result in results)
     yield ["client", *groups, *(["real agent"] if with_agent else [])]
@@ -110,12 +110,13 @@ def rows(results, missing):
             cells.append(result.with_agent or "–")
         yield [result.language.title, *cells]
     for folder, why in missing.items():
-        yield [folder, f"left out: {why}"] + [""] * (len(groups) - 1 + with_agent)
+        yield [folder] + [""] * (len(groups) + with_agent - 1) + [f"left out: {why}"]
 
 
 def table(results, missing):
     lines = list(rows(results, missing))
-    width = [max(len(line[column]) for line in lines if not line[1].startswith("left out")) for column in range(len(lines[0]))]
+    whole = [line for line in lines if not line[-1].startswith("left out")]
+    width = [max((len(line[column]) for line in whole), default=0) for column in range(len(lines[0]))]
     return "\n".join("  ".join(cell.ljust(size) for cell, size in zip(line, width)).rstrip() for line in lines)
 
 
