@@ -54,7 +54,8 @@ def prepare(folder, directory, build):
     with tempfile.TemporaryFile() as log:
         status = subprocess.call(
             [os.path.join(directory, "conformance", "prepare")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={**os.environ, "LANYARD_CLIENT_BUILD": build}, timeout=PREPARE_SECONDS)
+            env={**os.environ, "LANYARD_CLIENT_BUILD": build, "LANYARD_REPOSITORY": os.path.dirname(CLIENTS)},
+            timeout=PREPARE_SECONDS)
         log.seek(0)
         said = log.read().decode(errors="replace").strip()
     if status == NO_TOOLCHAIN:

@@ -39,6 +39,18 @@ def typed_error(t):
     same(t.driver.error(number, "agent").get("reason"), "outcomeUnknown", "the reason")
 
 
+@case("errors: strings with quotes and escapes")
+def escaped_strings(t):
+    peer = t.connected()
+    number = t.call(params={"account": "work"})
+    data = {"account": 'a"b\\', "reason": '\\"}', "remedies": ["connect"], "retryAfterMs": 20}
+    peer.fail(peer.request("token.get"), 1003, "overloaded", message='told "why\\" to {the} [person]', **data)
+    error = t.driver.error(number, "agent")
+    holds(error, {"code": 1003, **data}, "the error")
+    if 'told "why\\" to {the} [person]' not in error["message"]:
+        raise CaseFailed(f"the message {error['message']!r} does not hold the agent's words")
+
+
 @case("errors: a code of a later version")
 def unknown_code(t):
     peer = t.connected()

@@ -59,6 +59,17 @@ def carriage_returns(t):
     t.works(peer)
 
 
+@case("framing: a line that is not UTF-8 ends the connection")
+def not_utf8(t):
+    for index, broken in enumerate((b"\xff", b"\xc3", b"\xc0\xaf", b"\xed\xa0\x80", b"\xf4\x90\x80\x80")):
+        peer = t.connected(f"c{index}")
+        number = t.call(params={"account": "work"}, client=f"c{index}")
+        answer = json.dumps({"jsonrpc": "2.0", "id": peer.request("token.get")["id"], "result": {"text": "@"}})
+        peer.raw(answer.encode().replace(b"@", broken) + b"\n")
+        t.driver.error(number, "protocolError")
+        peer.gone()
+
+
 @case("framing: escapes, spaces and any order of members")
 def escapes(t):
     peer = t.connected()
