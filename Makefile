@@ -33,7 +33,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients \
+.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients build-tests release is-built \
   format schemas install uninstall clean
 
@@ -71,9 +71,10 @@ test-quick: packages-tests ## Run what takes three minutes: few seeds, each tran
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make soak SOAK_SEEDS=100000`.
-soak: build-tests real-provider ## Run thousands of seeds, every kill point, and the README's commands on a bare machine.
+soak: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, and the README's commands on a bare machine.
 	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SOAK_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
 	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
+	$(MAKE) --no-print-directory test-client-faults
 	.ci/bare-machine
 
 bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (root, debootstrap).
@@ -105,11 +106,13 @@ test-python: build-tests real-provider ## The Python client, by itself and with 
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
-# Every client passes the same cases, and each fault that is planted in a client makes a case fail.
-test-clients: build-tests packages-clients ## The clients of all languages: conformance, the real agent, planted faults, their own tests.
+# Every client passes the same cases.
+test-clients: build-tests packages-clients real-provider ## The clients of all languages: conformance, the real agent, their own tests.
 	Clients/conformance/run --require --agent $(DEBUG)
-	Clients/conformance/run --require --faults
 	Clients/conformance/run --require --own-tests $(DEBUG)
+
+test-client-faults: build-tests packages-clients real-provider ## A part of soak: each fault that is planted in a client makes a case fail.
+	Clients/conformance/run --require --faults
 
 test-cli: build-tests ## The command line.
 	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests

@@ -13,7 +13,7 @@ NO_TOOLCHAIN = 77
 class Language:
     """A client, or one variant of it, that is ready to be driven."""
 
-    def __init__(self, folder, about, variant, directory, build):
+    def __init__(self, folder, about, variant, directory, build, profile):
         self.folder = folder
         self.does = frozenset(about["does"]) - frozenset(about.get("lacks", {}).get(variant, ()))
         self.variant = variant
@@ -21,7 +21,7 @@ class Language:
         self.directory = directory
         self.build = build
         self.command = [os.path.join(directory, "conformance", "driver")]
-        self.environment = {"LANYARD_CLIENT_BUILD": build}
+        self.environment = {"LANYARD_CLIENT_BUILD": build, "LANYARD_CLIENT_PROFILE": profile}
         if variant:
             self.environment["LANYARD_VARIANT"] = variant
 
@@ -39,22 +39,23 @@ def folders():
         name for name in os.listdir(CLIENTS) if os.path.exists(os.path.join(CLIENTS, name, "conformance", "about.json")))
 
 
-def build_directory(folder):
-    """Where a client is built: `$LANYARD_CLIENTS_BUILD/LANG`, else `.build/clients/LANG` of this repository."""
+def build_directory(folder, profile):
+    """Where a client is built: in `$LANYARD_CLIENTS_BUILD`, else in `.build/clients` of this repository."""
     top = os.environ.get("LANYARD_CLIENTS_BUILD") or os.path.join(os.path.dirname(CLIENTS), ".build", "clients")
-    path = os.path.abspath(os.path.join(top, folder))
+    path = os.path.abspath(os.path.join(top, profile, folder))
     os.makedirs(path, exist_ok=True)
     return path
 
 
-def prepare(folder, directory, build):
+def prepare(folder, directory, build, profile="debug"):
     """Builds the client in `directory`; returns its variants. Raises `NoToolchain` or `PrepareFailed`."""
     with open(os.path.join(directory, "conformance", "about.json"), encoding="utf-8") as file:
         about = json.load(file)
     with tempfile.TemporaryFile() as log:
         status = subprocess.call(
             [os.path.join(directory, "conformance", "prepare")], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            env={**os.environ, "LANYARD_CLIENT_BUILD": build, "LANYARD_REPOSITORY": os.path.dirname(CLIENTS)},
+            env={**os.environ, "LANYARD_CLIENT_BUILD": build, "LANYARD_CLIENT_PROFILE": profile,
+                 "LANYARD_REPOSITORY": os.path.dirname(CLIENTS)},
             timeout=PREPARE_SECONDS)
         log.seek(0)
         said = log.read().decode(errors="replace").strip()
@@ -63,10 +64,10 @@ def prepare(folder, directory, build):
     if status != 0:
         raise PrepareFailed(said[-4000:] or f"status {status}")
     variants = about.get("variants") or [""]
-    return [Language(folder, about, variant, directory, build) for variant in variants]
+    return [Language(folder, about, variant, directory, build, profile) for variant in variants]
 
 
-def prepared(names, say):
+def prepared(names, say, profile="debug"):
     """The languages that were built, and what is missing for the others."""
     known = folders()
     unknown = set(names) - set(known)
@@ -76,7 +77,7 @@ def prepared(names, say):
     for folder in names or known:
         say(f"{folder}: building …")
         try:
-            found += prepare(folder, os.path.join(CLIENTS, folder), build_directory(folder))
+            found += prepare(folder, os.path.join(CLIENTS, folder), build_directory(folder, profile), profile)
         except NoToolchain as error:
             missing[folder] = str(error)
             say(f"{folder}: left out: {error}")
