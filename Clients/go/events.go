@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 )
 
 // EventStream brings the events of one subscription to one consumer. It outlives the connection: once an agent runs
@@ -62,7 +63,7 @@ func (s *EventStream) Next(ctx context.Context) (*Event, error) {
 		case !isRetryable(err):
 			return nil, err
 		}
-		s.rest(ctx, attempt)
+		s.rest(ctx, pauseAfter(err, attempt))
 		attempt++
 	}
 }
@@ -165,9 +166,21 @@ func (s *EventStream) subscribe(ctx context.Context, starts bool) (*link, error)
 	return l, err
 }
 
+// pauseAfter is the pause before the next attempt: at least what the agent asks for.
+func pauseAfter(err error, attempt int) time.Duration {
+	duration := pause(attempt)
+	var known *Error
+	if errors.As(err, &known) {
+		if told, ok := known.RetryAfter(); ok && told > duration {
+			return told
+		}
+	}
+	return duration
+}
+
 // rest waits before the next attempt.
-func (s *EventStream) rest(ctx context.Context, attempt int) {
-	ctx, cancel := context.WithTimeout(ctx, pause(attempt))
+func (s *EventStream) rest(ctx context.Context, duration time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, duration)
 	defer cancel()
 	select {
 	case <-ctx.Done():

@@ -23,7 +23,8 @@ const drainBytes = 64 << 10
 //	}}
 //
 // The token goes to Origins only, over https or to this machine. A request for another origin fails with
-// ErrOriginRefused before anything is sent. A redirect to another origin is followed without the token.
+// ErrOriginRefused before anything is sent. A redirect to another origin is followed without the token, and so are all
+// redirects after it.
 //
 // After a 401 it reports the token and sends the request once more with the next one, if there is no body or the
 // request has GetBody. If the agent has no next token, RoundTrip fails with its error, such as
@@ -49,20 +50,35 @@ type Transport struct {
 
 // RoundTrip sends a request with a token.
 func (t *Transport) RoundTrip(request *http.Request) (*http.Response, error) {
+	if hasLeft(request) {
+		// A redirect led here: go on without the token.
+		return t.base().RoundTrip(request)
+	}
 	if !covers(t.Origins, request.URL) {
-		if request.Response != nil {
-			// A redirect led here: go on without the token.
-			return t.base().RoundTrip(request)
-		}
 		closeBody(request)
 		return nil, failure(ErrOriginRefused, "the origin of the URL is not among those that the token may be sent to")
 	}
-	token, err := t.token(request)
+	token, err := t.token(request, t.Account)
 	if err != nil {
 		closeBody(request)
 		return nil, err
 	}
 	return t.send(request, token)
+}
+
+// hasLeft reports whether a redirect from another origin led to a request, directly or on the way. The other origin
+// may have chosen the URL.
+func hasLeft(request *http.Request) bool {
+	to, ok := originOf(request.URL)
+	for response := request.Response; response != nil; response = response.Request.Response {
+		if response.Request == nil {
+			return true
+		}
+		if from, known := originOf(response.Request.URL); !ok || !known || from != to {
+			return true
+		}
+	}
+	return false
 }
 
 // CloseIdleConnections closes those of Base, for http.Client.CloseIdleConnections.
@@ -72,8 +88,16 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-func (t *Transport) token(request *http.Request) (*Token, error) {
-	params := &TokenGetParams{Account: t.Account, Scopes: t.Scopes}
+// accountOf is the account for what is said about a token: @active may be another one by now.
+func (t *Transport) accountOf(token *Token) string {
+	if t.Account == "@active" {
+		return token.Account
+	}
+	return t.Account
+}
+
+func (t *Transport) token(request *http.Request, account string) (*Token, error) {
+	params := &TokenGetParams{Account: account, Scopes: t.Scopes}
 	if t.Resource != "" {
 		params.Resource = &t.Resource
 	}
@@ -118,14 +142,22 @@ func (t *Transport) send(request *http.Request, token *Token) (*http.Response, e
 // sendOnce sends one request, and remembers the nonce of its response.
 func (t *Transport) sendOnce(request *http.Request, token *Token, to origin) (*http.Response, error) {
 	signed := request.Clone(request.Context())
-	signed.Header.Del("DPoP")
+	for name := range signed.Header {
+		// A name that is not in the canonical form would be a second header.
+		if strings.EqualFold(name, "Authorization") || strings.EqualFold(name, "DPoP") {
+			delete(signed.Header, name)
+		}
+	}
+	if signed.Header == nil {
+		signed.Header = http.Header{}
+	}
 	signed.Header.Set("Authorization", authorization(token))
 	if isBound(token) {
 		proof, err := t.proof(request, token, to)
 		if errors.Is(err, ErrNotFound) {
 			// The token was replaced meanwhile: the agent proves only the latest.
 			var latest *Token
-			if latest, err = t.token(request); err == nil {
+			if latest, err = t.token(request, t.accountOf(token)); err == nil {
 				*token = *latest
 				signed.Header.Set("Authorization", authorization(token))
 				proof, err = t.proof(request, token, to)
@@ -141,6 +173,8 @@ func (t *Transport) sendOnce(request *http.Request, token *Token, to origin) (*h
 	if err != nil {
 		return nil, err
 	}
+	// The caller's request, in whose place the clone with the token would be printed.
+	response.Request = request
 	if nonce := response.Header.Get("DPoP-Nonce"); nonce != "" && isBound(token) {
 		t.mutex.Lock()
 		if t.nonces == nil {
@@ -160,7 +194,7 @@ func (t *Transport) proof(request *http.Request, token *Token, to origin) (Secre
 	address := &url.URL{Scheme: request.URL.Scheme, Host: request.URL.Host, Path: request.URL.Path,
 		RawPath: request.URL.RawPath}
 	params := &TokenProofParams{
-		Account: t.Account, Method: method, URL: address.String(), Fingerprint: &token.Fingerprint,
+		Account: t.accountOf(token), Method: method, URL: address.String(), Fingerprint: &token.Fingerprint,
 	}
 	t.mutex.Lock()
 	if nonce := t.nonces[to]; nonce != "" {
@@ -176,7 +210,7 @@ func (t *Transport) proof(request *http.Request, token *Token, to origin) (Secre
 
 // reject reports a refused token, and returns the one to use now.
 func (t *Transport) reject(request *http.Request, token *Token, challenge string) (*Token, error) {
-	params := &TokenRejectParams{Account: t.Account, Fingerprint: token.Fingerprint}
+	params := &TokenRejectParams{Account: t.accountOf(token), Fingerprint: token.Fingerprint}
 	if challenge != "" && len(challenge) <= maximumChallenge {
 		params.Challenge = &challenge
 	}

@@ -20,7 +20,7 @@ class Resource:
 
     def __init__(self, t, *answers):
         self.requests = []
-        answers = list(answers)
+        self.answers = answers = list(answers)
 
         class Handler(http.server.BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
@@ -139,6 +139,19 @@ def redirected(t):
     for index in range(len(other.requests)):
         if SECRET in str(other.headers(index)):
             raise CaseFailed("the other origin got the token")
+
+
+@case("http: a redirect to another origin and back carries no token", "http")
+def bounced(t):
+    peer = t.connected()
+    resource = Resource(t, (302, {}), (200, {}))
+    other = Resource(t, (302, {"Location": resource.origin + "/chosen"}))
+    resource.answers[0] = (302, {"Location": other.origin + "/bounce"})
+    number = fetch(t, resource)
+    peer.answer(peer.request("token.get"), token())
+    t.driver.next(number)
+    for index in range(1, len(resource.requests)):
+        same(resource.headers(index).get("authorization"), None, "the header field after the way back")
 
 
 @case("http: a header of the caller does not replace the token twice", "http")

@@ -46,6 +46,9 @@ export interface ConnectOptions {
 interface Connecting {
   readonly starts: boolean;
   readonly link: Promise<Link>;
+  /** Ends the attempt when no caller waits for it any more. */
+  readonly abandoning: AbortController;
+  waiters: number;
 }
 
 /**
@@ -153,7 +156,7 @@ export class Client extends Methods implements Caller {
    * @returns A stream. It subscribes at `await stream.open()`, else when the first event is asked for.
    */
   events(options: EventOptions = {}): EventStream {
-    return new EventStream((limit, starts) => this.#connected(limit, starts), options);
+    return new EventStream((limit, starts) => this.#connected(limit, starts), this.#closing.signal, options);
   }
 
   /**
@@ -197,28 +200,50 @@ export class Client extends Methods implements Caller {
       if (this.#closing.signal.aborted) throw closed();
       if (this.#link?.isAlive) return this.#link;
       const running = this.#connecting ?? this.#begin(starts);
-      if (running.starts || !starts) return limit ? limit.race(running.link) : running.link;
+      if (running.starts || !starts) return this.#joined(running, limit);
       // The attempt under way starts no agent, and this one may.
       const ended = running.link.then(ignore, ignore);
       await (limit ? limit.race(ended) : ended);
     }
   }
 
-  #begin(starts: boolean): Connecting {
-    const link = this.#open(starts);
-    const over = (): void => (this.#connecting = undefined);
-    link.then(over, over);
-    this.#connecting = { starts, link };
-    return this.#connecting;
+  /** Waits for an attempt to connect. The last one that gives it up ends it: it would keep the process alive. */
+  async #joined(running: Connecting, limit: Limit | undefined): Promise<Link> {
+    running.waiters += 1;
+    try {
+      return await (limit ? limit.race(running.link) : running.link);
+    } finally {
+      running.waiters -= 1;
+      if (running.waiters === 0) {
+        this.#over(running);
+        running.abandoning.abort(closed());
+      }
+    }
   }
 
-  async #open(starts: boolean): Promise<Link> {
+  #begin(starts: boolean): Connecting {
+    const abandoning = new AbortController();
+    const running = { starts, link: this.#open(starts, abandoning.signal), abandoning, waiters: 0 };
+    const over = (): void => this.#over(running);
+    running.link.then(over, over);
+    this.#connecting = running;
+    return running;
+  }
+
+  #over(running: Connecting): void {
+    if (this.#connecting === running) this.#connecting = undefined;
+  }
+
+  async #open(starts: boolean, abandoned: AbortSignal): Promise<Link> {
     // The agent answers `agent.hello` at once, or hangs.
-    const limit = new Limit(CONNECT_MS, this.#closing.signal);
+    const limit = new Limit(CONNECT_MS, this.#closing.signal, abandoned);
     try {
       const link = new Link(await this.#dial(starts, limit));
       try {
+        // An agent that has no place tells so and hangs up. A write fails then, and Node drops what was told: look first.
+        if (!(await link.stands())) throw link.reason;
         const hello = await link.call("agent.hello", this.#hello, limit);
+        if (limit.ended) throw limit.ended.reason;
         link.obey(hello);
         // Odd limits of an agent are no reason to refuse all calls: the usual limits serve.
         this.#answered = shapes.AgentHelloResult.readIfPossible(hello);

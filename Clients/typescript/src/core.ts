@@ -82,10 +82,13 @@ export class Core {
     return { id, line };
   }
 
-  /** Cancels a request. Returns the line to send, or `undefined` if the request was answered already. */
-  cancel(id: number): string | undefined {
+  /**
+   * Cancels a request. Returns the line to send, or `undefined` if the request was answered already. `sink` gets the
+   * answer that still comes.
+   */
+  cancel(id: number, sink: Sink = FORGOTTEN): string | undefined {
     if (!this.#waiting.has(id)) return undefined;
-    this.#waiting.set(id, FORGOTTEN);
+    this.#waiting.set(id, sink);
     this.#subscribing.delete(id);
     return lineOf({ jsonrpc: "2.0", method: "$/cancel", params: { id } });
   }

@@ -5,10 +5,7 @@ import type { EventData } from "./generated/events.js";
 import * as shapes from "./generated/shapes.js";
 import type { EventNotification, EventType } from "./generated/types.js";
 import { Limit, onAbort } from "./limit.js";
-import { CONNECT_MS, pauseMs } from "./settings.js";
-
-/** The time for sending `event.unsubscribe`: the agent may have stopped reading. */
-const UNSUBSCRIBE_MS = 1_000;
+import { CONNECT_MS, UNSUBSCRIBE_MS, pauseMs } from "./settings.js";
 
 /** A type of event that this version knows. */
 export type KnownEventType = keyof EventData;
@@ -71,6 +68,8 @@ export type Connect = (limit: Limit, starts: boolean) => Promise<StreamLink>;
  */
 export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   readonly #connect: Connect;
+  /** Aborted when the client is closed. */
+  readonly #closing: AbortSignal;
   readonly #feed: EventFeed;
   readonly #reconnects: boolean;
   readonly #signal: AbortSignal | undefined;
@@ -81,8 +80,9 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   #turn: Promise<unknown> = Promise.resolve();
 
   /** @internal Use `client.events`. */
-  constructor(connect: Connect, options: EventOptions) {
+  constructor(connect: Connect, closing: AbortSignal, options: EventOptions) {
     this.#connect = connect;
+    this.#closing = closing;
     this.#feed = new EventFeed(options);
     this.#feed.onEvent = () => this.#wake?.();
     this.#reconnects = options.reconnect ?? true;
@@ -90,8 +90,8 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   }
 
   /**
-   * The position of the last event that was received, for the `since` of another stream. `undefined` before the
-   * subscription.
+   * The position of the last event that `next()` gave, for the `since` of another stream. Before the first event it is
+   * where the subscription began; `undefined` before the subscription.
    */
   get position(): Position | undefined {
     return this.#feed.position;
@@ -130,6 +130,10 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
     if (this.#isClosed) return;
     this.#ending.abort(new ClientClosedError("the stream was closed"));
     this.#wake?.();
+    await this.#unsubscribe();
+  }
+
+  async #unsubscribe(): Promise<void> {
     const link = this.#link;
     this.#link = undefined;
     if (!link?.isAlive) return;
@@ -159,12 +163,15 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   }
 
   async #opened(): Promise<void> {
-    if (!this.#link) this.#link = await this.#subscribe();
+    if (this.#link) return;
+    this.#link = await this.#subscribe();
+    // `close` came between the answer and here, and did not know this subscription.
+    if (this.#isClosed) await this.#unsubscribe();
   }
 
   async #next(): Promise<IteratorResult<LanyardEvent, undefined>> {
     for (let attempt = 0; !this.#isClosed; ) {
-      await this.#throwIfAborted();
+      this.#throwIfAborted();
       const event = this.#feed.take();
       if (event) return { done: false, value: typed(event) };
       try {
@@ -178,7 +185,7 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
         }
       } catch (error) {
         if (this.#isClosed) break;
-        await this.#throwIfAborted();
+        this.#throwIfAborted();
         const pause = this.#pauseAfter(error, attempt);
         if (pause === undefined) {
           this.#link = undefined;
@@ -231,7 +238,7 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
   }
 
   async #sleep(ms: number): Promise<void> {
-    const limit = new Limit(undefined, this.#ending.signal, this.#signal);
+    const limit = new Limit(undefined, this.#ending.signal, this.#closing, this.#signal);
     try {
       await limit.pause(ms);
     } catch {
@@ -241,7 +248,8 @@ export class EventStream implements AsyncIterableIterator<LanyardEvent> {
     }
   }
 
-  async #throwIfAborted(): Promise<void> {
+  // Not `async`: a signal that is aborted after this look and before the wait would not end the wait.
+  #throwIfAborted(): void {
     if (!this.#signal?.aborted) return;
     void this.close();
     throw this.#signal.reason;

@@ -31,6 +31,8 @@ export class EventFeed {
   onEvent: (() => void) | undefined;
   readonly #filter: FeedFilter;
   #position: Position | undefined;
+  /** The position of the last event that the consumer took. */
+  #taken: Position | undefined;
   /** The replay may begin with events that arrived already, up to here. */
   #takenUntil: Position | undefined;
   #queue: EventNotification[] = [];
@@ -40,11 +42,12 @@ export class EventFeed {
   constructor(filter: FeedFilter) {
     this.#filter = filter;
     this.#position = filter.since && { epoch: filter.since.epoch, sequence: filter.since.sequence };
+    this.#taken = this.#position;
   }
 
-  /** The position of the last event that arrived. */
+  /** The position of the last event that the consumer took, at first that of the subscription. */
   get position(): Position | undefined {
-    return this.#position;
+    return this.#taken;
   }
 
   get isReady(): boolean {
@@ -75,8 +78,10 @@ export class EventFeed {
       this.#position = { epoch, sequence: sequence as number };
       this.#takenUntil = undefined;
       if (before) {
-        this.#queue.push(this.#gap());
+        this.#queue.push(this.#gap(this.#position));
         this.onEvent?.();
+      } else {
+        this.#taken = this.#position;
       }
     }
     return subscription;
@@ -90,7 +95,8 @@ export class EventFeed {
     this.#queue.push(event);
     if (this.#queue.length - this.#head > MAXIMUM_QUEUED_EVENTS) {
       this.#head += 1;
-      this.#queue[this.#head] = this.#gap();
+      // The gap has the position of the last event that it stands for: later ones are still in the queue.
+      this.#queue[this.#head] = this.#gap(this.#queue[this.#head] ?? event);
     }
     this.#compact();
     this.onEvent?.();
@@ -99,7 +105,10 @@ export class EventFeed {
   /** The oldest queued event. */
   take(): EventNotification | undefined {
     const event = this.#queue[this.#head];
-    if (event) this.#head += 1;
+    if (event) {
+      this.#head += 1;
+      this.#taken = { epoch: event.epoch, sequence: event.sequence };
+    }
     this.#compact();
     return event;
   }
@@ -114,8 +123,7 @@ export class EventFeed {
     }
   }
 
-  #gap(): EventNotification {
-    const { epoch = "", sequence = 0 } = this.#position ?? {};
+  #gap({ epoch, sequence }: Position): EventNotification {
     const at = new Date().toISOString();
     const subscription = this.subscription ?? "";
     return shapes.EventNotification.read({ subscription, epoch, sequence, type: "event.gap", at, data: {} });

@@ -1,5 +1,6 @@
 import type { CallOptions } from "./caller.js";
 import { OriginRefusedError, ProtocolError } from "./errors.js";
+import { NotFoundError } from "./generated/errors.js";
 import type { Methods } from "./generated/methods.js";
 import type { Token } from "./generated/types.js";
 
@@ -79,8 +80,8 @@ class Exchange {
   async #authorized(request: Outgoing): Promise<Response> {
     let isNonceKnown = false;
     for (;;) {
-      const token = (this.#token ??= await this.#get(request.callOptions));
-      const response = await this.#plain(request, await this.#authorization(request, token));
+      const { token, headers } = await this.#authorization(request);
+      const response = await this.#plain(request, headers);
       const nonce = response.headers.get("dpop-nonce");
       if (nonce !== null) this.nonces.set(request.url.origin, nonce);
       if (response.status !== 401) return response;
@@ -91,23 +92,32 @@ class Exchange {
       } else {
         if (this.#hasReported) return response;
         this.#hasReported = true;
-        this.#token = await this.client.token.reject(
-          {
-            account: this.#accountOf(token),
-            fingerprint: token.fingerprint,
-            challenge: challenge !== "" && challenge.length <= MAXIMUM_CHALLENGE ? challenge : undefined,
-          },
-          request.callOptions,
-        );
+        try {
+          this.#token = await this.#reject(request, token, challenge);
+        } catch (error) {
+          await discard(response);
+          throw error;
+        }
         if (!request.canBeSentAgain) return response;
       }
       await discard(response);
     }
   }
 
-  #get(callOptions: CallOptions): Promise<Token> {
-    const { account, scopes, resource } = this.options;
+  #get(account: string, callOptions: CallOptions): Promise<Token> {
+    const { scopes, resource } = this.options;
     return this.client.token.get({ account, scopes, resource }, callOptions);
+  }
+
+  #reject(request: Outgoing, token: Token, challenge: string): Promise<Token> {
+    return this.client.token.reject(
+      {
+        account: this.#accountOf(token),
+        fingerprint: token.fingerprint,
+        challenge: challenge !== "" && challenge.length <= MAXIMUM_CHALLENGE ? challenge : undefined,
+      },
+      request.callOptions,
+    );
   }
 
   /** The account for what is said about a token: `@active` may be another one by now. */
@@ -115,22 +125,40 @@ class Exchange {
     return this.options.account === "@active" ? token.account : this.options.account;
   }
 
-  async #authorization(request: Outgoing, token: Token): Promise<Record<string, string>> {
-    const { tokenType, accessToken, fingerprint } = token;
+  /** The token to send, and the headers that carry it. */
+  async #authorization(request: Outgoing): Promise<{ token: Token; headers: Record<string, string> }> {
+    let token = (this.#token ??= await this.#get(this.options.account, request.callOptions));
+    let dpop: string | undefined;
+    if (isBound(token)) {
+      try {
+        dpop = await this.#proof(request, token);
+      } catch (error) {
+        if (!(error instanceof NotFoundError)) throw error;
+        // The token was replaced meanwhile: the agent proves only the latest.
+        token = this.#token = await this.#get(this.#accountOf(token), request.callOptions);
+        dpop = isBound(token) ? await this.#proof(request, token) : undefined;
+      }
+    }
+    const { tokenType, accessToken } = token;
     // `Headers` quotes a value that it refuses.
     if (!/^[!-~]+$/.test(accessToken)) throw new ProtocolError("the access token does not fit into a header");
-    if (!isBound(token)) return { authorization: `${tokenType} ${accessToken}` };
+    const authorization = `${tokenType} ${accessToken}`;
+    return { token, headers: dpop === undefined ? { authorization } : { authorization, dpop } };
+  }
+
+  async #proof(request: Outgoing, token: Token): Promise<string> {
     const { proof } = await this.client.token.proof(
       {
         account: this.#accountOf(token),
         method: request.method,
-        url: request.url.href,
-        fingerprint,
+        // Query and fragment are not part of a proof, may be long, and are nothing for the agent.
+        url: request.url.origin + request.url.pathname,
+        fingerprint: token.fingerprint,
         nonce: this.nonces.get(request.url.origin),
       },
       request.callOptions,
     );
-    return { authorization: `${tokenType} ${accessToken}`, dpop: proof };
+    return proof;
   }
 
   #plain(request: Outgoing, authorization: Record<string, string> = {}): Promise<Response> {

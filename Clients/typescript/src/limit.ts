@@ -1,5 +1,8 @@
 import { CallTimeoutError } from "./errors.js";
 
+/** The longest time of a timer, 24 days: Node takes a longer one, such as `Infinity`, for 1 ms. */
+const LONGEST_MS = 2 ** 31 - 1;
+
 interface Aborting {
   readonly listeners: Set<() => void>;
   readonly abort: () => void;
@@ -46,7 +49,7 @@ export class Limit {
       if (signal?.aborted) this.#end(signal.reason);
       else if (signal) this.#forgetSignals.push(onAbort(signal, () => this.#end(signal.reason)));
     }
-    if (timeoutMs !== undefined && !this.ended) {
+    if (timeoutMs !== undefined && timeoutMs <= LONGEST_MS && !this.ended) {
       this.#timer = setTimeout(() => this.#end(new CallTimeoutError("the agent did not answer in time")), timeoutMs);
     }
   }
@@ -75,7 +78,7 @@ export class Limit {
   /** Waits for some time. Throws the reason of an early end. */
   pause(ms: number): Promise<void> {
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+    const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, Math.min(ms, LONGEST_MS))));
     return this.race(over).finally(() => clearTimeout(timer));
   }
 

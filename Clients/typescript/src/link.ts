@@ -3,7 +3,8 @@ import { Core, errorCopies } from "./core.js";
 import type { Sink } from "./core.js";
 import { ConnectionLostError, LanyardError } from "./errors.js";
 import type { EventFeed } from "./feed.js";
-import type { Limit } from "./limit.js";
+import { Limit } from "./limit.js";
+import { UNSUBSCRIBE_MS } from "./settings.js";
 
 /** After this time without a byte a call first lets Node report that the agent went away. */
 const QUIET_MS = 1;
@@ -85,7 +86,7 @@ export class Link {
         }
       };
       const forget = limit?.onEnd(() => {
-        if (id !== undefined) this.#cancel(id);
+        if (id !== undefined) this.#cancel(id, feed && this.#unsubscriber());
         settle();
         reject(limit.ended?.reason);
       });
@@ -160,9 +161,23 @@ export class Link {
     if (!this.#lost) this.#socket.write(lines, "utf8");
   }
 
-  #cancel(id: number): void {
-    const line = this.#lost ? undefined : this.#core.cancel(id);
+  #cancel(id: number, sink?: Sink): void {
+    const line = this.#lost ? undefined : this.#core.cancel(id, sink);
     if (line !== undefined) this.#send(line);
+  }
+
+  /** Ends the subscription in an answer whose caller has given up: its events have no reader. */
+  #unsubscriber(): Sink {
+    return {
+      succeed: ({ subscription }) => {
+        if (typeof subscription !== "string") return;
+        const limit = new Limit(UNSUBSCRIBE_MS);
+        this.call("event.unsubscribe", { subscription }, limit)
+          .catch(() => undefined)
+          .finally(() => limit.dispose());
+      },
+      fail() {},
+    };
   }
 
   /** Lets waiting calls begin, in their order. */

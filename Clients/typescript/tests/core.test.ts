@@ -77,6 +77,10 @@ test("events before the answer of their subscription are kept, up to a bound", (
   core.request("event.subscribe", {}, new Kept(), feed);
   for (let sequence = 1; sequence <= MAXIMUM_STRAY_EVENTS + 5; sequence += 1) core.receive(line(event("s", sequence)));
   core.receive(line({ jsonrpc: "2.0", id: 1, result: { subscription: "s", epoch: "e", sequence: 0 } }));
+  assert.equal(feed.position?.sequence, 0);
+  let count = 0;
+  while (feed.take()) count += 1;
+  assert.equal(count, MAXIMUM_STRAY_EVENTS);
   assert.equal(feed.position?.sequence, MAXIMUM_STRAY_EVENTS);
 });
 
@@ -87,7 +91,8 @@ test("a slow consumer gets a gap in place of the oldest events", () => {
   core.receive(line({ jsonrpc: "2.0", id: 1, result: { subscription: "s", epoch: "e", sequence: 0 } }));
   const count = MAXIMUM_QUEUED_EVENTS * 3;
   for (let sequence = 1; sequence <= count; sequence += 1) core.receive(line(event("s", sequence)));
-  assert.equal(feed.take()?.type, "event.gap");
+  const gap = feed.take();
+  assert.deepEqual([gap?.type, gap?.sequence], ["event.gap", count - MAXIMUM_QUEUED_EVENTS + 1]);
   let last;
   let taken = 1;
   for (let next = feed.take(); next; next = feed.take()) {
