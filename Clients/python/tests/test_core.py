@@ -198,6 +198,18 @@ class Events(unittest.TestCase):
         self.assertEqual(taken[0], "gap")
         self.assertEqual(taken[1:], list(range(7, MAXIMUM_QUEUED_EVENTS + 6)))
 
+    def test_the_position_is_that_of_the_last_event_that_was_taken(self) -> None:
+        feed, core = EventFeed(None, None, None), Core()
+        self.subscribe(core, feed)
+        core.receive(event(1) + event(2))
+        feed.take()
+        self.assertEqual(feed.position, {"epoch": "e", "sequence": 1})
+        self.assertEqual(feed.params()["since"], {"epoch": "e", "sequence": 2})
+        self.subscribe(Core(), feed, sequence=9, gap=True)
+        feed.take()
+        self.assertEqual(feed.take().data, {"from": 3, "to": 9})
+        self.assertEqual(feed.position, {"epoch": "e", "sequence": 9})
+
     def test_a_subscription_that_names_nothing_fails_the_call(self) -> None:
         core, answers = Core(), Answers()
         number, _ = core.request("event.subscribe", {}, answers, EventFeed(None, None, None))

@@ -37,17 +37,15 @@ class EventFeed:
         self.subscription: Optional[str] = None
         self._wanted = encode_params({"types": types, "accounts": accounts})
         self._position: Optional[Tuple[Any, int]] = (since["epoch"], since["sequence"]) if since else None
+        self._taken = self._position
         self._taken_until: Optional[Tuple[Any, int]] = None
         self._queue: Deque[Event] = deque()
         self.on_event: Optional[Callable[[], None]] = None
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}` of the last event that arrived, for `since`."""
-        if self._position is None:
-            return None
-        epoch, sequence = self._position
-        return {"epoch": epoch, "sequence": sequence}
+        """`{"epoch", "sequence"}` of the last event that the consumer took, for `since`."""
+        return _since(self._taken)
 
     @property
     def ready(self) -> bool:
@@ -56,7 +54,7 @@ class EventFeed:
 
     def params(self) -> Dict[str, Any]:
         """The params for the next `event.subscribe`."""
-        return {**self._wanted, "since": self.position} if self._position is not None else dict(self._wanted)
+        return {**self._wanted, "since": _since(self._position)} if self._position is not None else dict(self._wanted)
 
     def subscribed(self, result: Mapping[str, Any]) -> str:
         """Handles the answer of `event.subscribe`."""
@@ -69,9 +67,12 @@ class EventFeed:
             # The replay may begin with events that arrived already.
             self._taken_until = self._position
         else:
+            first = self._position[1] + 1 if self._position is not None and self._position[0] == epoch else 0
             self._position, self._taken_until = (epoch, sequence), None
             if resumed:
-                self._queue.append(self._gap())
+                self._queue.append(self._gap(first, epoch, sequence))
+            else:
+                self._taken = self._position
         return subscription
 
     def receive(self, event: Event) -> None:
@@ -82,16 +83,24 @@ class EventFeed:
         self._position = (event.epoch, event.sequence)
         self._queue.append(event)
         if len(self._queue) > MAXIMUM_QUEUED_EVENTS:
-            self._queue.popleft()
-            self._queue[0] = self._gap()
+            first, last = self._queue.popleft(), self._queue[0]
+            start = first.data.get("from") if first.type == "event.gap" else None
+            start = start if isinstance(start, int) else first.sequence
+            self._queue[0] = self._gap(start, last.epoch, last.sequence)
         if self.on_event is not None:
             self.on_event()
 
     def take(self) -> Event:
         """The oldest queued event."""
-        return self._queue.popleft()
+        event = self._queue.popleft()
+        self._taken = (event.epoch, event.sequence)
+        return event
 
-    def _gap(self) -> Event:
-        epoch, sequence = self._position or (None, 0)
-        gap = {"subscription": self.subscription, "epoch": epoch, "sequence": sequence, "type": "event.gap"}
-        return Event.from_json({**gap, "at": format_instant(datetime.now(timezone.utc)), "data": {}})
+    def _gap(self, start: int, epoch: Any, end: int) -> Event:
+        gap = {"subscription": self.subscription, "epoch": epoch, "sequence": end, "type": "event.gap"}
+        data = {"from": min(start, end), "to": end}
+        return Event.from_json({**gap, "at": format_instant(datetime.now(timezone.utc)), "data": data})
+
+
+def _since(position: Optional[Tuple[Any, int]]) -> Optional[Dict[str, Any]]:
+    return None if position is None else {"epoch": position[0], "sequence": position[1]}
