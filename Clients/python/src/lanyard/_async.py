@@ -491,7 +491,7 @@ class AsyncEventStream:
 
     @property
     def position(self) -> Optional[Dict[str, Any]]:
-        """`{"epoch", "sequence"}` of the last event that was received, for the `since` of another stream.
+        """`{"epoch", "sequence"}` of the last event that was taken, for the `since` of another stream.
 
         None before the subscription.
         """
