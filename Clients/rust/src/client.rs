@@ -10,8 +10,11 @@ use crate::json::Json;
 use crate::link::{Link, Terms};
 use crate::locate::dial;
 use crate::settings::{settings_methods, Settings, CONNECT};
-use crate::sync::{at_most, lock, Flag, Gate};
+use crate::sync::{at_most, lock, Deadline, Flag, Gate};
 use crate::{AgentHelloResult, Cancellation, Error, ErrorKind, EventStream, EventSubscribeParams, Result};
+
+/// How often a caller that waits for another one's connection looks whether it was cancelled.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// A client for blocking programs. Its clones share one connection, which any number of threads may use.
 ///
@@ -36,6 +39,8 @@ struct Shared {
     settings: Settings,
     process: u32,
     link: Mutex<Option<Arc<Link>>>,
+    /// The connection that waits for the answer to `agent.hello`.
+    greeting: Mutex<Option<Arc<Link>>>,
     connecting: Gate,
     hello: Mutex<Option<Value>>,
     closed: Flag,
@@ -51,6 +56,7 @@ impl ClientBuilder {
             settings: self.0,
             process: process::id(),
             link: Mutex::new(None),
+            greeting: Mutex::new(None),
             connecting: Gate::default(),
             hello: Mutex::new(None),
             closed: Flag::default(),
@@ -138,8 +144,8 @@ impl Client {
     }
 
     /// Subscribes a feed, on a connection that an agent may be started for.
-    pub(crate) fn subscribe(&self, feed: &Arc<Feed>, starts: bool) -> Result<Arc<Link>> {
-        let terms = self.terms(Some(CONNECT));
+    pub(crate) fn subscribe(&self, feed: &Arc<Feed>, starts: bool, deadline: Deadline) -> Result<Arc<Link>> {
+        let terms = Terms { deadline: Some(at_most(deadline, CONNECT)), ..self.terms(None) };
         let link = self.connected(terms, starts)?;
         link.call("event.subscribe", Some(&feed.params()), terms, Some(Arc::clone(feed)))?;
         Ok(link)
@@ -171,7 +177,16 @@ impl Client {
         }
         // The agent answers `agent.hello` at once, or hangs.
         let terms = Terms { deadline: Some(at_most(terms.deadline, CONNECT)), ..terms };
-        let _passage = shared.connecting.enter(terms.deadline).ok_or_else(not_accepted)?;
+        let _passage = loop {
+            // Looks for a cancellation, which does not wake those that wait here.
+            if let Some(passage) = shared.connecting.enter(Some(at_most(terms.deadline, LOOK))) {
+                break passage;
+            }
+            if shared.closed.is_raised() {
+                return Err(Error::closed());
+            }
+            terms.check("the agent did not accept the connection in time")?;
+        };
         if shared.closed.is_raised() {
             return Err(Error::closed());
         }
@@ -179,7 +194,13 @@ impl Client {
             return Ok(link);
         }
         let link = Arc::new(self.dial(terms, starts && shared.settings.may_start())?);
-        match link.greet(&shared.settings.hello(), terms) {
+        *lock(&shared.greeting) = Some(Arc::clone(&link));
+        if shared.closed.is_raised() {
+            shared.close();
+        }
+        let greeted = link.greet(&shared.settings.hello(), terms);
+        *lock(&shared.greeting) = None;
+        match greeted {
             Ok(hello) => *lock(&shared.hello) = Some(hello),
             Err(error) => {
                 link.close(Error::went_away());
@@ -240,9 +261,11 @@ impl Shared {
 
     fn close(&self) {
         self.closed.raise();
-        let link = lock(&self.link).take();
-        if let Some(link) = link {
-            link.close(Error::closed());
+        for place in [&self.link, &self.greeting] {
+            let link = lock(place).take();
+            if let Some(link) = link {
+                link.close(Error::closed());
+            }
         }
     }
 }
@@ -268,8 +291,4 @@ pub(crate) fn given(params: &Value) -> Option<&Value> {
 pub(crate) fn told(hello: &Option<Value>) -> Result<AgentHelloResult> {
     let text = hello.as_ref().unwrap_or(&Value::Null).to_json();
     AgentHelloResult::from_json(&text).map_err(|malformed| Error::answer("agent.hello", &malformed))
-}
-
-fn not_accepted() -> Error {
-    Error::timed_out("the agent did not accept the connection in time")
 }

@@ -60,7 +60,7 @@ impl EventStream {
         let wake = Arc::new(Condvar::new());
         let waker = Arc::clone(&wake);
         let feed = Arc::new(Feed::new(wanted, move || waker.notify_one()));
-        let link = client.subscribe(&feed, true)?;
+        let link = client.subscribe(&feed, true, None)?;
         Ok(EventStream { client, feed, wake, link: Mutex::new(Some(link)), ended: Flag::default() })
     }
 
@@ -123,7 +123,7 @@ impl EventStream {
                         error
                     }
                 },
-                None => match self.client.subscribe(&self.feed, false) {
+                None => match self.client.subscribe(&self.feed, false, deadline) {
                     Ok(link) => {
                         self.resume(link);
                         attempt = 0;

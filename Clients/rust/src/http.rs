@@ -259,7 +259,11 @@ impl<'a> Exchange<'a> {
         if let Some(nonce) = &reply.nonce {
             self.nonce = Some(nonce.clone());
             let asks = reply.challenge.as_deref().map_or(false, |challenge| challenge.contains("use_dpop_nonce"));
-            if asks && !self.is_nonce_asked && !reply.is_last && self.proof(token).is_some() {
+            if asks && self.proof(token).is_some() {
+                // The server refuses the proof for its nonce alone: the token is not at fault.
+                if self.is_nonce_asked || reply.is_last {
+                    return Next::Done;
+                }
                 self.is_nonce_asked = true;
                 return Next::Again;
             }

@@ -129,6 +129,8 @@ impl Link {
         drop(state);
         if let Err(error) = self.write(line.as_slice(), terms) {
             lock(&self.state).protocol.unsend(id);
+            // There is room for a caller that waits for it, and no answer will tell it.
+            self.wake_all();
             return Err(error);
         }
         drop(line);

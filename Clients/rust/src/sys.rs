@@ -25,6 +25,10 @@ pub(crate) fn connect(path: &OsStr) -> io::Result<UnixStream> {
     }
     // SAFETY: the descriptor is new, so that the stream is its only owner; the address lives until `connect` returns.
     let stream = unsafe {
+        // At once: another thread may start a program meanwhile.
+        #[cfg(any(target_os = "linux", target_os = "android"))]
+        let descriptor = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0);
+        #[cfg(not(any(target_os = "linux", target_os = "android")))]
         let descriptor = libc::socket(libc::AF_UNIX, libc::SOCK_STREAM, 0);
         if descriptor < 0 {
             return Err(io::Error::last_os_error());
@@ -87,6 +91,9 @@ pub(crate) fn detach(command: &mut Command) {
         command.pre_exec(|| {
             libc::setsid();
             libc::umask(0o077);
+            // The agent outlives this program, and must not hold what this one inherited.
+            #[cfg(target_os = "linux")]
+            libc::syscall(libc::SYS_close_range, 3, libc::c_uint::MAX, 4 /* CLOSE_RANGE_CLOEXEC */);
             Ok(())
         });
     }
@@ -122,7 +129,7 @@ pub(crate) fn poll<const N: usize>(watched: [(RawFd, Readiness); N], deadline: D
     let timeout = deadline.map_or(-1, |deadline| {
         let remaining = deadline.saturating_duration_since(Instant::now());
         // Rounded up, so that the caller does not spin in the last millisecond.
-        libc::c_int::try_from(remaining.as_millis()).unwrap_or(libc::c_int::MAX - 1)
+        libc::c_int::try_from(remaining.as_millis()).unwrap_or(libc::c_int::MAX).min(libc::c_int::MAX - 1)
             + libc::c_int::from(remaining.subsec_nanos() % 1_000_000 != 0)
     });
     // SAFETY: the entries live until the call returns. An interruption counts as no readiness.

@@ -2,7 +2,7 @@ use std::fmt;
 use std::future::Future;
 use std::path::PathBuf;
 use std::process;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -48,6 +48,8 @@ struct Shared {
     settings: Settings,
     process: u32,
     link: Mutex<Option<Arc<AsyncLink>>>,
+    /// The connection that waits, or waited, for the answer to `agent.hello`.
+    greeting: Mutex<Weak<AsyncLink>>,
     connecting: AsyncMutex<()>,
     hello: Mutex<Option<Value>>,
     closed: Arc<Flag>,
@@ -63,6 +65,7 @@ impl AsyncClientBuilder {
             settings: self.0,
             process: process::id(),
             link: Mutex::new(None),
+            greeting: Mutex::new(Weak::new()),
             connecting: AsyncMutex::new(()),
             hello: Mutex::new(None),
             closed: Arc::new(Flag::default()),
@@ -170,6 +173,10 @@ impl AsyncClient {
             }
             let link = self.dial(starts && shared.settings.may_start()).await?;
             let greeting = Greeting(Some(Arc::clone(&link)));
+            *lock(&shared.greeting) = Arc::downgrade(&link);
+            if shared.closed.is_raised() {
+                shared.close();
+            }
             *lock(&shared.hello) = Some(link.greet(&shared.settings.hello()).await?);
             *lock(&shared.link) = Some(Arc::clone(&link));
             greeting.succeeded();
@@ -236,8 +243,8 @@ impl Shared {
 
     fn close(&self) {
         self.closed.raise();
-        let link = lock(&self.link).take();
-        if let Some(link) = link {
+        let (link, greeting) = (lock(&self.link).take(), lock(&self.greeting).upgrade());
+        for link in link.into_iter().chain(greeting) {
             link.close(Error::closed());
         }
     }

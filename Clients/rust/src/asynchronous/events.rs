@@ -42,6 +42,8 @@ struct State {
     link: Option<Arc<AsyncLink>>,
     /// How the stream ended; the error is told once.
     ended: Option<Option<Error>>,
+    /// The consumer ended the stream: it wants no more events.
+    is_closed: bool,
     wakers: Vec<Waker>,
 }
 
@@ -73,7 +75,8 @@ impl AsyncEventStream {
     /// What `next` polls, for streams of other crates: `futures_util::stream::poll_fn(|context| events.poll_next(context))`.
     pub fn poll_next(&self, context: &mut Context<'_>) -> Poll<Option<Result<Event>>> {
         let mut state = lock(&self.shared.state);
-        if state.ended.is_none() {
+        // What arrived before the agent or the client ended the stream is still told.
+        if !state.is_closed {
             if let Some(event) = self.shared.feed.take() {
                 return Poll::Ready(Some(Ok(event)));
             }
@@ -132,6 +135,7 @@ impl Shared {
         let link = {
             let mut state = lock(&self.state);
             state.ended.get_or_insert(None);
+            state.is_closed = true;
             state.link.take()
         };
         wake(&self.state);

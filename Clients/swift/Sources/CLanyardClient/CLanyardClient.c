@@ -148,9 +148,14 @@ failed:;
 pid_t lanyard_client_start(
     const char *program, char *const arguments[], char *const environment[], int log) {
   int ends[2];
+#ifdef __linux__
+  // At once: a program that another thread starts would hold the pipe open, and this thread waits for its end.
+  if (pipe2(ends, O_CLOEXEC) < 0) return -errno;
+#else
   if (pipe(ends) < 0) return -errno;
   fcntl(ends[0], F_SETFD, FD_CLOEXEC);
   fcntl(ends[1], F_SETFD, FD_CLOEXEC);
+#endif
   // No handler of this program may run in the child.
   sigset_t all, before;
   sigfillset(&all);

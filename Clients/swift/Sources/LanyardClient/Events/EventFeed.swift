@@ -73,7 +73,7 @@ final class EventFeed: Sendable {
     else {
       throw LanyardError(.protocolError, "the result of event.subscribe names no subscription, epoch and sequence")
     }
-    state.withLock { state in
+    let wakeup = state.withLock { state -> Wakeup? in
       state.subscription = subscription
       state.link = .subscribed
       if let position = state.position, position.epoch == epoch, result["gap"]?.bool != true {
@@ -82,35 +82,41 @@ final class EventFeed: Sendable {
         let resumed = state.position != nil
         state.position = EventPosition(epoch: epoch, sequence: sequence)
         state.takenUntil = nil
-        if resumed { hand(state.gap, &state) }
+        if resumed { return hand(state.gap, &state) }
       }
+      return nil
     }
+    wakeup?.perform()
     return subscription
   }
 
   /// Queues an event for the consumer, unless it arrived before.
   func receive(_ event: Event) {
-    state.withLock { state in
-      if let taken = state.takenUntil, taken.epoch == event.epoch, event.sequence <= taken.sequence { return }
+    let wakeup = state.withLock { state -> Wakeup? in
+      if state.hasEnded { return nil }
+      if let taken = state.takenUntil, taken.epoch == event.epoch, event.sequence <= taken.sequence { return nil }
       state.position = EventPosition(epoch: event.epoch, sequence: event.sequence)
-      hand(event, &state)
+      let wakeup = hand(event, &state)
       if state.queue.count > Self.largestQueue {
         state.queue.removeFirst()
         state.queue.replaceFirst(by: state.gap)
       }
+      return wakeup
     }
+    wakeup?.perform()
   }
 
   /// The next connection needs a subscription of its own.
   func connectionEnded() {
-    state.withLock { state in
-      guard state.link == .subscribed else { return }
+    let wakeup = state.withLock { state -> Wakeup? in
+      guard state.link == .subscribed else { return nil }
       state.link = .none
-      guard let (id, waiter) = state.waiters.first else { return }
+      guard let (id, waiter) = state.waiters.first else { return nil }
       state.waiters[id] = nil
       state.link = .subscribing
-      waiter.resume(returning: .subscribe)
+      return Wakeup(waiter: waiter, step: .subscribe)
     }
+    wakeup?.perform()
   }
 
   /// A caller that was to subscribe has given up.
@@ -141,20 +147,18 @@ final class EventFeed: Sendable {
     }
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
-        state.withLock { state in
-          if let event = state.queue.popFirst() {
-            continuation.resume(returning: .event(event))
-          } else if state.hasEnded {
-            continuation.resume(returning: .end)
-          } else if Task.isCancelled {
-            continuation.resume(throwing: CancellationError())
-          } else if state.link == .none {
+        let ready: Result<Step, any Error>? = state.withLock { state in
+          if let event = state.queue.popFirst() { return .success(.event(event)) }
+          if state.hasEnded { return .success(.end) }
+          if Task.isCancelled { return .failure(CancellationError()) }
+          if state.link == .none {
             state.link = .subscribing
-            continuation.resume(returning: .subscribe)
-          } else {
-            state.waiters[id] = continuation
+            return .success(.subscribe)
           }
+          state.waiters[id] = continuation
+          return nil
         }
+        if let ready { continuation.resume(with: ready) }
       }
     } onCancel: {
       let waiter = state.withLock { $0.waiters.removeValue(forKey: id) }
@@ -162,10 +166,22 @@ final class EventFeed: Sendable {
     }
   }
 
-  private func hand(_ event: Event, _ state: inout State) {
-    guard state.queue.isEmpty, let (id, waiter) = state.waiters.first else { return state.queue.append(event) }
+  private func hand(_ event: Event, _ state: inout State) -> Wakeup? {
+    guard state.queue.isEmpty, let (id, waiter) = state.waiters.first else {
+      state.queue.append(event)
+      return nil
+    }
     state.waiters[id] = nil
-    waiter.resume(returning: .event(event))
+    return Wakeup(waiter: waiter, step: .event(event))
+  }
+
+  /// Resumes a consumer, performed after the lock was released: the end of the consumer's task takes the lock while it
+  /// holds what a resumption waits for.
+  private struct Wakeup {
+    let waiter: CheckedContinuation<Step, any Error>
+    let step: Step
+
+    func perform() { waiter.resume(returning: step) }
   }
 }
 
