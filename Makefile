@@ -25,6 +25,10 @@ RELEASE := .build/release
 # a program is not loaded.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
+# The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
+# the place of Python's own.
+HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lanyard terraform-credentials-lanyard \
+  bazel-credential-lanyard
 SWIFT_SOURCES := Sources Tests Clients/swift
 
 UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
@@ -195,9 +199,10 @@ SHARE := $(DESTDIR)$(PREFIX)/share
 # `sudo make install` builds nothing: root may have no toolchain, and its files would stand in the way of the next build.
 install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/local): programs, completions, units, the Python client.
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
-	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard
+	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard/auth
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
 	install -s -m 755 $(RELEASE)/lanyard-cli $(LIBEXEC)
+	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
 	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
@@ -205,6 +210,7 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
 	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
+	install -m 644 Clients/python/src/lanyard/auth/*.py $(SHARE)/lanyard/python/lanyard/auth
 
 is-built:
 	@for program in $(PROGRAMS); do \
@@ -212,7 +218,7 @@ is-built:
 	done
 
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
-	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo
+	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo $(addprefix $(BIN)/,$(HELPERS))
 	rm -f $(SHARE)/bash-completion/completions/lanyard $(SHARE)/zsh/site-functions/_lanyard
 	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish
 	rm -f $(SHARE)/systemd/user/lanyard.service $(SHARE)/systemd/user/lanyard.socket

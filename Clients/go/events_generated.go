@@ -148,7 +148,7 @@ type ConnectivityChangedData struct {
 
 // RevocationConfirmedData: The `Data` of the event `revocation.confirmed`: The provider confirmed a revocation.
 type RevocationConfirmedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Revocation string `json:"revocation"`
 	// A URL.
 	Issuer string `json:"issuer"`
@@ -159,7 +159,7 @@ type RevocationConfirmedData struct {
 // RevocationAbandonedData: The `Data` of the event `revocation.abandoned`: A revocation was abandoned; the token may
 // still be valid.
 type RevocationAbandonedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Revocation string `json:"revocation"`
 	// A URL.
 	Issuer string `json:"issuer"`
@@ -170,7 +170,7 @@ type RevocationAbandonedData struct {
 
 // OperationStatusChangedData: The `Data` of the event `operation.statusChanged`: The status of an operation changed.
 type OperationStatusChangedData struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
 	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,

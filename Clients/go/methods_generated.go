@@ -39,6 +39,7 @@ type Methods struct {
 	Provider      *ProviderMethods
 	SignIn        *SignInMethods
 	Account       *AccountMethods
+	Rule          *RuleMethods
 	Session       *SessionMethods
 	Token         *TokenMethods
 	Identity      *IdentityMethods
@@ -64,6 +65,7 @@ func NewMethods(caller Caller) Methods {
 		Provider:      &ProviderMethods{caller},
 		SignIn:        &SignInMethods{caller},
 		Account:       &AccountMethods{caller},
+		Rule:          &RuleMethods{caller},
 		Session:       &SessionMethods{caller},
 		Token:         &TokenMethods{caller},
 		Identity:      &IdentityMethods{caller},
@@ -652,7 +654,7 @@ func (m *SignInMethods) Begin(ctx context.Context, params *SignInBeginParams) (*
 
 // SignInWaitParams: The params of `SignIn.Wait`.
 type SignInWaitParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
 	// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
@@ -671,7 +673,7 @@ func (m *SignInMethods) Wait(ctx context.Context, params *SignInWaitParams) (*Si
 
 // SignInCompleteParams: The params of `SignIn.Complete`.
 type SignInCompleteParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
 	// The whole URL, whose `State` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
 	// token prove that it belongs to this sign-in.
@@ -693,7 +695,7 @@ func (m *SignInMethods) Complete(ctx context.Context, params *SignInCompletePara
 
 // SignInCancelParams: The params of `SignIn.Cancel`.
 type SignInCancelParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -801,15 +803,26 @@ type AccountResolveParams struct {
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
+	// The URL of a resource that a tool wants a token for.
+	URL *string `json:"url,omitempty"`
+	// With `URL`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+	// comes before others that fit as well.
+	User *string `json:"user,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
 
-// Resolve tells which account a command in a directory would use, and why.
+// Resolve tells which account a command in a directory would use, or which one answers for a URL, and why.
+//
+// With `URL`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+// provider lists the URL's origin in `AllowedOrigins`. Between several of them `User` decides, then the directory,
+// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen, also
+// not by `selector`: `ErrNotFound`.
 //
 // The params may be nil.
 //
-// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrStoreUnavailable, ErrIntegrity.
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrNotFound, ErrStoreUnavailable,
+// ErrIntegrity.
 func (m *AccountMethods) Resolve(ctx context.Context, params *AccountResolveParams) (*AccountResolveResult, error) {
 	return invoke[AccountResolveResult](ctx, m.caller, "account.resolve", params)
 }
@@ -847,6 +860,60 @@ type AccountForgetParams struct {
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrStoreUnavailable, ErrIntegrity.
 func (m *AccountMethods) Forget(ctx context.Context, params *AccountForgetParams) (*AccountForgetResult, error) {
 	return invoke[AccountForgetResult](ctx, m.caller, "account.forget", params)
+}
+
+// RuleMethods has the methods rule.* of the contract.
+type RuleMethods struct{ caller Caller }
+
+// RuleAddParams: The params of `Rule.Add`.
+type RuleAddParams struct {
+	Pattern string `json:"pattern"`
+	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+	Account string `json:"account"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Add lets an account answer for the URLs of a pattern.
+//
+// A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands for
+// all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of the rules
+// that cover a URL the longest decides. A rule that is there already is returned unchanged.
+//
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrStoreUnavailable,
+// ErrIntegrity.
+func (m *RuleMethods) Add(ctx context.Context, params *RuleAddParams) (*RuleAddResult, error) {
+	return invoke[RuleAddResult](ctx, m.caller, "rule.add", params)
+}
+
+// RuleListParams: The params of `Rule.List`: there are none yet.
+type RuleListParams struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// List lists the rules, oldest first.
+//
+// The params may be nil.
+//
+// Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity.
+func (m *RuleMethods) List(ctx context.Context, params *RuleListParams) (*RuleListResult, error) {
+	return invoke[RuleListResult](ctx, m.caller, "rule.list", params)
+}
+
+// RuleRemoveParams: The params of `Rule.Remove`.
+type RuleRemoveParams struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	Rule string `json:"rule"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Remove removes a rule.
+//
+// Besides what every call may fail with: ErrNotFound, ErrStoreUnavailable, ErrIntegrity.
+func (m *RuleMethods) Remove(ctx context.Context, params *RuleRemoveParams) (*RuleRemoveResult, error) {
+	return invoke[RuleRemoveResult](ctx, m.caller, "rule.remove", params)
 }
 
 // SessionMethods has the methods session.* of the contract.
@@ -1520,7 +1587,7 @@ func (m *OperationMethods) List(ctx context.Context, params *OperationListParams
 type OperationGetParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1538,7 +1605,7 @@ func (m *OperationMethods) Get(ctx context.Context, params *OperationGetParams) 
 type OperationCancelParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1559,7 +1626,7 @@ func (m *OperationMethods) Cancel(ctx context.Context, params *OperationCancelPa
 type OperationRetryParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1582,7 +1649,7 @@ func (m *OperationMethods) Retry(ctx context.Context, params *OperationRetryPara
 type OperationClaimParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation *string `json:"operation,omitempty"`
 	// A capability. The name in the policy, such as `workOrder.complete`.
 	Capability *string `json:"capability,omitempty"`
@@ -1607,7 +1674,7 @@ func (m *OperationMethods) Claim(ctx context.Context, params *OperationClaimPara
 type OperationSettleParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// From `Operation.Claim`. Without it the error is `ErrInvalidParams`.
 	Claim *string `json:"claim,omitempty"`
@@ -1652,7 +1719,7 @@ func (m *RevocationMethods) List(ctx context.Context, params *RevocationListPara
 
 // RevocationRetryParams: The params of `Revocation.Retry`.
 type RevocationRetryParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Revocation *string `json:"revocation,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1669,7 +1736,7 @@ func (m *RevocationMethods) Retry(ctx context.Context, params *RevocationRetryPa
 
 // RevocationAbandonParams: The params of `Revocation.Abandon`.
 type RevocationAbandonParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Revocation string `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1739,7 +1806,7 @@ func (m *EventMethods) Subscribe(ctx context.Context, params *EventSubscribePara
 
 // EventUnsubscribeParams: The params of `Event.Unsubscribe`.
 type EventUnsubscribeParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Subscription string `json:"subscription"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1863,7 +1930,7 @@ func (m *GrantMethods) List(ctx context.Context, params *GrantListParams) (*Gran
 
 // GrantRevokeParams: The params of `Grant.Revoke`.
 type GrantRevokeParams struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Grant string `json:"grant"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

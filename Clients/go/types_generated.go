@@ -323,12 +323,16 @@ const (
 	RemedyAdministrator  Remedy = "administrator"
 )
 
-// ResolutionBasis: Why an account was chosen. A newer agent may send other words.
+// ResolutionBasis: Why an account was chosen. `selector`: the caller named it, by `selector` or by `User`. `rule`: a
+// rule gives it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of
+// those whose provider lists the URL's origin, it is the only one. `active`: it is the active account. A newer agent
+// may send other words.
 type ResolutionBasis string
 
 // The words of ResolutionBasis that this version knows.
 const (
 	ResolutionBasisSelector  ResolutionBasis = "selector"
+	ResolutionBasisRule      ResolutionBasis = "rule"
 	ResolutionBasisDirectory ResolutionBasis = "directory"
 	ResolutionBasisIssuer    ResolutionBasis = "issuer"
 	ResolutionBasisActive    ResolutionBasis = "active"
@@ -599,8 +603,29 @@ type AccountResolveResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`.
+	// Why an account was chosen. `selector`: the caller named it, by `selector` or by `User`. `rule`: a rule gives it
+	// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
+	// provider lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`,
+	// `rule`, `directory`, `issuer`, `active`.
 	Because ResolutionBasis `json:"because"`
+	// The rule that chose the account.
+	Rule *string `json:"rule,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AccountRule: A rule: which account answers for the URLs of a pattern.
+type AccountRule struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	Rule string `json:"rule"`
+	// In its normal form.
+	Pattern string `json:"pattern"`
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	CreatedAt time.Time `json:"createdAt"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -931,7 +956,7 @@ type Connectivity struct {
 
 // Decision: A decision.
 type Decision struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	DecisionID string `json:"decisionId"`
 	// The effect of a decision. One of `allow`, `deny`, `readOnly`.
 	Effect Effect `json:"effect"`
@@ -1013,9 +1038,9 @@ type Endpoints struct {
 
 // EventNotification: The params of the notification `Event`.
 type EventNotification struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Subscription string `json:"subscription"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
@@ -1038,7 +1063,7 @@ type EventNotification struct {
 
 // EventPosition: A position in the stream of events.
 type EventPosition struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// Extra holds members that this version does not know.
@@ -1047,9 +1072,9 @@ type EventPosition struct {
 
 // EventSubscribeResult: The result of `Event.Subscribe`.
 type EventSubscribeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Subscription string `json:"subscription"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Epoch    string `json:"epoch"`
 	Sequence int64  `json:"sequence"`
 	// True if events after `Since` were lost.
@@ -1060,7 +1085,7 @@ type EventSubscribeResult struct {
 
 // EventUnsubscribeResult: The result of `Event.Unsubscribe`.
 type EventUnsubscribeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Subscription string `json:"subscription"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1103,7 +1128,7 @@ type Finding struct {
 
 // Grant: A grant.
 type Grant struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Grant    string   `json:"grant"`
 	Client   string   `json:"client"`
 	Accounts []string `json:"accounts"`
@@ -1130,7 +1155,7 @@ type Grant struct {
 
 // GrantCreateResult: The result of `Grant.Create`.
 type GrantCreateResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Grant    string   `json:"grant"`
 	Secret   Secret   `json:"secret"`
 	Client   string   `json:"client"`
@@ -1162,7 +1187,7 @@ type GrantListResult struct {
 
 // GrantRevokeResult: The result of `Grant.Revoke`.
 type GrantRevokeResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Grant string `json:"grant"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1215,7 +1240,7 @@ type LastFailure struct {
 
 // Operation: A queued operation.
 type Operation struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
@@ -1273,7 +1298,7 @@ type OperationEnqueueResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
 	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
 	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -1594,7 +1619,7 @@ type RequestSendResult struct {
 
 // Revocation: A pending revocation, without its token.
 type Revocation struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	ID string `json:"id"`
 	// A URL.
 	Issuer       string `json:"issuer"`
@@ -1613,7 +1638,7 @@ type Revocation struct {
 
 // RevocationAbandonResult: The result of `Revocation.Abandon`.
 type RevocationAbandonResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Revocation string `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1636,6 +1661,39 @@ type RevocationRetryResult struct {
 
 // RPCDiscoverResult: The result of `RPC.Discover`.
 type RPCDiscoverResult struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// RuleAddResult: The result of `Rule.Add`.
+type RuleAddResult struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	Rule string `json:"rule"`
+	// In its normal form.
+	Pattern string `json:"pattern"`
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	CreatedAt time.Time `json:"createdAt"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// RuleListResult: The result of `Rule.List`.
+type RuleListResult struct {
+	Rules []AccountRule `json:"rules"`
+	// Rules that can't be read. Until they are removed no URL is given an account, since one of them may say another.
+	Damaged []string `json:"damaged,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// RuleRemoveResult: The result of `Rule.Remove`.
+type RuleRemoveResult struct {
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	Rule string `json:"rule"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1737,7 +1795,7 @@ type Session struct {
 
 // SignInBeginResult: The result of `SignIn.Begin`.
 type SignInBeginResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
 	// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with
 	// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
@@ -1762,7 +1820,7 @@ type SignInBeginResult struct {
 
 // SignInCancelResult: The result of `SignIn.Cancel`.
 type SignInCancelResult struct {
-	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

@@ -81,6 +81,12 @@ func callTyped(
 		return callWith(ctx, params, client.Account.SignOut)
 	case "account.forget":
 		return callWith(ctx, params, client.Account.Forget)
+	case "rule.add":
+		return callWith(ctx, params, client.Rule.Add)
+	case "rule.list":
+		return callWith(ctx, params, client.Rule.List)
+	case "rule.remove":
+		return callWith(ctx, params, client.Rule.Remove)
 	case "session.get":
 		return callWith(ctx, params, client.Session.Get)
 	case "token.get":

@@ -70,12 +70,14 @@ extension RecordKind {
   package static let operationTally = RecordKind(rawValue: 38)
   /// What stays of the operations that a PIN seals if they are lost.
   package static let operationTraces = RecordKind(rawValue: 44)
+  /// Which account answers for a URL (docs/desktop.md, Which account).
+  package static let rule = RecordKind(rawValue: 45)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes, .dropBox, .callerGrant:
+      .keySlotNotes, .dropBox, .callerGrant, .rule:
       true
     // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
     case .operationTally: true
@@ -92,7 +94,7 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
       .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
-      .operationTraces:
+      .operationTraces, .rule:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

@@ -6,7 +6,7 @@ extension RecordKind {
   /// damaged record of the vault's own keeps it closed.
   var answersForItself: Bool {
     switch self {
-    case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces: true
+    case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule: true
     default: false
     }
   }

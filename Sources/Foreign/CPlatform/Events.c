@@ -57,6 +57,29 @@ int lanyard_signalfd_read(int fd) {
   return result == sizeof info ? (int)info.ssi_signo : 0;
 }
 
+int lanyard_child_signalfd(void) {
+  static const int passed_on[] = {SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGWINCH, SIGCONT};
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (size_t i = 0; i < sizeof passed_on / sizeof *passed_on; i++) sigaddset(&signals, passed_on[i]);
+  int blocked = pthread_sigmask(SIG_BLOCK, &signals, NULL);
+  if (blocked) return -blocked;
+  int fd = signalfd(-1, &signals, SFD_CLOEXEC | SFD_NONBLOCK);
+  return fd < 0 ? -errno : fd;
+}
+
+int lanyard_child_signalfd_read(int fd, int *is_from_program) {
+  struct signalfd_siginfo info;
+  ssize_t result;
+  do {
+    result = read(fd, &info, sizeof info);
+  } while (result < 0 && errno == EINTR);
+  if (result != sizeof info) return 0;
+  // What a terminal sends has SI_KERNEL, which is positive; kill(2) and its kin have none that is.
+  *is_from_program = info.ssi_code <= 0;
+  return (int)info.ssi_signo;
+}
+
 void lanyard_signals_unblock(void) {
   sigset_t none;
   sigemptyset(&none);

@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// Passes strings to C as a null-terminated array of pointers, for example as `argv`.
-enum CStrings {
-  static func with<Result>(
+public enum CStrings {
+  public static func with<Result>(
     _ strings: [String], _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result
   ) -> Result {
     var pointers = strings.map { strdup($0) } + [nil]

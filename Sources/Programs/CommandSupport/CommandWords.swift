@@ -40,7 +40,7 @@ public enum CommandWords {
 
   private static let namespaces: Set<String> = [
     "account", "agent", "audit", "authorization", "connectivity", "event", "grant", "identity", "operation", "policy",
-    "provider", "request", "revocation", "rpc", "secret", "session", "signIn", "snapshot", "stepUp", "token",
+    "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
   private static let commands: [String: String] = [
@@ -96,6 +96,9 @@ public enum CommandWords {
     "revocation.abandon": "lanyard revocations abandon",
     "revocation.list": "lanyard revocations",
     "revocation.retry": "lanyard revocations send",
+    "rule.add": "lanyard rule add",
+    "rule.list": "lanyard rule list",
+    "rule.remove": "lanyard rule remove",
     "session.get": "lanyard status",
     "signIn.begin": "lanyard login",
     "signIn.cancel": "lanyard login",

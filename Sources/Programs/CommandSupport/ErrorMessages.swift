@@ -4,7 +4,7 @@ internal import JSONRPC
 ///
 /// No method name, JSON Pointer or pattern reaches a person: `test_messages.py` checks it for every error of the
 /// contract.
-enum ErrorMessages {
+public enum ErrorMessages {
   private static let methodNotFound: Int64 = -32601
 
   /// The failure and its consequences, for the person.
@@ -79,7 +79,7 @@ enum ErrorMessages {
   }
 
   /// A word that a shell takes as it is. The server chose it.
-  static func shellWord(_ text: String) -> String {
+  public static func shellWord(_ text: String) -> String {
     let plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._:/=+@%".utf8
     if !text.isEmpty, !text.hasPrefix("-"), text.utf8.allSatisfy(plain.contains) { return text }
     return "'" + text.split(separator: "'", omittingEmptySubsequences: false).joined(separator: #"'\''"#) + "'"

@@ -1,7 +1,7 @@
 internal import Glibc
 
 /// Reads lines from a descriptor. Wipes each line after use: it may hold a token.
-struct LineReader: ~Copyable {
+public struct LineReader: ~Copyable {
   /// Far more than any answer of the agent.
   private static let limit = 64 << 20
 
@@ -10,16 +10,18 @@ struct LineReader: ~Copyable {
   private var end = 0
   private var searched = 0
 
+  public init() {}
+
   deinit {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()
   }
 
   /// The outcome of `fill`.
-  enum Read { case bytes, endOfFile, wouldBlock, failed(Int32), tooLong }
+  public enum Read { case bytes, endOfFile, wouldBlock, failed(Int32), tooLong }
 
   /// Passes the next whole line, without its newline, to `body` and wipes it. Nil if no line is complete.
-  mutating func next<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
+  public mutating func next<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
     guard searched < end, let base = memory.baseAddress,
       let newline = memchr(base + searched, 0x0A, end - searched)
     else {
@@ -36,7 +38,7 @@ struct LineReader: ~Copyable {
   }
 
   /// Reads available bytes from the descriptor.
-  mutating func fill(from descriptor: Int32) -> Read {
+  public mutating func fill(from descriptor: Int32) -> Read {
     if end == memory.count, !makeRoom() { return .tooLong }
     let count = read(descriptor, memory.baseAddress! + end, memory.count - end)
     if count > 0 {

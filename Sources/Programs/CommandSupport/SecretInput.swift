@@ -18,6 +18,13 @@ public struct SecretInput: ~Copyable {
     count = text.utf8.count
   }
 
+  /// Copies a part of other input.
+  public init(copying bytes: Slice<UnsafeRawBufferPointer>) {
+    self.init(capacity: max(1, bytes.count))
+    memory.copyBytes(from: bytes)
+    count = bytes.count
+  }
+
   deinit {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()

@@ -38,7 +38,8 @@ import JSONRPC
         subcommands: [
           Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Trust.self,
         ]),
-      CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self]),
+      CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
+      CommandGroup(name: "Tools", subcommands: [CredentialCommand.self, RuleCommand.self, Resolve.self]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",

@@ -5,6 +5,7 @@ import CommandSupport
 @main enum Lanyard {
   static func main() {
     let arguments = CommandLine.arguments
+    if let words = CredentialHelperName.arguments(of: arguments) { ExecReplacement.toFullProgram(words) }
     guard let request = TokenRequest(arguments: arguments.dropFirst()) else { ExecReplacement.toFullProgram(arguments) }
     Interruption.prepare()
     let status = run(request)

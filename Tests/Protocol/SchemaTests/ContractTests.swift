@@ -35,9 +35,12 @@ struct ContractTests {
     account.get account
     account.switch account
     account.rename account alias
-    account.resolve selector? workingDirectory? issuer?
+    account.resolve selector? workingDirectory? issuer? url? user?
     account.signOut account mode revocationTimeoutSeconds?
     account.forget account
+    rule.add pattern account
+    rule.list
+    rule.remove rule
     session.get account
     token.get account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
     token.refresh account scopes? exactScopes? resource? minimumLifetimeSeconds? timeoutSeconds?
@@ -158,7 +161,7 @@ struct ContractTests {
     ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
     ("dataDisposition", "sealed erased erasurePending"),
     ("revocationOutcome", "confirmed queued refused unsupported notNeeded"), ("effect", "allow deny readOnly"),
-    ("resolutionBasis", "selector directory issuer active"), ("revocationScope", "token family grant"),
+    ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),
     ("failureClass", "transient reauthenticate locked interaction misconfigured"),

@@ -20,6 +20,7 @@ __all__ = [
     "AccountNotFound",
     "AccountRenameResult",
     "AccountResolveResult",
+    "AccountRule",
     "AccountSignOutResult",
     "AccountState",
     "AccountSwitchResult",
@@ -137,6 +138,9 @@ __all__ = [
     "RevocationScope",
     "RolledBack",
     "RpcDiscoverResult",
+    "RuleAddResult",
+    "RuleListResult",
+    "RuleRemoveResult",
     "SecretGetResult",
     "SecretListResult",
     "SecretPutResult",
@@ -832,9 +836,13 @@ class Remedy(OpenEnum):
 
 
 class ResolutionBasis(OpenEnum):
-    """Why an account was chosen."""
+    """Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives
+    it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those
+    whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
+    """
 
     SELECTOR = "selector"
+    RULE = "rule"
     DIRECTORY = "directory"
     ISSUER = "issuer"
     ACTIVE = "active"
@@ -1011,8 +1019,8 @@ class Account(Record):
         issuer: A URL.
         subject: After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent
             then.
-        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
-            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
+            `reauthenticationRequired`, `locked`, `signedOut`.
         created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         alias: An account's alias. A name that the person chose. It does not start like an id.
@@ -1098,11 +1106,35 @@ class AccountResolveResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        because: Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`.
+        because: Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a
+            rule gives it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer,
+            or of those whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
+            One of `selector`, `rule`, `directory`, `issuer`, `active`.
+        rule: The rule that chose the account.
     """
 
     account: str
     because: Union[ResolutionBasis, str]
+    rule: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class AccountRule(Record):
+    """A rule: which account answers for the URLs of a pattern.
+
+    Attributes:
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        pattern: In its normal form.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
+
+    rule: str
+    pattern: str
+    account: str
+    created_at: datetime
 
 
 @dataclass(frozen=True)
@@ -1112,7 +1144,7 @@ class AccountSignOutResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+        mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
@@ -1304,7 +1336,7 @@ class AgentStatusResult(Record):
         initialized: True if the vault was created.
         protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
             `systemdCredential`.
-        connectivity: Connectivity. One of `online`, `Offline`, `unknown`.
+        connectivity: Connectivity. One of `online`, `offline`, `unknown`.
         started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         callers_are_trusted: True if programs of this user need no grant.
@@ -1345,8 +1377,8 @@ class Assumption(Record):
 
     Attributes:
         online: True: the provider confirms the account at that moment. False: it can't be reached.
-        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
-            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
+            `reauthenticationRequired`, `locked`, `signedOut`.
         step_up: Assume a step-up at that moment, or none.
         clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
         freshness: The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`.
@@ -1472,7 +1504,7 @@ class Connectivity(Record):
     """Connectivity.
 
     Attributes:
-        state: Connectivity. One of `online`, `Offline`, `unknown`.
+        state: Connectivity. One of `online`, `offline`, `unknown`.
         since: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
             told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
@@ -1490,13 +1522,14 @@ class Decision(Record):
     """A decision.
 
     Attributes:
-        decision_id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        decision_id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+            a rule.
         effect: The effect of a decision. One of `allow`, `deny`, `readOnly`.
         capability: A capability. The name in the policy, such as `workOrder.complete`.
-        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLocked`, `SignedOut`,
-            `ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+            `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
             `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-            `offlineWindowExpired`, `StepUpRequired`, `sensitivityTooHigh`, `policyError`.
+            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
         failed: Every check that failed.
         remedies: In the order in which to try them.
         policy: The policy of a decision. The name is empty if there was no policy.
@@ -1581,8 +1614,10 @@ class EventNotification(Record):
     """The params of the notification `event`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+            a rule.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         type: The type of an event. One of `account.added`, `account.switched`, `account.renamed`,
             `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
             `token.scopesNarrowed`, `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
@@ -1609,7 +1644,8 @@ class EventPosition(Record):
     """A position in the stream of events.
 
     Attributes:
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
     """
 
     epoch: str
@@ -1621,8 +1657,10 @@ class EventSubscribeResult(Record):
     """The result of `event.subscribe`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
-        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+            a rule.
+        epoch: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         gap: True if events after `since` were lost.
     """
 
@@ -1637,7 +1675,8 @@ class EventUnsubscribeResult(Record):
     """The result of `event.unsubscribe`.
 
     Attributes:
-        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+            a rule.
     """
 
     subscription: str
@@ -1650,10 +1689,10 @@ class FailedCheck(Record):
     Attributes:
         check: `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`,
             `token`, `window`, `stepUp`, `sensitivity`, `policy`.
-        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLocked`, `SignedOut`,
-            `ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+        reason: The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+            `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
             `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-            `offlineWindowExpired`, `StepUpRequired`, `sensitivityTooHigh`, `policyError`.
+            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
         facts: The compared values.
     """
 
@@ -1689,7 +1728,8 @@ class Grant(Record):
     """A grant.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         scopes: Scopes. In any order; the agent sorts them.
@@ -1719,7 +1759,8 @@ class GrantCreateResult(Record):
     """The result of `grant.create`.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         scopes: Scopes. In any order; the agent sorts them.
@@ -1754,7 +1795,8 @@ class GrantRevokeResult(Record):
     """The result of `grant.revoke`.
 
     Attributes:
-        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
     """
 
     grant: str
@@ -1820,7 +1862,8 @@ class Operation(Record):
     """A queued operation.
 
     Attributes:
-        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
@@ -1880,7 +1923,8 @@ class OperationEnqueueResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
             that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
@@ -2264,7 +2308,7 @@ class Revocation(Record):
     """A pending revocation, without its token.
 
     Attributes:
-        id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         issuer: A URL.
         next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
             when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -2286,7 +2330,8 @@ class RevocationAbandonResult(Record):
     """The result of `revocation.abandon`.
 
     Attributes:
-        revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
     """
 
     revocation: str
@@ -2313,6 +2358,49 @@ class RevocationRetryResult(Record):
 @dataclass(frozen=True)
 class RpcDiscoverResult(Record):
     """The result of `rpc.discover`."""
+
+
+@dataclass(frozen=True)
+class RuleAddResult(Record):
+    """The result of `rule.add`.
+
+    Attributes:
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+        pattern: In its normal form.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
+
+    rule: str
+    pattern: str
+    account: str
+    created_at: datetime
+
+
+@dataclass(frozen=True)
+class RuleListResult(Record):
+    """The result of `rule.list`.
+
+    Attributes:
+        damaged: Rules that can't be read. Until they are removed no URL is given an account, since one of them may
+            say another.
+    """
+
+    rules: List[AccountRule]
+    damaged: Optional[List[str]] = None
+
+
+@dataclass(frozen=True)
+class RuleRemoveResult(Record):
+    """The result of `rule.remove`.
+
+    Attributes:
+        rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    """
+
+    rule: str
 
 
 @dataclass(frozen=True)
@@ -2378,8 +2466,8 @@ class Session(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        state: An account's state. One of `active`, `offlineStale`, `InteractionRequired`,
-            `ReauthenticationRequired`, `locked`, `SignedOut`.
+        state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
+            `reauthenticationRequired`, `locked`, `signedOut`.
         freshness: The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`.
         scopes: Scopes. In any order; the agent sorts them.
         refresh: The state of the refresh.
@@ -2435,7 +2523,8 @@ class SignInBeginResult(Record):
     """The result of `sign_in.begin`.
 
     Attributes:
-        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
         flow: The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any
             machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
             `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
@@ -2465,7 +2554,8 @@ class SignInCancelResult(Record):
     """The result of `sign_in.cancel`.
 
     Attributes:
-        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+        sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+            rule.
     """
 
     sign_in: str
@@ -3723,7 +3813,7 @@ class ProviderMethods:
         """Changes the given members of a provider.
 
         Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
-        the accounts are `InteractionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+        the accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`,
         also the same one, has the documents of the provider read again. A `policy` must exist: `NotFound` otherwise.
 
         Args:
@@ -4147,7 +4237,7 @@ class AsyncProviderMethods:
         """Changes the given members of a provider.
 
         Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
-        the accounts are `InteractionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+        the accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`,
         also the same one, has the documents of the provider read again. A `policy` must exist: `NotFound` otherwise.
 
         Args:
@@ -4386,7 +4476,7 @@ class SignInMethods:
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
-            acr_values: `acr_values` of the authorization request, such as those of an error `InteractionRequired`
+            acr_values: `acr_values` of the authorization request, such as those of an error `interactionRequired`
                 (RFC 9470); not used by the flow `device`.
             max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
                 last time is longer ago; not used by the flow `device`.
@@ -4449,7 +4539,8 @@ class SignInMethods:
         """Waits for the end of a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
             timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
                 expires.
 
@@ -4498,7 +4589,8 @@ class SignInMethods:
         `attempts_left` leave the sign-in open.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
             redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
                 and the nonce of the ID token prove that it belongs to this sign-in.
 
@@ -4543,7 +4635,8 @@ class SignInMethods:
         """Cancels a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
 
         Returns:
             SignInCancelResult: with `sign_in`.
@@ -4643,7 +4736,7 @@ class AsyncSignInMethods:
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
-            acr_values: `acr_values` of the authorization request, such as those of an error `InteractionRequired`
+            acr_values: `acr_values` of the authorization request, such as those of an error `interactionRequired`
                 (RFC 9470); not used by the flow `device`.
             max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
                 last time is longer ago; not used by the flow `device`.
@@ -4706,7 +4799,8 @@ class AsyncSignInMethods:
         """Waits for the end of a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
             timeout_seconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
                 expires.
 
@@ -4755,7 +4849,8 @@ class AsyncSignInMethods:
         `attempts_left` leave the sign-in open.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
             redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
                 and the nonce of the ID token prove that it belongs to this sign-in.
 
@@ -4800,7 +4895,8 @@ class AsyncSignInMethods:
         """Cancels a sign-in.
 
         Args:
-            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
+                a rule.
 
         Returns:
             SignInCancelResult: with `sign_in`.
@@ -4992,21 +5088,32 @@ class AccountMethods:
         selector: Optional[str] = None,
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
+        url: Optional[str] = None,
+        user: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Tells which account a command in a directory would use, and why.
+        """Tells which account a command in a directory would use, or which one answers for a URL, and why.
+
+        With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
+        directory, then the active account. An account that neither a rule nor its provider opens to this origin is
+        never chosen, also not by `selector`: `NotFound`.
 
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
             working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
             issuer: A URL.
+            url: The URL of a resource that a tool wants a token for.
+            user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
+                address or subject comes before others that fit as well.
 
         Returns:
-            AccountResolveResult: with `account`, `because`.
+            AccountResolveResult: with `account`, `because`, `rule`.
 
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
+            NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -5018,6 +5125,8 @@ class AccountMethods:
                 "selector": selector,
                 "workingDirectory": working_directory,
                 "issuer": issuer,
+                "url": url,
+                "user": user,
             },
             AccountResolveResult,
         )
@@ -5034,7 +5143,7 @@ class AccountMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+            mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
             revocation_timeout_seconds: How long to wait for the revocation before it is queued. The agent's
                 default: `3`.
 
@@ -5220,21 +5329,32 @@ class AsyncAccountMethods:
         selector: Optional[str] = None,
         working_directory: Optional[str] = None,
         issuer: Optional[str] = None,
+        url: Optional[str] = None,
+        user: Optional[str] = None,
     ) -> AccountResolveResult:
-        """Tells which account a command in a directory would use, and why.
+        """Tells which account a command in a directory would use, or which one answers for a URL, and why.
+
+        With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+        provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
+        directory, then the active account. An account that neither a rule nor its provider opens to this origin is
+        never chosen, also not by `selector`: `NotFound`.
 
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
             working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
             issuer: A URL.
+            url: The URL of a resource that a tool wants a token for.
+            user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
+                address or subject comes before others that fit as well.
 
         Returns:
-            AccountResolveResult: with `account`, `because`.
+            AccountResolveResult: with `account`, `because`, `rule`.
 
         Raises:
             AccountNotFound: No account matches.
             AccountAmbiguous: Several accounts match.
+            NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -5246,6 +5366,8 @@ class AsyncAccountMethods:
                 "selector": selector,
                 "workingDirectory": working_directory,
                 "issuer": issuer,
+                "url": url,
+                "user": user,
             },
             AccountResolveResult,
         )
@@ -5262,7 +5384,7 @@ class AsyncAccountMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            mode: The mode of a sign-out. One of `soft`, `hard`, `Offline`.
+            mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
             revocation_timeout_seconds: How long to wait for the revocation before it is queued. The agent's
                 default: `3`.
 
@@ -5319,6 +5441,194 @@ class AsyncAccountMethods:
                 "account": account,
             },
             AccountForgetResult,
+        )
+
+
+class RuleMethods:
+    """The methods `rule.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def add(
+        self,
+        *,
+        pattern: str,
+        account: str,
+    ) -> RuleAddResult:
+        """Lets an account answer for the URLs of a pattern.
+
+        A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands
+        for all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of
+        the rules that cover a URL the longest decides. A rule that is there already is returned unchanged.
+
+        Args:
+            pattern: The param `pattern` of the contract.
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            RuleAddResult: with `rule`, `pattern`, `account`, `created_at`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "rule.add",
+            {
+                "pattern": pattern,
+                "account": account,
+            },
+            RuleAddResult,
+        )
+
+    def list(
+        self,
+    ) -> RuleListResult:
+        """Lists the rules, oldest first.
+
+        Returns:
+            RuleListResult: with `rules`, `damaged`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "rule.list",
+            {},
+            RuleListResult,
+        )
+
+    def remove(
+        self,
+        *,
+        rule: str,
+    ) -> RuleRemoveResult:
+        """Removes a rule.
+
+        Args:
+            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+                rule.
+
+        Returns:
+            RuleRemoveResult: with `rule`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "rule.remove",
+            {
+                "rule": rule,
+            },
+            RuleRemoveResult,
+        )
+
+
+class AsyncRuleMethods:
+    """The methods `rule.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def add(
+        self,
+        *,
+        pattern: str,
+        account: str,
+    ) -> RuleAddResult:
+        """Lets an account answer for the URLs of a pattern.
+
+        A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands
+        for all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of
+        the rules that cover a URL the longest decides. A rule that is there already is returned unchanged.
+
+        Args:
+            pattern: The param `pattern` of the contract.
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+
+        Returns:
+            RuleAddResult: with `rule`, `pattern`, `account`, `created_at`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "rule.add",
+            {
+                "pattern": pattern,
+                "account": account,
+            },
+            RuleAddResult,
+        )
+
+    async def list(
+        self,
+    ) -> RuleListResult:
+        """Lists the rules, oldest first.
+
+        Returns:
+            RuleListResult: with `rules`, `damaged`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "rule.list",
+            {},
+            RuleListResult,
+        )
+
+    async def remove(
+        self,
+        *,
+        rule: str,
+    ) -> RuleRemoveResult:
+        """Removes a rule.
+
+        Args:
+            rule: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+                rule.
+
+        Returns:
+            RuleRemoveResult: with `rule`.
+
+        Raises:
+            NotFound: The requested item does not exist; `kind` names its type.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "rule.remove",
+            {
+                "rule": rule,
+            },
+            RuleRemoveResult,
         )
 
 
@@ -5535,7 +5845,7 @@ class TokenMethods:
         """Reports an access token that a resource server refused, and returns the one to use now.
 
         If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-        with `InteractionRequired`.
+        with `interactionRequired`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -5841,7 +6151,7 @@ class AsyncTokenMethods:
         """Reports an access token that a resource server refused, and returns the one to use now.
 
         If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-        with `InteractionRequired`.
+        with `interactionRequired`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -6987,7 +7297,7 @@ class StepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `StepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
         attempts the PIN is destroyed, and setting one is answered with `StepUpFailed` and `attempts_left` 0 until the
         person signs in again.
 
@@ -7199,7 +7509,7 @@ class AsyncStepUpMethods:
         By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
         attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
         sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-        answered with `StepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+        answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
         attempts the PIN is destroyed, and setting one is answered with `StepUpFailed` and `attempts_left` 0 until the
         person signs in again.
 
@@ -7819,8 +8129,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -7859,8 +8169,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -7901,8 +8211,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -7946,8 +8256,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
             lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
                 `60`.
@@ -7994,8 +8304,8 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
             claim: From `operation.claim`. Without it the error is `InvalidParams`.
             outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
                 `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
@@ -8152,8 +8462,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -8192,8 +8502,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -8234,8 +8544,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             Operation: A queued operation.
@@ -8279,8 +8589,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
             lease_seconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default:
                 `60`.
@@ -8327,8 +8637,8 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
             claim: From `operation.claim`. Without it the error is `InvalidParams`.
             outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
                 `ready` again. `unknown` is `InvalidParams`: a client that does not know says nothing, and its claim
@@ -8396,8 +8706,8 @@ class RevocationMethods:
         """Retries one pending revocation, or all, now.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             RevocationRetryResult: with `revocations`.
@@ -8425,8 +8735,8 @@ class RevocationMethods:
         """Abandons a revocation and erases its token.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             RevocationAbandonResult: with `revocation`.
@@ -8481,8 +8791,8 @@ class AsyncRevocationMethods:
         """Retries one pending revocation, or all, now.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             RevocationRetryResult: with `revocations`.
@@ -8510,8 +8820,8 @@ class AsyncRevocationMethods:
         """Abandons a revocation and erases its token.
 
         Args:
-            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            revocation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+                or a rule.
 
         Returns:
             RevocationAbandonResult: with `revocation`.
@@ -8681,8 +8991,8 @@ class EventMethods:
         """Ends a subscription.
 
         Args:
-            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a
+                grant or a rule.
 
         Returns:
             EventUnsubscribeResult: with `subscription`.
@@ -8750,8 +9060,8 @@ class AsyncEventMethods:
         """Ends a subscription.
 
         Args:
-            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-                grant.
+            subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a
+                grant or a rule.
 
         Returns:
             EventUnsubscribeResult: with `subscription`.
@@ -9043,7 +9353,8 @@ class GrantMethods:
         as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
 
         Args:
-            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+                rule.
 
         Returns:
             GrantRevokeResult: with `grant`.
@@ -9167,7 +9478,8 @@ class AsyncGrantMethods:
         as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
 
         Args:
-            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+            grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+                rule.
 
         Returns:
             GrantRevokeResult: with `grant`.
@@ -9197,6 +9509,7 @@ class Methods:
         self.provider: ProviderMethods = ProviderMethods(caller)
         self.sign_in: SignInMethods = SignInMethods(caller)
         self.account: AccountMethods = AccountMethods(caller)
+        self.rule: RuleMethods = RuleMethods(caller)
         self.session: SessionMethods = SessionMethods(caller)
         self.token: TokenMethods = TokenMethods(caller)
         self.identity: IdentityMethods = IdentityMethods(caller)
@@ -9223,6 +9536,7 @@ class AsyncMethods:
         self.provider: AsyncProviderMethods = AsyncProviderMethods(caller)
         self.sign_in: AsyncSignInMethods = AsyncSignInMethods(caller)
         self.account: AsyncAccountMethods = AsyncAccountMethods(caller)
+        self.rule: AsyncRuleMethods = AsyncRuleMethods(caller)
         self.session: AsyncSessionMethods = AsyncSessionMethods(caller)
         self.token: AsyncTokenMethods = AsyncTokenMethods(caller)
         self.identity: AsyncIdentityMethods = AsyncIdentityMethods(caller)

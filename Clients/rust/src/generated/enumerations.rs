@@ -285,9 +285,12 @@ open_enumeration! {
 }
 
 open_enumeration! {
-    /// Why an account was chosen.
+    /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives
+    /// it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those
+    /// whose provider lists the URL's origin, it is the only one. `active`: it is the active account.
     pub enum ResolutionBasis {
         Selector = "selector",
+        Rule = "rule",
         Directory = "directory",
         Issuer = "issuer",
         Active = "active",

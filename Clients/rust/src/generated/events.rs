@@ -214,7 +214,7 @@ impl Json for AccountRenamedData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AccountSignedOutData {
-    /// The mode of a sign-out. One of `soft`, `hard`, `ErrorCode::Offline`.
+    /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
     pub mode: SignOutMode,
     /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
     pub data: DataDisposition,
@@ -285,11 +285,11 @@ impl Json for AccountErasedData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SessionStateChangedData {
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     pub state: AccountState,
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     pub previous: AccountState,
     /// The member `reason`.
     pub reason: Option<String>,
@@ -559,9 +559,9 @@ impl Json for StepUpExpiredData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ConnectivityChangedData {
-    /// Connectivity. One of `online`, `ErrorCode::Offline`, `unknown`.
+    /// Connectivity. One of `online`, `offline`, `unknown`.
     pub state: ConnectivityState,
-    /// Connectivity. One of `online`, `ErrorCode::Offline`, `unknown`.
+    /// Connectivity. One of `online`, `offline`, `unknown`.
     pub previous: ConnectivityState,
     /// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an
     /// exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
@@ -605,7 +605,7 @@ impl Json for ConnectivityChangedData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationConfirmedData {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub revocation: String,
     /// A URL.
     pub issuer: String,
@@ -643,7 +643,7 @@ impl Json for RevocationConfirmedData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationAbandonedData {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub revocation: String,
     /// A URL.
     pub issuer: String,
@@ -687,7 +687,7 @@ impl Json for RevocationAbandonedData {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct OperationStatusChangedData {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
     /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,

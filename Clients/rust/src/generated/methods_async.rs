@@ -25,6 +25,10 @@ impl AsyncClient {
     pub fn account(&self) -> AsyncAccountMethods<'_> {
         AsyncAccountMethods(self)
     }
+    /// The methods `rule.*`.
+    pub fn rule(&self) -> AsyncRuleMethods<'_> {
+        AsyncRuleMethods(self)
+    }
     /// The methods `session.*`.
     pub fn session(&self) -> AsyncSessionMethods<'_> {
         AsyncSessionMethods(self)
@@ -357,9 +361,9 @@ impl AsyncProviderMethods<'_> {
     /// Changes the given members of a provider.
     ///
     /// Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
-    /// the accounts are `ErrorCode::InteractionRequired`, and nothing that was issued before is sent there. A given
-    /// `issuer`, also the same one, has the documents of the provider read again. A `policy` must exist:
-    /// `ErrorCode::NotFound` otherwise.
+    /// the accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+    /// also the same one, has the documents of the provider read again. A `policy` must exist: `ErrorCode::NotFound`
+    /// otherwise.
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
@@ -647,11 +651,17 @@ impl AsyncAccountMethods<'_> {
         self.0.invoke("account.rename", Some(&params.into())).await
     }
 
-    /// Tells which account a command in a directory would use, and why.
+    /// Tells which account a command in a directory would use, or which one answers for a URL, and why.
+    ///
+    /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+    /// provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
+    /// directory, then the active account. An account that neither a rule nor its provider opens to this origin is
+    /// never chosen, also not by `selector`: `ErrorCode::NotFound`.
     ///
     /// # Errors
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
     /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -695,6 +705,59 @@ impl AsyncAccountMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn forget(self, params: impl Into<AccountForgetParams>) -> Result<AccountForgetResult> {
         self.0.invoke("account.forget", Some(&params.into())).await
+    }
+}
+
+/// The methods `rule.*` of the contract, for async programs.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncRuleMethods<'a>(&'a AsyncClient);
+
+impl AsyncRuleMethods<'_> {
+    /// Lets an account answer for the URLs of a pattern.
+    ///
+    /// A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands
+    /// for all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of
+    /// the rules that cover a URL the longest decides. A rule that is there already is returned unchanged.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub async fn add(self, params: impl Into<RuleAddParams>) -> Result<RuleAddResult> {
+        self.0.invoke("rule.add", Some(&params.into())).await
+    }
+
+    /// Lists the rules, oldest first.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub async fn list(self) -> Result<RuleListResult> {
+        self.0.invoke("rule.list", None::<&Empty>).await
+    }
+
+    /// Removes a rule.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub async fn remove(self, params: impl Into<RuleRemoveParams>) -> Result<RuleRemoveResult> {
+        self.0.invoke("rule.remove", Some(&params.into())).await
     }
 }
 
@@ -791,7 +854,7 @@ impl AsyncTokenMethods<'_> {
     /// Reports an access token that a resource server refused, and returns the one to use now.
     ///
     /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is
-    /// answered with `ErrorCode::InteractionRequired`.
+    /// answered with `interactionRequired`.
     ///
     /// # Errors
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
@@ -1159,9 +1222,9 @@ impl AsyncStepUpMethods<'_> {
     /// By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
     /// attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
     /// sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
-    /// answered with `ErrorCode::StepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten
-    /// wrong attempts the PIN is destroyed, and setting one is answered with `ErrorCode::StepUpFailed` and
-    /// `attempts_left` 0 until the person signs in again.
+    /// answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+    /// attempts the PIN is destroyed, and setting one is answered with `ErrorCode::StepUpFailed` and `attempts_left`
+    /// 0 until the person signs in again.
     ///
     /// # Errors
     /// - [`ErrorCode::AccountNotFound`]: No account matches.

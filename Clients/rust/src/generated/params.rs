@@ -1712,8 +1712,8 @@ pub struct SignInBeginParams {
     pub alias: Option<String>,
     /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
     pub prompt: Option<String>,
-    /// `acr_values` of the authorization request, such as those of an error `ErrorCode::InteractionRequired` (RFC
-    /// 9470); not used by the flow `device`.
+    /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
+    /// used by the flow `device`.
     pub acr_values: Option<Vec<String>>,
     /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
     /// not used by the flow `device`.
@@ -1777,8 +1777,8 @@ impl SignInBeginParams {
         self
     }
 
-    /// `acr_values` of the authorization request, such as those of an error `ErrorCode::InteractionRequired` (RFC
-    /// 9470); not used by the flow `device`.
+    /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
+    /// used by the flow `device`.
     #[must_use]
     pub fn acr_values(mut self, acr_values: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.acr_values = Some(acr_values.into_iter().map(Into::into).collect());
@@ -1883,7 +1883,7 @@ impl Json for SignInBeginParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SignInWaitParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub sign_in: String,
     /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
     pub timeout_seconds: Option<u64>,
@@ -1951,7 +1951,7 @@ impl Json for SignInWaitParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SignInCompleteParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub sign_in: String,
     /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
     /// token prove that it belongs to this sign-in.
@@ -2001,7 +2001,7 @@ impl Json for SignInCompleteParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SignInCancelParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub sign_in: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -2281,6 +2281,11 @@ pub struct AccountResolveParams {
     pub working_directory: Option<String>,
     /// A URL.
     pub issuer: Option<String>,
+    /// The URL of a resource that a tool wants a token for.
+    pub url: Option<String>,
+    /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+    /// comes before others that fit as well.
+    pub user: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -2293,6 +2298,8 @@ impl AccountResolveParams {
             selector: None,
             working_directory: None,
             issuer: None,
+            url: None,
+            user: None,
             extra: Extra::default(),
         }
     }
@@ -2317,6 +2324,21 @@ impl AccountResolveParams {
         self.issuer = Some(issuer.into());
         self
     }
+
+    /// The URL of a resource that a tool wants a token for.
+    #[must_use]
+    pub fn url(mut self, url: impl Into<String>) -> Self {
+        self.url = Some(url.into());
+        self
+    }
+
+    /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+    /// comes before others that fit as well.
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
 }
 
 impl Json for AccountResolveParams {
@@ -2324,17 +2346,23 @@ impl Json for AccountResolveParams {
         let mut selector = None;
         let mut working_directory = None;
         let mut issuer = None;
+        let mut url = None;
+        let mut user = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "selector" => read_member(input, member, &mut selector),
             "workingDirectory" => read_member(input, member, &mut working_directory),
             "issuer" => read_member(input, member, &mut issuer),
+            "url" => read_member(input, member, &mut url),
+            "user" => read_member(input, member, &mut user),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(AccountResolveParams {
             selector,
             working_directory,
             issuer,
+            url,
+            user,
             extra,
         })
     }
@@ -2344,6 +2372,8 @@ impl Json for AccountResolveParams {
         object.optional("selector", &self.selector);
         object.optional("workingDirectory", &self.working_directory);
         object.optional("issuer", &self.issuer);
+        object.optional("url", &self.url);
+        object.optional("user", &self.user);
         object.extra(&self.extra);
         object.end();
     }
@@ -2355,7 +2385,7 @@ impl Json for AccountResolveParams {
 pub struct AccountSignOutParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// The mode of a sign-out. One of `soft`, `hard`, `ErrorCode::Offline`.
+    /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
     pub mode: SignOutMode,
     /// How long to wait for the revocation before it is queued. The agent's default: `3`.
     pub revocation_timeout_seconds: Option<u64>,
@@ -2461,6 +2491,109 @@ impl Json for AccountForgetParams {
     fn write(&self, writer: &mut Writer) {
         let mut object = writer.object();
         object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `rule().add`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleAddParams {
+    /// The member `pattern`.
+    pub pattern: String,
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RuleAddParams {
+    /// With all that is required.
+    pub fn new(pattern: impl Into<String>, account: impl Into<String>) -> Self {
+        RuleAddParams {
+            pattern: pattern.into(),
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for RuleAddParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut pattern = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "pattern" => read_member(input, member, &mut pattern),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleAddParams {
+            pattern: required(pattern, "pattern")?,
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("pattern", &self.pattern);
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `rule().remove`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleRemoveParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub rule: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RuleRemoveParams {
+    /// With all that is required.
+    pub fn new(rule: impl Into<String>) -> Self {
+        RuleRemoveParams {
+            rule: rule.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for RuleRemoveParams {
+    fn from(rule: &str) -> Self {
+        RuleRemoveParams::new(rule)
+    }
+}
+
+impl From<String> for RuleRemoveParams {
+    fn from(rule: String) -> Self {
+        RuleRemoveParams::new(rule)
+    }
+}
+
+impl Json for RuleRemoveParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rule = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rule" => read_member(input, member, &mut rule),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleRemoveParams {
+            rule: required(rule, "rule")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rule", &self.rule);
         object.extra(&self.extra);
         object.end();
     }
@@ -4620,7 +4753,7 @@ impl Json for OperationListParams {
 pub struct OperationGetParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -4669,7 +4802,7 @@ impl Json for OperationGetParams {
 pub struct OperationCancelParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -4718,7 +4851,7 @@ impl Json for OperationCancelParams {
 pub struct OperationRetryParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -4767,7 +4900,7 @@ impl Json for OperationRetryParams {
 pub struct OperationClaimParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: Option<String>,
     /// A capability. The name in the policy, such as `workOrder.complete`.
     pub capability: Option<String>,
@@ -4789,7 +4922,7 @@ impl OperationClaimParams {
         }
     }
 
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     #[must_use]
     pub fn operation(mut self, operation: impl Into<String>) -> Self {
         self.operation = Some(operation.into());
@@ -4863,7 +4996,7 @@ impl Json for OperationClaimParams {
 pub struct OperationSettleParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// From `operation().claim`. Without it the error is `ErrorCode::InvalidParams`.
     pub claim: Option<String>,
@@ -4956,7 +5089,7 @@ impl Json for OperationSettleParams {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationRetryParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub revocation: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -4972,7 +5105,7 @@ impl RevocationRetryParams {
         }
     }
 
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     #[must_use]
     pub fn revocation(mut self, revocation: impl Into<String>) -> Self {
         self.revocation = Some(revocation.into());
@@ -5006,7 +5139,7 @@ impl Json for RevocationRetryParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationAbandonParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub revocation: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -5180,7 +5313,7 @@ impl Json for EventSubscribeParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventUnsubscribeParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub subscription: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -5558,7 +5691,7 @@ impl Json for GrantCreateParams {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GrantRevokeParams {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub grant: String,
     /// Members that this version does not know.
     pub extra: Extra,

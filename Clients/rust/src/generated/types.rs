@@ -23,8 +23,8 @@ pub struct Account {
     pub issuer: String,
     /// After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then.
     pub subject: String,
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     pub state: AccountState,
     /// The member `active`.
     pub active: bool,
@@ -285,8 +285,13 @@ pub struct AccountResolveResult {
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
     pub account: String,
-    /// Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`.
+    /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives
+    /// it the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those
+    /// whose provider lists the URL's origin, it is the only one. `active`: it is the active account. One of
+    /// `selector`, `rule`, `directory`, `issuer`, `active`.
     pub because: ResolutionBasis,
+    /// The rule that chose the account.
+    pub rule: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -295,15 +300,18 @@ impl Json for AccountResolveResult {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut account = None;
         let mut because = None;
+        let mut rule = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "account" => read_member(input, member, &mut account),
             "because" => read_member(input, member, &mut because),
+            "rule" => read_member(input, member, &mut rule),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(AccountResolveResult {
             account: required(account, "account")?,
             because: required(because, "because")?,
+            rule,
             extra,
         })
     }
@@ -312,6 +320,59 @@ impl Json for AccountResolveResult {
         let mut object = writer.object();
         object.member("account", &self.account);
         object.member("because", &self.because);
+        object.optional("rule", &self.rule);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// A rule: which account answers for the URLs of a pattern.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountRule {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub rule: String,
+    /// In its normal form.
+    pub pattern: String,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub created_at: Timestamp,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AccountRule {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rule = None;
+        let mut pattern = None;
+        let mut account = None;
+        let mut created_at = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rule" => read_member(input, member, &mut rule),
+            "pattern" => read_member(input, member, &mut pattern),
+            "account" => read_member(input, member, &mut account),
+            "createdAt" => read_member(input, member, &mut created_at),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountRule {
+            rule: required(rule, "rule")?,
+            pattern: required(pattern, "pattern")?,
+            account: required(account, "account")?,
+            created_at: required(created_at, "createdAt")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rule", &self.rule);
+        object.member("pattern", &self.pattern);
+        object.member("account", &self.account);
+        object.member("createdAt", &self.created_at);
         object.extra(&self.extra);
         object.end();
     }
@@ -324,7 +385,7 @@ pub struct AccountSignOutResult {
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
     pub account: String,
-    /// The mode of a sign-out. One of `soft`, `hard`, `ErrorCode::Offline`.
+    /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
     pub mode: SignOutMode,
     /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
     pub data: DataDisposition,
@@ -970,7 +1031,7 @@ pub struct AgentStatusResult {
     pub initialized: bool,
     /// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
     pub protection: Protection,
-    /// Connectivity. One of `online`, `ErrorCode::Offline`, `unknown`.
+    /// Connectivity. One of `online`, `offline`, `unknown`.
     pub connectivity: ConnectivityState,
     /// The member `pendingRevocations`.
     pub pending_revocations: u64,
@@ -1111,8 +1172,8 @@ impl Json for AgentUnlockResult {
 pub struct Assumption {
     /// True: the provider confirms the account at that moment. False: it can't be reached.
     pub online: Option<bool>,
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     pub state: Option<AccountState>,
     /// Assume a step-up at that moment, or none.
     pub step_up: Option<bool>,
@@ -1154,8 +1215,8 @@ impl Assumption {
         self
     }
 
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     #[must_use]
     pub fn state(mut self, state: impl Into<AccountState>) -> Self {
         self.state = Some(state.into());
@@ -1666,7 +1727,7 @@ impl Json for ClientIdentity {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Connectivity {
-    /// Connectivity. One of `online`, `ErrorCode::Offline`, `unknown`.
+    /// Connectivity. One of `online`, `offline`, `unknown`.
     pub state: ConnectivityState,
     /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
     /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -1713,17 +1774,16 @@ impl Json for Connectivity {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Decision {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub decision_id: String,
     /// The effect of a decision. One of `allow`, `deny`, `readOnly`.
     pub effect: Effect,
     /// A capability. The name in the policy, such as `workOrder.complete`.
     pub capability: String,
-    /// The reason of a decision. One of `allowed`, `unknownCapability`, `ErrorCode::AccountLocked`,
-    /// `ErrorCode::SignedOut`, `ErrorCode::ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`,
-    /// `snapshotMissing`, `snapshotTooOld`, `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`,
-    /// `onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`, `ErrorCode::StepUpRequired`,
-    /// `sensitivityTooHigh`, `policyError`.
+    /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+    /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+    /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
+    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
     pub reason: DecisionReason,
     /// Every check that failed.
     pub failed: Vec<FailedCheck>,
@@ -2070,9 +2130,9 @@ impl Json for Endpoints {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventNotification {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub subscription: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub epoch: String,
     /// The member `sequence`.
     pub sequence: u64,
@@ -2144,7 +2204,7 @@ impl Json for EventNotification {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventPosition {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub epoch: String,
     /// The member `sequence`.
     pub sequence: u64,
@@ -2193,9 +2253,9 @@ impl Json for EventPosition {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventSubscribeResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub subscription: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub epoch: String,
     /// The member `sequence`.
     pub sequence: u64,
@@ -2243,7 +2303,7 @@ impl Json for EventSubscribeResult {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EventUnsubscribeResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub subscription: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -2278,11 +2338,10 @@ pub struct FailedCheck {
     /// `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,
     /// `window`, `stepUp`, `sensitivity`, `policy`.
     pub check: String,
-    /// The reason of a decision. One of `allowed`, `unknownCapability`, `ErrorCode::AccountLocked`,
-    /// `ErrorCode::SignedOut`, `ErrorCode::ReauthenticationRequired`, `neverAuthenticated`, `clockSuspect`,
-    /// `snapshotMissing`, `snapshotTooOld`, `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`,
-    /// `onlineRequired`, `freshTokenRequired`, `offlineWindowExpired`, `ErrorCode::StepUpRequired`,
-    /// `sensitivityTooHigh`, `policyError`.
+    /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+    /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+    /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
+    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
     pub reason: DecisionReason,
     /// The compared values.
     pub facts: Option<Map<String, Value>>,
@@ -2388,7 +2447,7 @@ impl Json for Finding {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Grant {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub grant: String,
     /// The member `client`.
     pub client: String,
@@ -2495,7 +2554,7 @@ impl Json for Grant {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GrantCreateResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub grant: String,
     /// The member `secret`.
     pub secret: Secret,
@@ -2633,7 +2692,7 @@ impl Json for GrantListResult {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct GrantRevokeResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub grant: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -2825,7 +2884,7 @@ impl Json for LastFailure {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Operation {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
@@ -2994,7 +3053,7 @@ pub struct OperationEnqueueResult {
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
     pub account: String,
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
     /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
     /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -4265,7 +4324,7 @@ impl Json for RequestSendResult {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Revocation {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub id: String,
     /// A URL.
     pub issuer: String,
@@ -4334,7 +4393,7 @@ impl Json for Revocation {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct RevocationAbandonResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub revocation: String,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -4445,6 +4504,129 @@ impl Json for RpcDiscoverResult {
 
     fn write(&self, writer: &mut Writer) {
         let mut object = writer.object();
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `rule().add`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleAddResult {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub rule: String,
+    /// In its normal form.
+    pub pattern: String,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub created_at: Timestamp,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for RuleAddResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rule = None;
+        let mut pattern = None;
+        let mut account = None;
+        let mut created_at = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rule" => read_member(input, member, &mut rule),
+            "pattern" => read_member(input, member, &mut pattern),
+            "account" => read_member(input, member, &mut account),
+            "createdAt" => read_member(input, member, &mut created_at),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleAddResult {
+            rule: required(rule, "rule")?,
+            pattern: required(pattern, "pattern")?,
+            account: required(account, "account")?,
+            created_at: required(created_at, "createdAt")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rule", &self.rule);
+        object.member("pattern", &self.pattern);
+        object.member("account", &self.account);
+        object.member("createdAt", &self.created_at);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `rule().list`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleListResult {
+    /// The member `rules`.
+    pub rules: Vec<AccountRule>,
+    /// Rules that can't be read. Until they are removed no URL is given an account, since one of them may say
+    /// another.
+    pub damaged: Option<Vec<String>>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for RuleListResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rules = None;
+        let mut damaged = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rules" => read_member(input, member, &mut rules),
+            "damaged" => read_member(input, member, &mut damaged),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleListResult {
+            rules: required(rules, "rules")?,
+            damaged,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rules", &self.rules);
+        object.optional("damaged", &self.damaged);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `rule().remove`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleRemoveResult {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub rule: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for RuleRemoveResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rule = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rule" => read_member(input, member, &mut rule),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleRemoveResult {
+            rule: required(rule, "rule")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rule", &self.rule);
         object.extra(&self.extra);
         object.end();
     }
@@ -4619,8 +4801,8 @@ pub struct Session {
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
     pub account: String,
-    /// An account's state. One of `active`, `offlineStale`, `ErrorCode::InteractionRequired`,
-    /// `ErrorCode::ReauthenticationRequired`, `locked`, `ErrorCode::SignedOut`.
+    /// An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`,
+    /// `locked`, `signedOut`.
     pub state: AccountState,
     /// The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`.
     pub freshness: TokenFreshness,
@@ -4769,7 +4951,7 @@ impl Json for Session {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SignInBeginResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub sign_in: String,
     /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine,
     /// with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
@@ -4846,7 +5028,7 @@ impl Json for SignInBeginResult {
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SignInCancelResult {
-    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub sign_in: String,
     /// Members that this version does not know.
     pub extra: Extra,

@@ -45,7 +45,7 @@ export interface AccountRenamedData {
 
 /** The `data` of the event `account.signedOut`: An account was signed out. */
 export interface AccountSignedOutData {
-  /** The mode of a sign-out. One of `soft`, `hard`, `OfflineError`. */
+  /** The mode of a sign-out. One of `soft`, `hard`, `offline`. */
   readonly mode: SignOutMode;
   /** What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`. */
   readonly data: DataDisposition;
@@ -64,13 +64,13 @@ export type AccountErasedData = Readonly<Record<never, never>>;
 /** The `data` of the event `session.stateChanged`: An account's state changed. */
 export interface SessionStateChangedData {
   /**
-   * An account's state. One of `active`, `offlineStale`, `InteractionRequiredError`, `ReauthenticationRequiredError`,
-   * `locked`, `SignedOutError`.
+   * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
+   * `signedOut`.
    */
   readonly state: AccountState;
   /**
-   * An account's state. One of `active`, `offlineStale`, `InteractionRequiredError`, `ReauthenticationRequiredError`,
-   * `locked`, `SignedOutError`.
+   * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
+   * `signedOut`.
    */
   readonly previous: AccountState;
   readonly reason?: string;
@@ -127,9 +127,9 @@ export type StepUpExpiredData = Readonly<Record<never, never>>;
 
 /** The `data` of the event `connectivity.changed`: Connectivity to the providers changed. */
 export interface ConnectivityChangedData {
-  /** Connectivity. One of `online`, `OfflineError`, `unknown`. */
+  /** Connectivity. One of `online`, `offline`, `unknown`. */
   readonly state: ConnectivityState;
-  /** Connectivity. One of `online`, `OfflineError`, `unknown`. */
+  /** Connectivity. One of `online`, `offline`, `unknown`. */
   readonly previous: ConnectivityState;
   /**
    * The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an exchange
@@ -140,7 +140,7 @@ export interface ConnectivityChangedData {
 
 /** The `data` of the event `revocation.confirmed`: The provider confirmed a revocation. */
 export interface RevocationConfirmedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly revocation: string;
   /** A URL. */
   readonly issuer: string;
@@ -148,7 +148,7 @@ export interface RevocationConfirmedData {
 
 /** The `data` of the event `revocation.abandoned`: A revocation was abandoned; the token may still be valid. */
 export interface RevocationAbandonedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly revocation: string;
   /** A URL. */
   readonly issuer: string;
@@ -157,7 +157,7 @@ export interface RevocationAbandonedData {
 
 /** The `data` of the event `operation.statusChanged`: The status of an operation changed. */
 export interface OperationStatusChangedData {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
   /**
    * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was

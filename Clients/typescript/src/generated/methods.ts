@@ -326,8 +326,8 @@ export class ProviderMethods {
    * Changes the given members of a provider.
    *
    * Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint the
-   * accounts are `InteractionRequiredError`, and nothing that was issued before is sent there. A given `issuer`, also
-   * the same one, has the documents of the provider read again. A `policy` must exist: `NotFoundError` otherwise.
+   * accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`, also the
+   * same one, has the documents of the provider read again. A `policy` must exist: `NotFoundError` otherwise.
    *
    * @returns With `provider`.
    * @throws `ProviderNotFoundError` - The provider is unknown.
@@ -625,11 +625,17 @@ export class AccountMethods {
   }
 
   /**
-   * Tells which account a command in a directory would use, and why.
+   * Tells which account a command in a directory would use, or which one answers for a URL, and why.
    *
-   * @returns With `account`, `because`.
+   * With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+   * provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
+   * then the active account. An account that neither a rule nor its provider opens to this origin is never chosen, also
+   * not by `selector`: `NotFoundError`.
+   *
+   * @returns With `account`, `because`, `rule`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -674,6 +680,65 @@ export class AccountMethods {
     options?: CallOptions,
   ): Promise<types.AccountForgetResult> {
     return this.#caller.invoke("account.forget", params, shapes.AccountForgetResult, options);
+  }
+}
+
+/** The methods `rule.*` of the contract. */
+export class RuleMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Lets an account answer for the URLs of a pattern.
+   *
+   * A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands for
+   * all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of the rules
+   * that cover a URL the longest decides. A rule that is there already is returned unchanged.
+   *
+   * @returns With `rule`, `pattern`, `account`, `createdAt`.
+   * @throws `AccountNotFoundError` - No account matches.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `SignedOutError` - The account is signed out.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  add(
+    params: types.RuleAddParams,
+    options?: CallOptions,
+  ): Promise<types.RuleAddResult> {
+    return this.#caller.invoke("rule.add", params, shapes.RuleAddResult, options);
+  }
+
+  /**
+   * Lists the rules, oldest first.
+   *
+   * @returns With `rules`, `damaged`.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  list(
+    params: NoParams = {},
+    options?: CallOptions,
+  ): Promise<types.RuleListResult> {
+    return this.#caller.invoke("rule.list", params, shapes.RuleListResult, options);
+  }
+
+  /**
+   * Removes a rule.
+   *
+   * @returns With `rule`.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  remove(
+    params: types.RuleRemoveParams,
+    options?: CallOptions,
+  ): Promise<types.RuleRemoveResult> {
+    return this.#caller.invoke("rule.remove", params, shapes.RuleRemoveResult, options);
   }
 }
 
@@ -774,7 +839,7 @@ export class TokenMethods {
    * Reports an access token that a resource server refused, and returns the one to use now.
    *
    * If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is answered
-   * with `InteractionRequiredError`.
+   * with `interactionRequired`.
    *
    * @returns An access token.
    * @throws `AccountNotFoundError` - No account matches.
@@ -1159,8 +1224,8 @@ export class StepUpMethods {
    * By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
    * attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a sign-in
    * of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are answered with
-   * `StepUpRequiredError` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN
-   * is destroyed, and setting one is answered with `StepUpFailedError` and `attemptsLeft` 0 until the person signs in
+   * `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong attempts the PIN is
+   * destroyed, and setting one is answered with `StepUpFailedError` and `attemptsLeft` 0 until the person signs in
    * again.
    *
    * @returns The status of a step-up.
@@ -1758,6 +1823,8 @@ export abstract class Methods implements Caller {
   readonly signIn = new SignInMethods(this);
   /** The methods `account.*` of the contract. */
   readonly account = new AccountMethods(this);
+  /** The methods `rule.*` of the contract. */
+  readonly rule = new RuleMethods(this);
   /** The methods `session.*` of the contract. */
   readonly session = new SessionMethods(this);
   /** The methods `token.*` of the contract. */

@@ -51,6 +51,15 @@ export const AccountResolveResult: Shape<types.AccountResolveResult> =
   new Shape("AccountResolveResult", () => ({
     account: required(text),
     because: required(text),
+    rule: optional(text),
+  }));
+
+export const AccountRule: Shape<types.AccountRule> =
+  new Shape("AccountRule", () => ({
+    rule: required(text),
+    pattern: required(text),
+    account: required(text),
+    createdAt: required(instant),
   }));
 
 export const AccountSignOutResult: Shape<types.AccountSignOutResult> =
@@ -645,6 +654,25 @@ export const RevocationRetryResult: Shape<types.RevocationRetryResult> =
 
 export const RpcDiscoverResult: Shape<types.RpcDiscoverResult> =
   new Shape("RpcDiscoverResult", () => ({
+  }));
+
+export const RuleAddResult: Shape<types.RuleAddResult> =
+  new Shape("RuleAddResult", () => ({
+    rule: required(text),
+    pattern: required(text),
+    account: required(text),
+    createdAt: required(instant),
+  }));
+
+export const RuleListResult: Shape<types.RuleListResult> =
+  new Shape("RuleListResult", () => ({
+    rules: required(list(AccountRule.decode)),
+    damaged: optional(list(text)),
+  }));
+
+export const RuleRemoveResult: Shape<types.RuleRemoveResult> =
+  new Shape("RuleRemoveResult", () => ({
+    rule: required(text),
   }));
 
 export const SecretGetResult: Shape<types.SecretGetResult> =

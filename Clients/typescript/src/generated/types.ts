@@ -258,9 +258,14 @@ export type Remedy = Open<
   | "administrator"
 >;
 
-/** Why an account was chosen. */
+/**
+ * Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it the
+ * URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose provider
+ * lists the URL's origin, it is the only one. `active`: it is the active account.
+ */
 export type ResolutionBasis = Open<
   | "selector"
+  | "rule"
   | "directory"
   | "issuer"
   | "active"
@@ -427,8 +432,8 @@ export interface Account {
   /** After a hard sign-out, `erased:` and a keyed digest: alias, name, e-mail and tenant are absent then. */
   readonly subject: string;
   /**
-   * An account's state. One of `active`, `offlineStale`, `InteractionRequiredError`, `ReauthenticationRequiredError`,
-   * `locked`, `SignedOutError`.
+   * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
+   * `signedOut`.
    */
   readonly state: AccountState;
   readonly active: boolean;
@@ -496,8 +501,32 @@ export interface AccountResolveResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`. */
+  /**
+   * Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it the
+   * URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose provider
+   * lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`, `rule`,
+   * `directory`, `issuer`, `active`.
+   */
   readonly because: ResolutionBasis;
+  /** The rule that chose the account. */
+  readonly rule?: string;
+}
+
+/** A rule: which account answers for the URLs of a pattern. */
+export interface AccountRule {
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  readonly rule: string;
+  /** In its normal form. */
+  readonly pattern: string;
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   */
+  readonly createdAt: Date;
 }
 
 /** The result of `account.signOut`. */
@@ -506,7 +535,7 @@ export interface AccountSignOutResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** The mode of a sign-out. One of `soft`, `hard`, `OfflineError`. */
+  /** The mode of a sign-out. One of `soft`, `hard`, `offline`. */
   readonly mode: SignOutMode;
   /** What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`. */
   readonly data: DataDisposition;
@@ -656,7 +685,7 @@ export interface AgentStatusResult {
   readonly initialized: boolean;
   /** The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`. */
   readonly protection: Protection;
-  /** Connectivity. One of `online`, `OfflineError`, `unknown`. */
+  /** Connectivity. One of `online`, `offline`, `unknown`. */
   readonly connectivity: ConnectivityState;
   readonly pendingRevocations: number;
   readonly pendingOperations: number;
@@ -695,8 +724,8 @@ export interface Assumption {
   /** True: the provider confirms the account at that moment. False: it can't be reached. */
   readonly online?: boolean | undefined;
   /**
-   * An account's state. One of `active`, `offlineStale`, `InteractionRequiredError`, `ReauthenticationRequiredError`,
-   * `locked`, `SignedOutError`.
+   * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
+   * `signedOut`.
    */
   readonly state?: AccountState | undefined;
   /** Assume a step-up at that moment, or none. */
@@ -791,7 +820,7 @@ export interface ClientIdentity {
 
 /** Connectivity. */
 export interface Connectivity {
-  /** Connectivity. One of `online`, `OfflineError`, `unknown`. */
+  /** Connectivity. One of `online`, `offline`, `unknown`. */
   readonly state: ConnectivityState;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
@@ -807,17 +836,17 @@ export interface Connectivity {
 
 /** A decision. */
 export interface Decision {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly decisionId: string;
   /** The effect of a decision. One of `allow`, `deny`, `readOnly`. */
   readonly effect: Effect;
   /** A capability. The name in the policy, such as `workOrder.complete`. */
   readonly capability: string;
   /**
-   * The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLockedError`, `SignedOutError`,
-   * `ReauthenticationRequiredError`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+   * The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+   * `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
    * `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-   * `offlineWindowExpired`, `StepUpRequiredError`, `sensitivityTooHigh`, `policyError`.
+   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
    */
   readonly reason: DecisionReason;
   /** Every check that failed. */
@@ -891,9 +920,9 @@ export interface Endpoints {
 
 /** The params of the notification `event`. */
 export interface EventNotification {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly subscription: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly epoch: string;
   readonly sequence: number;
   /**
@@ -919,16 +948,16 @@ export interface EventNotification {
 
 /** A position in the stream of events. */
 export interface EventPosition {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly epoch: string;
   readonly sequence: number;
 }
 
 /** The result of `event.subscribe`. */
 export interface EventSubscribeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly subscription: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly epoch: string;
   readonly sequence: number;
   /** True if events after `since` were lost. */
@@ -937,7 +966,7 @@ export interface EventSubscribeResult {
 
 /** The result of `event.unsubscribe`. */
 export interface EventUnsubscribeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly subscription: string;
 }
 
@@ -949,10 +978,10 @@ export interface FailedCheck {
    */
   readonly check: string;
   /**
-   * The reason of a decision. One of `allowed`, `unknownCapability`, `AccountLockedError`, `SignedOutError`,
-   * `ReauthenticationRequiredError`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
+   * The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
+   * `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
    * `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-   * `offlineWindowExpired`, `StepUpRequiredError`, `sensitivityTooHigh`, `policyError`.
+   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
    */
   readonly reason: DecisionReason;
   /** The compared values. */
@@ -981,7 +1010,7 @@ export interface Finding {
 
 /** A grant. */
 export interface Grant {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly grant: string;
   readonly client: string;
   readonly accounts: readonly string[];
@@ -1012,7 +1041,7 @@ export interface Grant {
 
 /** The result of `grant.create`. */
 export interface GrantCreateResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly grant: string;
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly secret: string;
@@ -1045,7 +1074,7 @@ export interface GrantListResult {
 
 /** The result of `grant.revoke`. */
 export interface GrantRevokeResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly grant: string;
 }
 
@@ -1101,7 +1130,7 @@ export interface LastFailure {
 
 /** A queued operation. */
 export interface Operation {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
   /**
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -1171,7 +1200,7 @@ export interface OperationEnqueueResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
   /**
    * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
@@ -1475,7 +1504,7 @@ export interface RequestSendResult {
 
 /** A pending revocation, without its token. */
 export interface Revocation {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly id: string;
   /** A URL. */
   readonly issuer: string;
@@ -1494,7 +1523,7 @@ export interface Revocation {
 
 /** The result of `revocation.abandon`. */
 export interface RevocationAbandonResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly revocation: string;
 }
 
@@ -1511,6 +1540,36 @@ export interface RevocationRetryResult {
 
 /** The result of `rpc.discover`. */
 export type RpcDiscoverResult = Readonly<Record<never, never>>;
+
+/** The result of `rule.add`. */
+export interface RuleAddResult {
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  readonly rule: string;
+  /** In its normal form. */
+  readonly pattern: string;
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   */
+  readonly createdAt: Date;
+}
+
+/** The result of `rule.list`. */
+export interface RuleListResult {
+  readonly rules: readonly AccountRule[];
+  /** Rules that can't be read. Until they are removed no URL is given an account, since one of them may say another. */
+  readonly damaged?: readonly string[];
+}
+
+/** The result of `rule.remove`. */
+export interface RuleRemoveResult {
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  readonly rule: string;
+}
 
 /** The result of `secret.get`. */
 export interface SecretGetResult {
@@ -1560,8 +1619,8 @@ export interface Session {
    */
   readonly account: string;
   /**
-   * An account's state. One of `active`, `offlineStale`, `InteractionRequiredError`, `ReauthenticationRequiredError`,
-   * `locked`, `SignedOutError`.
+   * An account's state. One of `active`, `offlineStale`, `interactionRequired`, `reauthenticationRequired`, `locked`,
+   * `signedOut`.
    */
   readonly state: AccountState;
   /** The freshness of an access token. One of `fresh`, `stale`, `expired`, `none`. */
@@ -1617,7 +1676,7 @@ export interface Session {
 
 /** The result of `signIn.begin`. */
 export interface SignInBeginResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
   /**
    * The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with a
@@ -1644,7 +1703,7 @@ export interface SignInBeginResult {
 
 /** The result of `signIn.cancel`. */
 export interface SignInCancelResult {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
 }
 
@@ -2167,8 +2226,8 @@ export interface SignInBeginParams {
   /** OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`. */
   readonly prompt?: string | undefined;
   /**
-   * `acr_values` of the authorization request, such as those of an error `InteractionRequiredError` (RFC 9470); not
-   * used by the flow `device`.
+   * `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not used by
+   * the flow `device`.
    */
   readonly acrValues?: readonly string[] | undefined;
   /**
@@ -2192,7 +2251,7 @@ export interface SignInBeginParams {
 
 /** The params of `signIn.wait`. */
 export interface SignInWaitParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
   /** When this time has passed, the result is `pending`; absent: wait until the sign-in expires. */
   readonly timeoutSeconds?: number | undefined;
@@ -2200,7 +2259,7 @@ export interface SignInWaitParams {
 
 /** The params of `signIn.complete`. */
 export interface SignInCompleteParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
   /**
    * The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
@@ -2213,7 +2272,7 @@ export interface SignInCompleteParams {
 
 /** The params of `signIn.cancel`. */
 export interface SignInCancelParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
 }
 
@@ -2259,13 +2318,20 @@ export interface AccountResolveParams {
   readonly workingDirectory?: string | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;
+  /** The URL of a resource that a tool wants a token for. */
+  readonly url?: string | undefined;
+  /**
+   * With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+   * comes before others that fit as well.
+   */
+  readonly user?: string | undefined;
 }
 
 /** The params of `account.signOut`. */
 export interface AccountSignOutParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** The mode of a sign-out. One of `soft`, `hard`, `OfflineError`. */
+  /** The mode of a sign-out. One of `soft`, `hard`, `offline`. */
   readonly mode: SignOutMode;
   /** How long to wait for the revocation before it is queued. The agent's default: `3`. */
   readonly revocationTimeoutSeconds?: number | undefined;
@@ -2275,6 +2341,19 @@ export interface AccountSignOutParams {
 export interface AccountForgetParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
+}
+
+/** The params of `rule.add`. */
+export interface RuleAddParams {
+  readonly pattern: string;
+  /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
+  readonly account: string;
+}
+
+/** The params of `rule.remove`. */
+export interface RuleRemoveParams {
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  readonly rule: string;
 }
 
 /** The params of `session.get`. */
@@ -2611,7 +2690,7 @@ export interface OperationListParams {
 export interface OperationGetParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
 }
 
@@ -2619,7 +2698,7 @@ export interface OperationGetParams {
 export interface OperationCancelParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
 }
 
@@ -2627,7 +2706,7 @@ export interface OperationCancelParams {
 export interface OperationRetryParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
 }
 
@@ -2635,7 +2714,7 @@ export interface OperationRetryParams {
 export interface OperationClaimParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation?: string | undefined;
   /** A capability. The name in the policy, such as `workOrder.complete`. */
   readonly capability?: string | undefined;
@@ -2647,7 +2726,7 @@ export interface OperationClaimParams {
 export interface OperationSettleParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
   /** From `operation.claim`. Without it the error is `InvalidParamsError`. */
   readonly claim?: string | undefined;
@@ -2663,13 +2742,13 @@ export interface OperationSettleParams {
 
 /** The params of `revocation.retry`. */
 export interface RevocationRetryParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly revocation?: string | undefined;
 }
 
 /** The params of `revocation.abandon`. */
 export interface RevocationAbandonParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly revocation: string;
 }
 
@@ -2691,7 +2770,7 @@ export interface EventSubscribeParams {
 
 /** The params of `event.unsubscribe`. */
 export interface EventUnsubscribeParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly subscription: string;
 }
 
@@ -2757,6 +2836,6 @@ export interface GrantCreateParams {
 
 /** The params of `grant.revoke`. */
 export interface GrantRevokeParams {
-  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant. */
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly grant: string;
 }

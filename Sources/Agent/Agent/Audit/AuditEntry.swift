@@ -25,6 +25,7 @@ package struct AuditEntry: Sendable {
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
+    case ruleAdd = "rule.add", ruleRemove = "rule.remove"
     /// Repeats of decisions may be missing before it.
     case auditGap = "audit.gap"
 
@@ -34,7 +35,7 @@ package struct AuditEntry: Sendable {
     var isRefusable: Bool {
       switch self {
       case .accountSwitch, .accountRename, .providerAdd, .providerUpdate, .providerRemove, .policySet, .stepUpEnroll,
-        .grantCreate:
+        .grantCreate, .ruleAdd:
         true
       default: false
       }
@@ -61,6 +62,8 @@ package struct AuditEntry: Sendable {
     case keyEpoch(Int64)
     case grant(String)
     case grantee(String)
+    case rule(String)
+    case pattern(String)
     case accounts(Int64)
     case includesRefreshTokens(Bool)
 
@@ -86,6 +89,8 @@ package struct AuditEntry: Sendable {
       case .keyEpoch(let epoch): writer.member("keyEpoch", epoch)
       case .grant(let id): writer.member("grant", id)
       case .grantee(let client): writer.member("grantee", client)
+      case .rule(let id): writer.member("rule", id)
+      case .pattern(let text): writer.member("pattern", text)
       case .accounts(let count): writer.member("accounts", count)
       case .includesRefreshTokens(let included):
         writer.key("includesRefreshTokens")

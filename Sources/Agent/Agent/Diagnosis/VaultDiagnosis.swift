@@ -101,6 +101,13 @@ package struct VaultDiagnosis {
         "\(count == 1 ? "The configuration of a provider does" : "The configurations of \(count) providers do") not open. Accounts there can't be used.",
         "`lanyard provider add` sets it anew under its old name, and `lanyard restore` takes it from a backup.")
     }
+    if !vault.directory.damagedRules.isEmpty {
+      let names = vault.rules.damaged.joined(separator: ", ")
+      findings.problem(
+        "rules",
+        "Rules do not open: \(names). Until they are removed no tool gets a token by the URL that it asks for.",
+        "`lanyard rule remove RULE` removes one.")
+    }
     guard let policies = try? vault.records.readEach(.policy) else { return }
     let damaged = policies.count { _, plain in plain.flatMap { StoredPolicy($0) } == nil }
     if damaged > 0 {

@@ -125,6 +125,9 @@ extension MissingThing {
     case .callerGrant: "There is no such grant: it was revoked, has ended, or was never made."
     case .subscription: "This connection has no such subscription."
     case .snapshot: "Nothing is known yet of what this account may do. `snapshot.refresh` asks its provider."
+    case .rule: "There is no such rule. `rule.list` names those that are there."
+    case .answer:
+      "No rule names an account for this, and no account's provider lists its origin. `rule.add` adds one."
     case .file: "There is no such file. Nothing was changed."
     case .stepUp(let method): "This account has no \(method.noun). `stepUp.enroll` sets one."
     }

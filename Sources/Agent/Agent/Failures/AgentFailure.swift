@@ -113,7 +113,9 @@ package enum AgentFailure: Error, Sendable {
 
 /// Things that a request can name and that may be missing.
 package enum MissingThing: Hashable, Sendable {
-  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token
+  case signIn, revocation, keySlot, secret, policy, callerGrant, subscription, snapshot, file, token, rule
+  /// An account that answers for a URL.
+  case answer
   case stepUp(StepUpMethod)
 }
 

@@ -140,10 +140,14 @@ package struct SignOutStore {
     }
     let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
     let orphaned = vault.operations.orphaning(profile, into: nil)
+    let rules = vault.rules.forgetting(profile.id)
     let events = vault.tables.events
     return ChangeSet(
-      waiting + orphaned.records + [.destroy(profile.partition), vault.audited(.accountForget, account: profile.id)],
-      memory: [.accountForgotten(profile.id)] + orphaned.memory, of: profile.id, erasing: .account(profile.id),
+      waiting + orphaned.records + rules.records + [
+        .destroy(profile.partition), vault.audited(.accountForget, account: profile.id),
+      ],
+      memory: [.accountForgotten(profile.id)] + orphaned.memory + rules.memory, of: profile.id,
+      erasing: .account(profile.id),
       isWithdrawal: true
     ) { erased in
       orphaned.tell(events, of: profile.id)

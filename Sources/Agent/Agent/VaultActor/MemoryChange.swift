@@ -16,6 +16,8 @@ package enum MemoryChange {
   case policy(PolicyDocument)
   case callerGrant(CallerGrant)
   case callerGrantsEnded(Set<String>)
+  case rule(AccountRule)
+  case ruleRemoved([UInt8])
   case keySlotRemoved(Int)
   case inboxNumber(UInt64)
   /// All operations of a partition in their order; nil once it is gone.

@@ -97,6 +97,8 @@ package final class OpenVault {
     case .policy(let document): tables.policyCache.put(document)
     case .callerGrant(let grant): tables.callerGrants.put(grant)
     case .callerGrantsEnded(let names): tables.callerGrants.remove(names)
+    case .rule(let rule): directory.add(rule)
+    case .ruleRemoved(let id): directory.removeRule(id)
     case .keySlotRemoved(let number): if openedSlot == number { openedSlot = nil }
     case .inboxNumber(let number): inboxNumber = number
     case .operations(let partition, let operations): operationLists[partition] = operations

@@ -17,6 +17,10 @@ package struct VaultDirectory {
   /// The record that names the active account does not open, or the account that it names does not.
   private(set) var activeIsDamaged = false
   package private(set) var providers: [ProviderName: Provider] = [:]
+  /// Oldest first.
+  package private(set) var rules: [AccountRule] = []
+  /// The ids of rules whose records do not open.
+  private(set) var damagedRules: Set<[UInt8]> = []
   /// The places of providers whose records do not open: requests for them and their accounts fail with `integrity`.
   private(set) var damagedProviders: Set<[UInt8]> = []
 
@@ -30,6 +34,14 @@ package struct VaultDirectory {
       }
       providers[provider.configuration.name] = provider
     }
+    for (id, plain) in try records.readEach(.rule) {
+      guard let rule = plain.flatMap({ AccountRule($0, id: id) }) else {
+        damagedRules.insert(id)
+        continue
+      }
+      rules.append(rule)
+    }
+    rules.sort { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
     var profiles: [AccountID: AccountProfile] = [:]
     var damaged: Set<PartitionID> = []
     try records.forEachProfile { partition, plain in
@@ -76,6 +88,13 @@ package struct VaultDirectory {
   }
 
   package mutating func remove(_ provider: ProviderName) { providers[provider] = nil }
+
+  mutating func add(_ rule: AccountRule) { rules.append(rule) }
+
+  mutating func removeRule(_ id: [UInt8]) {
+    rules.removeAll { $0.id == id }
+    damagedRules.remove(id)
+  }
 }
 
 extension VaultDirectory {

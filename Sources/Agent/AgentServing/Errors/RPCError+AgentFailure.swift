@@ -209,6 +209,7 @@ extension MissingThing {
     case .subscription: "subscription"
     case .snapshot: "snapshot"
     case .file: "file"
+    case .rule, .answer: "rule"
     case .token: "token"
     case .stepUp(let method): method.rawValue
     }

@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
@@ -10,6 +11,7 @@ enum AccountResolveHandler: MethodHandler {
 
   static func handle(_ params: AccountResolve.Params, _ call: Call) async throws(AgentFailure) -> AccountResolve.Result
   {
+    if let url = params.url { return try await resource(url, params, call) }
     let vault = call.agent.vault
     if let selector = params.selector {
       let account: AccountID
@@ -36,6 +38,39 @@ enum AccountResolveHandler: MethodHandler {
       return AccountResolve.Result(account: try only(matching), because: .issuer)
     }
     return AccountResolve.Result(account: try await vault.profile(call.pinned(.active)).id, because: .active)
+  }
+
+  /// Selects the account for the URL of a resource (docs/desktop.md, Which account).
+  private static func resource(
+    _ text: String, _ params: AccountResolve.Params, _ call: Call
+  ) async throws(AgentFailure) -> AccountResolve.Result {
+    guard let url = HTTPURL(text) else {
+      throw .invalidParameter("/url", expected: "an absolute URL without user information and fragment")
+    }
+    var hints = ResourceAccount.Hints(user: params.user)
+    switch params.selector {
+    case .alias(let word)?: hints.selected = try await matches(word, byName: true, call).map(\.id)
+    case let selector?: hints.selected = [try await call.agent.vault.profile(call.pinned(selector)).id]
+    case nil: break
+    }
+    if hints.selected == [] { throw .accountNotFound }
+    if let directory = params.workingDirectory, let word = try await word(for: directory, call) {
+      hints.directory = try await matches(word, byName: false, call).map(\.id)
+    }
+    let chosen = try await call.agent.vault.read { [hints] vault throws(AgentFailure) in
+      var hints = hints
+      hints.active = vault.directory.active
+      return try vault.rules.choose(for: url, hints: hints, among: call.sees)
+    }
+    let (because, rule): (WireResolutionBasis, String?) =
+      switch chosen.basis {
+      case .selector, .user: (.selector, nil)
+      case .rule(let name): (.rule, name)
+      case .directory: (.directory, nil)
+      case .active: (.active, nil)
+      case .provider: (.issuer, nil)
+      }
+    return AccountResolve.Result(account: chosen.account, because: because, rule: rule)
   }
 
   /// The word in the directory's `.lanyard` file.

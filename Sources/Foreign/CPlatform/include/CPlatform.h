@@ -79,6 +79,11 @@ int lanyard_wall_watch_drain(int fd);
 int lanyard_signalfd(void);
 /// The number of the next signal, 0 if there is none.
 int lanyard_signalfd_read(int fd);
+/// Blocks SIGCHLD and the signals that a program passes on to one that it runs, and returns a non-blocking descriptor
+/// that reads them.
+int lanyard_child_signalfd(void);
+/// The number of the next signal, 0 if there is none. `is_from_program` is 0 for one that the terminal sent.
+int lanyard_child_signalfd_read(int fd, int *is_from_program);
 /// Unblocks all signals, in a child before exec.
 void lanyard_signals_unblock(void);
 

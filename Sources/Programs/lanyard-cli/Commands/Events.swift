@@ -10,8 +10,8 @@ struct Events: ParsableCommand {
       EXAMPLES:
         lanyard events --type session.expired --type token.refreshed
         lanyard events -u work --json
-        lanyard events --json --position                 # the first line tells where the stream begins
-        lanyard events --json --since "$epoch:$sequence" # goes on after an event that was seen
+        lanyard events --json --position    # first, where the stream begins
+        lanyard events --json --since "$epoch:$sequence"    # go on from there
       """)
 
   @Option(name: .long, help: "Only events of this type; may be repeated.", completion: .list(EventTypes.all))

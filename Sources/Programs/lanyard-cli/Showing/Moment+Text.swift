@@ -48,7 +48,10 @@ extension Moment {
   }
 
   /// RFC 3339 in UTC with milliseconds, as the contract requires.
-  var rfc3339: String {
+  var rfc3339: String { "\(rfc3339Seconds.dropLast()).000Z" }
+
+  /// RFC 3339 in UTC without a fraction, which some tools do not read.
+  var rfc3339Seconds: String {
     var seconds = time_t(self.seconds)
     var fields = tm()
     gmtime_r(&seconds, &fields)
@@ -57,6 +60,6 @@ extension Moment {
       return String(repeating: "0", count: max(0, count - text.count)) + text
     }
     let date = "\(digits(fields.tm_year + 1900, 4))-\(digits(fields.tm_mon + 1, 2))-\(digits(fields.tm_mday, 2))"
-    return "\(date)T\(digits(fields.tm_hour, 2)):\(digits(fields.tm_min, 2)):\(digits(fields.tm_sec, 2)).000Z"
+    return "\(date)T\(digits(fields.tm_hour, 2)):\(digits(fields.tm_min, 2)):\(digits(fields.tm_sec, 2))Z"
   }
 }

@@ -61,6 +61,9 @@ public enum MethodTable {
     RevocationList.info,
     RevocationRetry.info,
     RpcDiscover.info,
+    RuleAdd.info,
+    RuleList.info,
+    RuleRemove.info,
     SecretGet.info,
     SecretList.info,
     SecretPut.info,
@@ -93,5 +96,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "90aa5042b701829455bb6bab94e02393f5dd36ab4055f9f3fda6ef49e1bd854d"
+  public static let schemaDigest = "14b7bf78f7931d700b815df98aed4bb125a1800958ff2622a2b9b3f426ead7b0"
 }

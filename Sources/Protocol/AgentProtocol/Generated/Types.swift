@@ -135,6 +135,40 @@ public struct WireAccountCounts: WireWritable, Sendable {
   }
 }
 
+/// A rule: which account answers for the URLs of a pattern.
+public struct WireAccountRule: WireWritable, Sendable {
+  public var rule: String
+  /// In its normal form.
+  public var pattern: String
+  public var account: AccountID
+  public var createdAt: Timestamp
+
+  public init(
+    rule: String,
+    pattern: String,
+    account: AccountID,
+    createdAt: Timestamp
+  ) {
+    self.rule = rule
+    self.pattern = pattern
+    self.account = account
+    self.createdAt = createdAt
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("rule")
+    writer.string(rule)
+    writer.key("pattern")
+    writer.string(pattern)
+    writer.key("account")
+    writer.string(account.text)
+    writer.key("createdAt")
+    writer.timestamp(createdAt)
+    writer.endObject()
+  }
+}
+
 /// The agent's name and version.
 public struct WireAgentIdentity: WireWritable, Sendable {
   public var name: String

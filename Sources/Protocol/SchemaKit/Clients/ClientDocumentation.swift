@@ -44,13 +44,13 @@ struct ClientDocumentation<Naming: ClientNaming> {
     for schema in contract.types.map(\.schema) + contract.methods.flatMap({ [$0.params, $0.result] }) {
       for member in schema.object?.members ?? [] { names[member.name] = naming.member(member.name) }
     }
-    // A word of an enumeration is a value on the wire: it stays.
-    for case .enumeration(let words) in contract.types.map(\.schema.kind) {
-      for word in words { names[word] = nil }
-    }
     for error in contract.errors {
       names[error.name] = naming.error(error)
       if error.code < 0 { names["\(error.code)"] = naming.error(error) }
+    }
+    // A word of an enumeration is a value on the wire: it stays, also where an error has the same name.
+    for case .enumeration(let words) in contract.types.map(\.schema.kind) {
+      for word in words { names[word] = nil }
     }
     for method in contract.methods { names[method.name] = naming.method(method) }
     self.names = names

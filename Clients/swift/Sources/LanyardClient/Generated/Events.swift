@@ -453,7 +453,7 @@ public struct ConnectivityChangedData: Record, WireRecord {
 
 /// The `data` of the event `revocation.confirmed`: The provider confirmed a revocation.
 public struct RevocationConfirmedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var revocation: String
   /// A URL.
   public var issuer: String
@@ -486,7 +486,7 @@ public struct RevocationConfirmedData: Record, WireRecord {
 
 /// The `data` of the event `revocation.abandoned`: A revocation was abandoned; the token may still be valid.
 public struct RevocationAbandonedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var revocation: String
   /// A URL.
   public var issuer: String
@@ -524,7 +524,7 @@ public struct RevocationAbandonedData: Record, WireRecord {
 
 /// The `data` of the event `operation.statusChanged`: The status of an operation changed.
 public struct OperationStatusChangedData: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var operation: String
   /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
   /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,

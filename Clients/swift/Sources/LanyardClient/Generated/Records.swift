@@ -245,32 +245,87 @@ public struct AccountRenameResult: Record, WireRecord {
 public struct AccountResolveResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// Why an account was chosen. One of `selector`, `directory`, `issuer`, `active`.
+  /// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it
+  /// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
+  /// provider lists the URL's origin, it is the only one. `active`: it is the active account. One of `selector`,
+  /// `rule`, `directory`, `issuer`, `active`.
   public var because: ResolutionBasis
+  /// The rule that chose the account.
+  public var rule: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
   public init(
     account: String,
     because: ResolutionBasis,
+    rule: String? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.account = account
     self.because = because
+    self.rule = rule
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "because"]
+  private static let memberNames: Set<String> = ["account", "because", "rule"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
     because = try members.required("because")
+    rule = try members.optional("rule")
     extra = members.others(than: Self.memberNames)
   }
 
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("account", account)
     writer.member("because", because)
+    writer.member("rule", rule)
+  }
+}
+
+/// A rule: which account answers for the URLs of a pattern.
+public struct AccountRule: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  public var rule: String
+  /// In its normal form.
+  public var pattern: String
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  public var createdAt: Date
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    rule: String,
+    pattern: String,
+    account: String,
+    createdAt: Date,
+    extra: ExtraMembers = [:]
+  ) {
+    self.rule = rule
+    self.pattern = pattern
+    self.account = account
+    self.createdAt = createdAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["rule", "pattern", "account", "createdAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    rule = try members.required("rule")
+    pattern = try members.required("pattern")
+    account = try members.required("account")
+    createdAt = try members.required("createdAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("rule", rule)
+    writer.member("pattern", pattern)
+    writer.member("account", account)
+    writer.member("createdAt", createdAt)
   }
 }
 
@@ -1353,7 +1408,7 @@ public struct Connectivity: Record, WireRecord {
 
 /// A decision.
 public struct Decision: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var decisionId: String
   /// The effect of a decision. One of `allow`, `deny`, `readOnly`.
   public var effect: Effect
@@ -1598,9 +1653,9 @@ public struct Endpoints: Record, WireRecord {
 
 /// The params of the notification `event`.
 public struct Event: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var subscription: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var epoch: String
   public var sequence: Int
   /// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
@@ -1665,7 +1720,7 @@ public struct Event: Record, WireRecord {
 
 /// A position in the stream of events.
 public struct EventPosition: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var epoch: String
   public var sequence: Int
   /// Members of the answer that have no property here.
@@ -1697,9 +1752,9 @@ public struct EventPosition: Record, WireRecord {
 
 /// The result of `event.subscribe`.
 public struct EventSubscribeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var subscription: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var epoch: String
   public var sequence: Int
   /// True if events after `since` were lost.
@@ -1741,7 +1796,7 @@ public struct EventSubscribeResult: Record, WireRecord {
 
 /// The result of `event.unsubscribe`.
 public struct EventUnsubscribeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var subscription: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -1868,7 +1923,7 @@ public struct Finding: Record, WireRecord {
 
 /// A grant.
 public struct Grant: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var grant: String
   public var client: String
   public var accounts: [String]
@@ -1962,7 +2017,7 @@ public struct Grant: Record, WireRecord {
 
 /// The result of `grant.create`.
 public struct GrantCreateResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var grant: String
   public var secret: Secret
   public var client: String
@@ -2080,7 +2135,7 @@ public struct GrantListResult: Record, WireRecord {
 
 /// The result of `grant.revoke`.
 public struct GrantRevokeResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var grant: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -2248,7 +2303,7 @@ public struct LastFailure: Record, WireRecord {
 
 /// A queued operation.
 public struct AgentOperation: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var operation: String
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
@@ -2407,7 +2462,7 @@ public struct AgentOperation: Record, WireRecord {
 public struct OperationEnqueueResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var operation: String
   /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
   /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
@@ -3438,7 +3493,7 @@ public struct RequestSendResult: Record, WireRecord {
 
 /// A pending revocation, without its token.
 public struct Revocation: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var id: String
   /// A URL.
   public var issuer: String
@@ -3500,7 +3555,7 @@ public struct Revocation: Record, WireRecord {
 
 /// The result of `revocation.abandon`.
 public struct RevocationAbandonResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var revocation: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -3596,6 +3651,111 @@ public struct RpcDiscoverResult: Record, WireRecord {
   }
 
   package func writeMembers(to writer: inout WireWriter) {
+  }
+}
+
+/// The result of `rule.add`.
+public struct RuleAddResult: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  public var rule: String
+  /// In its normal form.
+  public var pattern: String
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  public var createdAt: Date
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    rule: String,
+    pattern: String,
+    account: String,
+    createdAt: Date,
+    extra: ExtraMembers = [:]
+  ) {
+    self.rule = rule
+    self.pattern = pattern
+    self.account = account
+    self.createdAt = createdAt
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["rule", "pattern", "account", "createdAt"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    rule = try members.required("rule")
+    pattern = try members.required("pattern")
+    account = try members.required("account")
+    createdAt = try members.required("createdAt")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("rule", rule)
+    writer.member("pattern", pattern)
+    writer.member("account", account)
+    writer.member("createdAt", createdAt)
+  }
+}
+
+/// The result of `rule.list`.
+public struct RuleListResult: Record, WireRecord {
+  public var rules: [AccountRule]
+  /// Rules that can't be read. Until they are removed no URL is given an account, since one of them may say another.
+  public var damaged: [String]?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    rules: [AccountRule],
+    damaged: [String]? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.rules = rules
+    self.damaged = damaged
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["rules", "damaged"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    rules = try members.required("rules")
+    damaged = try members.optional("damaged")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("rules", rules)
+    writer.member("damaged", damaged)
+  }
+}
+
+/// The result of `rule.remove`.
+public struct RuleRemoveResult: Record, WireRecord {
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  public var rule: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    rule: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.rule = rule
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["rule"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    rule = try members.required("rule")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("rule", rule)
   }
 }
 
@@ -3882,7 +4042,7 @@ public struct Session: Record, WireRecord {
 
 /// The result of `signIn.begin`.
 public struct SignInBeginResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var signIn: String
   /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine, with
   /// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
@@ -3954,7 +4114,7 @@ public struct SignInBeginResult: Record, WireRecord {
 
 /// The result of `signIn.cancel`.
 public struct SignInCancelResult: Record, WireRecord {
-  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var signIn: String
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers

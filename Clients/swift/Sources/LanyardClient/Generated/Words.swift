@@ -548,7 +548,9 @@ public struct Remedy: Word, WireWord {
   public static let known: [Remedy] = [.unlock, .connect, .stepUp, .interact, .reauthenticate, .administrator]
 }
 
-/// Why an account was chosen.
+/// Why an account was chosen. `selector`: the caller named it, by `selector` or by `user`. `rule`: a rule gives it
+/// the URL. `directory`: a `.lanyard` file names it. `issuer`: of the accounts at that issuer, or of those whose
+/// provider lists the URL's origin, it is the only one. `active`: it is the active account.
 public struct ResolutionBasis: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
@@ -557,6 +559,8 @@ public struct ResolutionBasis: Word, WireWord {
 
   /// `selector`.
   public static let selector = ResolutionBasis(rawValue: "selector")
+  /// `rule`.
+  public static let rule = ResolutionBasis(rawValue: "rule")
   /// `directory`.
   public static let directory = ResolutionBasis(rawValue: "directory")
   /// `issuer`.
@@ -565,7 +569,7 @@ public struct ResolutionBasis: Word, WireWord {
   public static let active = ResolutionBasis(rawValue: "active")
 
   /// The words that this version knows.
-  public static let known: [ResolutionBasis] = [.selector, .directory, .issuer, .active]
+  public static let known: [ResolutionBasis] = [.selector, .rule, .directory, .issuer, .active]
 }
 
 /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached

@@ -17,6 +17,8 @@ enum TypedCalls {
       return try await signIn(method, params, lanyard.signIn)
     case "account.list", "account.get", "account.switch", "account.rename", "account.resolve", "account.signOut", "account.forget":
       return try await account(method, params, lanyard.account)
+    case "rule.add", "rule.list", "rule.remove":
+      return try await rule(method, params, lanyard.rule)
     case "session.get":
       return try await session(method, params, lanyard.session)
     case "token.get", "token.refresh", "token.reject", "token.exchange", "token.proof":
@@ -244,7 +246,9 @@ enum TypedCalls {
       return try await methods.resolve(
         selector: params.optional("selector"),
         workingDirectory: params.optional("workingDirectory"),
-        issuer: params.optional("issuer"))
+        issuer: params.optional("issuer"),
+        url: params.optional("url"),
+        user: params.optional("user"))
     case "account.signOut":
       return try await methods.signOut(
         account: params.required("account"),
@@ -253,6 +257,21 @@ enum TypedCalls {
     case "account.forget":
       return try await methods.forget(
         account: params.required("account"))
+    default: return nil
+    }
+  }
+
+  private static func rule(_ method: String, _ params: WireMembers, _ methods: RuleMethods) async throws -> (any Record)? {
+    switch method {
+    case "rule.add":
+      return try await methods.add(
+        pattern: params.required("pattern"),
+        account: params.required("account"))
+    case "rule.list":
+      return try await methods.list()
+    case "rule.remove":
+      return try await methods.remove(
+        rule: params.required("rule"))
     default: return nil
     }
   }

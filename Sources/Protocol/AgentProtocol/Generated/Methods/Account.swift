@@ -214,7 +214,12 @@ public enum AccountRename: RPCMethod {
   }
 }
 
-/// Tells which account a command in a directory would use, and why.
+/// Tells which account a command in a directory would use, or which one answers for a URL, and why.
+///
+/// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+/// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
+/// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen,
+/// also not by `selector`: `notFound`.
 public enum AccountResolve: RPCMethod {
   public static let info = MethodInfo(
     name: "account.resolve", since: "1",
@@ -222,22 +227,31 @@ public enum AccountResolve: RPCMethod {
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
     idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    errors: [.accountNotFound, .accountAmbiguous, .notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
     /// An absolute path. The nearest `.lanyard` file in it or above decides.
     public var workingDirectory: String?
     public var issuer: String?
+    /// The URL of a resource that a tool wants a token for.
+    public var url: String?
+    /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+    /// comes before others that fit as well.
+    public var user: String?
 
     public init(
       selector: AccountSelector? = nil,
       workingDirectory: String? = nil,
-      issuer: String? = nil
+      issuer: String? = nil,
+      url: String? = nil,
+      user: String? = nil
     ) {
       self.selector = selector
       self.workingDirectory = workingDirectory
       self.issuer = issuer
+      self.url = url
+      self.user = user
     }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
@@ -245,6 +259,8 @@ public enum AccountResolve: RPCMethod {
       var selector: AccountSelector?
       var workingDirectory: String?
       var issuer: String?
+      var url: String?
+      var user: String?
       for (memberName, memberValue) in node.members {
         if memberName.isText("selector") {
           selector = try reading("selector") { () throws(ParamsProblem) in try AccountSelector(memberValue.text(.accountSelector)) }
@@ -252,6 +268,10 @@ public enum AccountResolve: RPCMethod {
           workingDirectory = try reading("workingDirectory") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4096)) }
         } else if memberName.isText("issuer") {
           issuer = try reading("issuer") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("url") {
+          url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...8192)) }
+        } else if memberName.isText("user") {
+          user = try reading("user") { () throws(ParamsProblem) in try memberValue.text(TextRule(0...512)) }
         } else {
           throw ParamsProblem.unknownMember(memberName)
         }
@@ -259,19 +279,25 @@ public enum AccountResolve: RPCMethod {
       self.selector = selector
       self.workingDirectory = workingDirectory
       self.issuer = issuer
+      self.url = url
+      self.user = user
     }
   }
 
   public struct Result: WireWritable, Sendable {
     public var account: AccountID
     public var because: WireResolutionBasis
+    /// The rule that chose the account.
+    public var rule: String?
 
     public init(
       account: AccountID,
-      because: WireResolutionBasis
+      because: WireResolutionBasis,
+      rule: String? = nil
     ) {
       self.account = account
       self.because = because
+      self.rule = rule
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -280,6 +306,10 @@ public enum AccountResolve: RPCMethod {
       writer.string(account.text)
       writer.key("because")
       writer.string(because.rawValue)
+      if let rule {
+        writer.key("rule")
+        writer.string(rule)
+      }
       writer.endObject()
     }
   }

@@ -75,26 +75,39 @@ public struct AccountMethods: Sendable {
     }
   }
 
-  /// Tells which account a command in a directory would use, and why.
+  /// Tells which account a command in a directory would use, or which one answers for a URL, and why.
+  ///
+  /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+  /// provider lists the URL's origin in `allowedOrigins`. Between several of them `user` decides, then the directory,
+  /// then the active account. An account that neither a rule nor its provider opens to this origin is never chosen,
+  /// also not by `selector`: `notFound`.
   ///
   /// - Parameters:
   ///   - selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - workingDirectory: An absolute path. The nearest `.lanyard` file in it or above decides.
   ///   - issuer: A URL.
-  /// - Returns: `AccountResolveResult`: with `account`, `because`.
-  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `storeUnavailable`, `integrity`,
-  ///   `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`,
-  ///   `notPermitted`, or a failure of the connection. `CancellationError` if the task is cancelled.
+  ///   - url: The URL of a resource that a tool wants a token for.
+  ///   - user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail address
+  ///     or subject comes before others that fit as well.
+  /// - Returns: `AccountResolveResult`: with `account`, `because`, `rule`.
+  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `notFound`, `storeUnavailable`,
+  ///   `integrity`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`,
+  ///   `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the task is
+  ///   cancelled.
   public func resolve(
     selector: String? = nil,
     workingDirectory: String? = nil,
-    issuer: String? = nil
+    issuer: String? = nil,
+    url: String? = nil,
+    user: String? = nil
   ) async throws -> AccountResolveResult {
     try await lanyard.invoke("account.resolve") {
       $0.member("selector", selector)
       $0.member("workingDirectory", workingDirectory)
       $0.member("issuer", issuer)
+      $0.member("url", url)
+      $0.member("user", user)
     }
   }
 

@@ -38,8 +38,8 @@ public struct EventMethods: Sendable {
   /// Ends a subscription.
   ///
   /// - Parameters:
-  ///   - subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a
-  ///     grant.
+  ///   - subscription: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant
+  ///     or a rule.
   /// - Returns: `EventUnsubscribeResult`: with `subscription`.
   /// - Throws: ``LanyardError``: `notFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the

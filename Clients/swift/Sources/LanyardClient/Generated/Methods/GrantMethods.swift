@@ -77,7 +77,8 @@ public struct GrantMethods: Sendable {
   /// soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
   ///
   /// - Parameters:
-  ///   - grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   /// - Returns: `GrantRevokeResult`: with `grant`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the

@@ -95,7 +95,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
@@ -119,7 +120,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
@@ -145,7 +147,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   /// - Returns: `AgentOperation`: A queued operation.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `operationNotFound`, `signedOut`,
   ///   `dataLocked`, `storeUnavailable`, `integrity`, `denied`, `stepUpRequired`, `originNotAllowed`,
@@ -170,7 +173,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   ///   - capability: A capability. The name in the policy, such as `workOrder.complete`.
   ///   - leaseSeconds: How long the claim lasts without `operation.settle`, in seconds. The agent's default: `60`.
   /// - Returns: `AgentOperation`: A queued operation.
@@ -200,7 +204,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   ///   - claim: From `operation.claim`. Without it the error is `invalidParams`.
   ///   - outcome: The outcome of an operation that the client delivered. `retry`: it was not delivered, and is
   ///     `ready` again. `unknown` is `invalidParams`: a client that does not know says nothing, and its claim ends.

@@ -72,7 +72,8 @@ public struct SignInMethods: Sendable {
   /// Waits for the end of a sign-in.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   ///   - timeoutSeconds: When this time has passed, the result is `pending`; absent: wait until the sign-in
   ///     expires.
   /// - Returns: `SignInProgress`: The status of a sign-in.
@@ -97,7 +98,8 @@ public struct SignInMethods: Sendable {
   /// `attemptsLeft` leave the sign-in open.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   ///   - redirectUrl: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and
   ///     the nonce of the ID token prove that it belongs to this sign-in.
   /// - Returns: `SignInProgress`: The status of a sign-in.
@@ -120,7 +122,8 @@ public struct SignInMethods: Sendable {
   /// Cancels a sign-in.
   ///
   /// - Parameters:
-  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription or a grant.
+  ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
+  ///     rule.
   /// - Returns: `SignInCancelResult`: with `signIn`.
   /// - Throws: ``LanyardError``: `notFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the

@@ -1,0 +1,91 @@
+package import AgentCore
+package import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+package import AgentVault
+
+extension OpenVault {
+  package var rules: RuleStore { RuleStore(vault: self) }
+}
+
+/// The rules in the store.
+package struct RuleStore {
+  package let vault: OpenVault
+
+  /// The bound in the schema of `rule.list`.
+  package static let most = 1024
+
+  /// Oldest first.
+  package var all: [AccountRule] { vault.directory.rules }
+
+  /// The ids of rules whose records do not open.
+  package var damaged: [String] { vault.directory.damagedRules.map { AccountRule.name(of: $0) }.sorted() }
+
+  /// Adds a rule; one that is there already is returned as it is.
+  package func add(_ pattern: ResourcePattern, for selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
+    AccountRule
+  > {
+    let account = try vault.directory.profile(selector)
+    guard !account.isErased else { throw .signedOut(account.id) }
+    if let same = all.first(where: { $0.pattern == pattern && $0.account == account.id }) { return .unchanged(same) }
+    guard all.count < Self.most else { throw .overloaded("rules") }
+    let rule = AccountRule(
+      id: vault.entropy.bytes(AccountRule.idBytes), pattern: pattern, account: account.id,
+      createdAt: vault.clock.wall())
+    return ChangeSet(
+      [
+        .put(.vault, .rule, id: rule.id, rule.record),
+        vault.audited(.ruleAdd, account: account.id, .rule(rule.name), .pattern(pattern.text)),
+      ],
+      memory: [.rule(rule)], result: rule
+    ).onlyIntoFreeRoom
+  }
+
+  /// Removes a rule, also one whose record does not open.
+  package func remove(_ name: String) throws(AgentFailure) -> ChangeSet<Void> {
+    let known = all.first { $0.name == name }
+    guard let id = known?.id ?? vault.directory.damagedRules.first(where: { AccountRule.name(of: $0) == name }) else {
+      throw .notFound(.rule)
+    }
+    return ChangeSet(
+      [
+        .delete(.vault, .rule, id: id),
+        vault.audited(.ruleRemove, account: known?.account, .rule(name)),
+      ],
+      memory: [.ruleRemoved(id)])
+  }
+
+  /// The changes for an account that is forgotten: a rule that names it would choose nothing any more.
+  func forgetting(_ account: AccountID) -> (records: [VaultChange], memory: [MemoryChange]) {
+    let its = all.filter { $0.account == account }
+    return (its.map { .delete(.vault, .rule, id: $0.id) }, its.map { .ruleRemoved($0.id) })
+  }
+
+  /// Decides which account answers for a URL, among those that the caller may see.
+  ///
+  /// A rule that does not open may be the one that gives the URL to another account, so nothing is decided without it.
+  package func choose(
+    for url: HTTPURL, hints: ResourceAccount.Hints, among sees: (AccountProfile) -> Bool
+  ) throws(AgentFailure) -> ResourceAccount {
+    guard vault.directory.damagedRules.isEmpty else { throw .vault(.integrity) }
+    let providers = Set(
+      vault.directory.providers.values
+        .filter { RequestTarget.origins($0.configuration.allowedOrigins).contains(url.origin) }
+        .map(\.configuration.name))
+    let candidates = vault.directory.sortedProfiles.filter(sees).map { profile in
+      ResourceAccount.Candidate(
+        account: profile.id,
+        names: profile.isErased
+          ? [] : [profile.alias?.text, profile.email, profile.identity.subject].compactMap { $0 },
+        fitsByProvider: profile.signInStatus == .signedIn && providers.contains(profile.provider))
+    }
+    do throws(ResourceAccount.Refusal) {
+      return try ResourceAccount.choose(for: url, rules: all.map(\.decided), candidates: candidates, hints: hints)
+    } catch {
+      switch error {
+      case .noneFits: throw .notFound(.answer)
+      case .ambiguous(let accounts): throw .accountAmbiguous(accounts)
+      }
+    }
+  }
+}

@@ -1,0 +1,122 @@
+public import AgentModel
+
+/// Decides which account answers for the URL of a resource (docs/desktop.md, Which account).
+///
+/// An account is considered only if a rule gives it this URL, or if its provider lists the URL's origin among its
+/// `allowedOrigins`. So no token goes to a host that the person did not name.
+public struct ResourceAccount: Hashable, Sendable {
+  /// What made the choice.
+  public enum Basis: Hashable, Sendable {
+    /// The account was named by the caller.
+    case selector
+    case rule(String)
+    /// The name that the tool knows the person by.
+    case user
+    case directory
+    case active
+    /// It is the only account that fits.
+    case provider
+  }
+
+  public enum Refusal: Error, Hashable, Sendable {
+    /// No rule covers the URL, and no provider of an account lists its origin.
+    case noneFits
+    case ambiguous([AccountID])
+  }
+
+  /// A rule as the decision sees it.
+  public struct Rule: Hashable, Sendable {
+    public let name: String
+    public let pattern: ResourcePattern
+    public let account: AccountID
+
+    public init(name: String, pattern: ResourcePattern, account: AccountID) {
+      self.name = name
+      self.pattern = pattern
+      self.account = account
+    }
+  }
+
+  /// An account that the caller may see.
+  public struct Candidate: Hashable, Sendable {
+    public let account: AccountID
+    /// The alias, the e-mail address and the subject.
+    public let names: [String]
+    /// True if its provider lists the URL's origin, and it is signed in.
+    public let fitsByProvider: Bool
+
+    public init(account: AccountID, names: [String], fitsByProvider: Bool) {
+      self.account = account
+      self.names = names
+      self.fitsByProvider = fitsByProvider
+    }
+  }
+
+  /// What may decide between several accounts.
+  public struct Hints: Hashable, Sendable {
+    /// The accounts that the caller named; nil if it named none.
+    public var selected: [AccountID]?
+    public var user: String?
+    /// The accounts that the `.lanyard` file of the directory names.
+    public var directory: [AccountID]
+    public var active: AccountID?
+
+    public init(
+      selected: [AccountID]? = nil, user: String? = nil, directory: [AccountID] = [], active: AccountID? = nil
+    ) {
+      self.selected = selected
+      self.user = user
+      self.directory = directory
+      self.active = active
+    }
+  }
+
+  public let account: AccountID
+  public let basis: Basis
+
+  private init(_ account: AccountID, _ basis: Basis) {
+    self.account = account
+    self.basis = basis
+  }
+
+  /// - Parameter candidates: oldest first.
+  public static func choose(
+    for url: HTTPURL, rules: [Rule], candidates: [Candidate], hints: Hints
+  ) throws(Refusal) -> ResourceAccount {
+    let known = Set(candidates.map(\.account))
+    let covering = rules.filter { known.contains($0.account) && $0.pattern.covers(url) }
+    if let selected = hints.selected {
+      let fitting = candidates.filter { candidate in
+        selected.contains(candidate.account)
+          && (candidate.fitsByProvider || covering.contains { $0.account == candidate.account })
+      }
+      return ResourceAccount(try only(fitting.map(\.account)), .selector)
+    }
+    let longest = covering.filter { rule in !covering.contains { $0.pattern.isLonger(than: rule.pattern) } }
+    if let first = longest.first, Set(longest.map(\.account)).count == 1 {
+      return ResourceAccount(first.account, .rule(first.name))
+    }
+    let fitting = candidates.filter { candidate in
+      longest.isEmpty ? candidate.fitsByProvider : longest.contains { $0.account == candidate.account }
+    }
+    func found(_ account: AccountID, _ basis: Basis) -> ResourceAccount {
+      // Of several rules one is the reason, whatever chose it.
+      ResourceAccount(account, longest.first { $0.account == account }.map { .rule($0.name) } ?? basis)
+    }
+    if let user = hints.user, !user.isEmpty {
+      let named = fitting.filter { $0.names.contains(user) }
+      if named.count == 1 { return found(named[0].account, .user) }
+      if named.count > 1 { throw .ambiguous(named.map(\.account)) }
+    }
+    let inDirectory = fitting.filter { hints.directory.contains($0.account) }
+    if inDirectory.count == 1 { return found(inDirectory[0].account, .directory) }
+    if let active = fitting.first(where: { $0.account == hints.active }) { return found(active.account, .active) }
+    return ResourceAccount(try only(fitting.map(\.account)), .provider)
+  }
+
+  private static func only(_ accounts: [AccountID]) throws(Refusal) -> AccountID {
+    guard let first = accounts.first else { throw .noneFits }
+    guard accounts.count == 1 else { throw .ambiguous(accounts) }
+    return first
+  }
+}

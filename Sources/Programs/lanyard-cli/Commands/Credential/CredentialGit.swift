@@ -1,0 +1,143 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard credential git`: a helper of git (gitcredentials(7), git-credential(1)).
+struct CredentialGit: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "git",
+    abstract: "A credential helper of git.",
+    discussion: """
+      git gives the path of a URL only with credential.useHttpPath, which rules for an owner need.
+
+      EXAMPLES:
+        git config --global credential.helper '!lanyard credential git'
+        git config --global credential.useHttpPath true
+        lanyard rule add 'https://github.com/acme/*' work
+      """)
+
+  @Argument(help: "What git asks for: get, store or erase.")
+  var operation: String
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    // git calls a helper for operations of later versions as well: silence is the answer to them.
+    guard operation == "get" || operation == "erase" else { return }
+    let request = try GitCredentialRequest.read()
+    guard let url = request.url else { return }
+    var agent = try common.connect()
+    guard let found = try ResourceCredential.find(url, user: request.username, named: common.account, via: &agent)
+    else { return }
+    if operation == "erase" { return try reject(request, of: found, via: &agent) }
+    try found.token(via: &agent) { (token) throws(CommandFailure) in
+      var answer = JSONWriter()
+      func line(_ name: String, _ value: String) { answer.text("\(name)=\(value)\n") }
+      if request.takesBearer {
+        line("capability[]", "authtype")
+        line("authtype", "Bearer")
+        answer.text("credential=")
+        answer.text(token)
+        answer.text("\n")
+        line("ephemeral", "1")
+      } else {
+        line("username", request.username ?? PlaceholderUser.name(for: url))
+        answer.text("password=")
+        answer.text(token)
+        answer.text("\n")
+      }
+      if let end = token.expiresAt { line("password_expiry_utc", "\(end.seconds)") }
+      try answer.answer()
+    }
+  }
+
+  /// git erases what a server refused. The token is reported only if it is the present one: an old one was replaced
+  /// already.
+  private func reject(
+    _ request: borrowing GitCredentialRequest, of found: ResourceCredential, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    let fingerprint = try found.token(via: &agent) { (token) throws(CommandFailure) in
+      token.withBytes { request.hasSecret($0) } ? token.fingerprint : nil
+    }
+    guard let fingerprint else { return }
+    try agent.perform("token.reject") { writer in
+      writer.member("account", found.account)
+      writer.member("fingerprint", fingerprint)
+    }
+  }
+}
+
+/// What git asks for: lines of `key=value`, up to a blank one.
+struct GitCredentialRequest: ~Copyable {
+  private var values: [String: String] = [:]
+  private var capabilities: Set<String> = []
+  private var challenges: [String] = []
+  /// The password or the credential, which only `erase` is given.
+  private var secret: SecretInput?
+
+  static func read() throws(CommandFailure) -> GitCredentialRequest {
+    var request = GitCredentialRequest()
+    let input = try SecretInput.contents(of: "-")
+    input.withBytes { bytes in
+      for line in bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false) {
+        guard !line.isEmpty else { return }
+        guard let equals = line.firstIndex(of: UInt8(ascii: "=")) else { continue }
+        let (key, value) = (line[..<equals], line[(equals + 1)...])
+        if key.elementsEqual("password".utf8) || key.elementsEqual("credential".utf8) {
+          request.secret = SecretInput(copying: value)
+          continue
+        }
+        let text = String(decoding: value, as: UTF8.self)
+        switch String(decoding: key, as: UTF8.self) {
+        // An empty value takes back what was listed before it.
+        case "capability[]": if text.isEmpty { request.capabilities = [] } else { request.capabilities.insert(text) }
+        case "wwwauth[]": if text.isEmpty { request.challenges = [] } else { request.challenges.append(text) }
+        case let key: request.values[key] = text
+        }
+      }
+    }
+    return request
+  }
+
+  /// What is asked for; nil without a protocol or a host.
+  var url: String? {
+    guard let scheme = values["protocol"], let host = values["host"], !host.isEmpty else { return nil }
+    return "\(scheme)://\(host)/\(Self.escaped(values["path"] ?? ""))"
+  }
+
+  var username: String? { values["username"].flatMap { $0.isEmpty ? nil : $0 } }
+
+  /// True if git can send a bearer token and the server has not asked for something else alone.
+  var takesBearer: Bool {
+    guard capabilities.contains("authtype") else { return false }
+    let schemes = challenges.map { $0.prefix { $0 != " " }.lowercased() }
+    return schemes.isEmpty || schemes.contains("bearer")
+  }
+
+  func hasSecret(_ token: UnsafeRawBufferPointer) -> Bool {
+    secret?.withBytes { $0.elementsEqual(token) } ?? false
+  }
+
+  /// git decodes the path. What a URL can't hold as it is is encoded again.
+  private static func escaped(_ path: String) -> String {
+    let digits = Array("0123456789ABCDEF".utf8)
+    var bytes: [UInt8] = []
+    for byte in path.utf8 {
+      switch byte {
+      case 0x21, 0x24, 0x26...0x3B, 0x3D, 0x40...0x5A, 0x5F, 0x61...0x7A, 0x7E: bytes.append(byte)
+      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+      }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+}
+
+/// The user name beside a token where a server wants Basic authentication. Most servers take any.
+enum PlaceholderUser {
+  static func name(for url: String) -> String {
+    let host = url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != ":" }.lowercased()
+    if host == "bitbucket.org" { return "x-token-auth" }
+    if host.hasSuffix(".pkg.dev") || host == "gcr.io" || host.hasSuffix(".gcr.io") { return "oauth2accesstoken" }
+    return "oauth2"
+  }
+}

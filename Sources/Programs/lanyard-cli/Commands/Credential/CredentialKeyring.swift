@@ -1,0 +1,59 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard credential keyring`: the command line of Python's keyring, as pip, uv and twine call it.
+struct CredentialKeyring: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "keyring",
+    abstract: "The command `keyring`, as pip, uv and twine call it.",
+    discussion: """
+      They look for a program named keyring: a link to lanyard under this name will do. Python programs that import \
+      keyring use the backend of the Python client.
+
+      EXAMPLES:
+        pip config set global.keyring-provider subprocess
+        export UV_KEYRING_PROVIDER=subprocess
+        uv pip install --index-url https://oauth2@pypi.example/simple acme
+      """)
+
+  @Argument(help: "What the tool asks for: get.")
+  var operation: String
+
+  @Argument(help: "The URL or the host of the index.")
+  var service: String?
+
+  @Argument(help: "The user name that the tool knows.")
+  var user: String?
+
+  @Option(help: "`creds` prints the user name on a line before the password.")
+  var mode: String = "password"
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    guard mode == "password" || mode == "creds" else { throw ValidationError("The mode is password or creds.") }
+  }
+
+  func run() throws {
+    guard operation == "get" else {
+      throw CommandFailure(
+        .other, name: "refused", "Lanyard keeps no passwords of other programs. Nothing was changed.",
+        hints: ["Sign in by `lanyard login`, and choose the account by `lanyard rule add URL ACCOUNT`."])
+    }
+    guard let service, !service.isEmpty else { throw CommandFailure.usage("The URL is missing.") }
+    let url = service.contains("://") ? service : "https://\(service)"
+    var agent = try common.connect()
+    guard let found = try ResourceCredential.find(url, user: user, named: common.account, via: &agent) else {
+      // As keyring itself: nothing on any stream.
+      throw OtherAnswer(status: .other)
+    }
+    try found.token(via: &agent) { (token) throws(CommandFailure) in
+      var answer = JSONWriter()
+      if mode == "creds" { answer.text("\(user ?? PlaceholderUser.name(for: url))\n") }
+      answer.text(token)
+      answer.text("\n")
+      try answer.answer()
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard credential netrc`
+struct CredentialNetrc: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "netrc",
+    abstract: "A line of .netrc, for a program that reads one from a pipe.",
+    discussion: """
+      EXAMPLES:
+        url=https://api.acme.example/
+        curl --netrc-file <(lanyard credential netrc "$url") "$url"
+      """)
+
+  @Argument(help: "The URL that the token is for.")
+  var url: String
+
+  @Option(help: "The user name beside the token.")
+  var user: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let host = url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != ":" && $0 != "?" }
+    if let user, user.contains(where: { $0.isWhitespace || $0.isNewline }) {
+      throw CommandFailure.usage("A user name in .netrc has no white space.")
+    }
+    var agent = try common.connect()
+    let found = try ResourceCredential.require(url, common, via: &agent)
+    try found.token(via: &agent) { (token) throws(CommandFailure) in
+      var answer = JSONWriter()
+      answer.text("machine \(host) login \(user ?? PlaceholderUser.name(for: url)) password ")
+      answer.text(token)
+      answer.text("\n")
+      try answer.answer()
+    }
+  }
+}

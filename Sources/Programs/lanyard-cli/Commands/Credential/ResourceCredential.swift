@@ -1,0 +1,145 @@
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// The account that answers for the URL of a resource (docs/desktop.md, Which account), and its token.
+struct ResourceCredential {
+  let account: String
+
+  /// Asks the agent. Nil if neither a rule nor a provider opens an account to this URL: the tool may ask another helper.
+  ///
+  /// - Parameter named: the account of `--account`; it too must be one that the URL is open to.
+  static func find(
+    _ url: String, user: String? = nil, named: String? = nil, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> ResourceCredential? {
+    let directory = try trustedDirectory()
+    do throws(CommandFailure) {
+      return try agent.call("account.resolve") { writer in
+        writer.member("url", url)
+        writer.member("user", user)
+        writer.member("selector", named)
+        writer.member("workingDirectory", directory)
+      } result: { (result) throws(CommandFailure) in
+        guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }
+        return ResourceCredential(account: account)
+      }
+    } catch {
+      // A URL that is none of the web's, such as `ssh://…`, is not ours either.
+      guard error.name == "notFound" || error.problem?.path == "/url" else { throw error }
+      return nil
+    }
+  }
+
+  /// The account that answers for the URL, for a command that a person typed.
+  ///
+  /// - Throws: the failure that says what is missing.
+  static func require(
+    _ url: String, _ common: CommonOptions, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> ResourceCredential {
+    if let found = try find(url, named: common.account, via: &agent) { return found }
+    throw noneAnswers(for: url)
+  }
+
+  static func noneAnswers(for url: String) -> CommandFailure {
+    CommandFailure(
+      .other, name: "notFound", "No account answers for \(Text.shown(url)). Nothing was printed.",
+      hints: ["Choose one: `lanyard rule add \(ErrorMessages.shellWord(url)) ACCOUNT`, for an https URL."])
+  }
+
+  /// The account that a command without a URL uses.
+  static func chosen(
+    _ common: CommonOptions, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> ResourceCredential {
+    let selection = try AccountSelection.choose(argument: common.account)
+    return ResourceCredential(account: try selection.located(via: &agent))
+  }
+
+  /// The working directory, if a `.lanyard` file that the person trusts names the account there. A helper runs without a
+  /// person who could be asked.
+  static func trustedDirectory() throws(CommandFailure) -> String? {
+    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
+    guard let working = getcwd(nil, 0) else { return nil }
+    defer { free(working) }
+    return String(cString: working)
+  }
+
+  /// Gets an access token and passes it to `body`.
+  func token<Result>(
+    via agent: inout AgentConnection, leastSeconds: Int? = nil,
+    _ body: (IssuedCredential) throws(CommandFailure) -> Result
+  ) throws(CommandFailure) -> Result {
+    let account = account
+    return try agent.call("token.get") { writer in
+      writer.member("account", account)
+      writer.member("minimumLifetimeSeconds", leastSeconds)
+    } result: { (result) throws(CommandFailure) in
+      guard result["tokenType"]?.string?.lowercased() ?? "bearer" == "bearer" else {
+        throw CommandFailure(
+          .other, name: "boundToken",
+          "The tokens of this account are bound to a key (DPoP), so this tool can't use them. Nothing was sent.")
+      }
+      return try body(try IssuedCredential(result, in: "accessToken"))
+    }
+  }
+
+  /// Gets an ID token and passes it to `body`.
+  func identity<Result>(
+    via agent: inout AgentConnection, _ body: (IssuedCredential) throws(CommandFailure) -> Result
+  ) throws(CommandFailure) -> Result {
+    let account = account
+    return try agent.call("identity.get", params: { $0.member("account", account) }) {
+      (result) throws(CommandFailure) in try body(try IssuedCredential(result, in: "idToken"))
+    }
+  }
+}
+
+/// A token in an answer of the agent. No String is made of it.
+struct IssuedCredential {
+  private let answer: JSONNode
+  private let secret: JSONNode
+
+  /// - Throws: a failure if a character of the token could end a line or a header field.
+  init(_ answer: JSONNode, in member: StaticString) throws(CommandFailure) {
+    guard let secret = answer[member], let text = secret.plainText, !text.isEmpty,
+      text.allSatisfy({ 0x21...0x7E ~= $0 })
+    else { throw CommandFailure.notUnderstood }
+    self.answer = answer
+    self.secret = secret
+  }
+
+  var expiresAt: Moment? { answer["expiresAt"]?.string.flatMap { Moment($0) } }
+
+  var fingerprint: String? { answer["fingerprint"]?.string }
+
+  func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { body(secret.plainText!) }
+}
+
+extension JSONWriter {
+  /// Text as it is, outside of JSON.
+  mutating func text(_ text: String) {
+    var text = text
+    text.withUTF8 { verbatim(UnsafeRawBufferPointer($0)) }
+  }
+
+  mutating func text(_ credential: IssuedCredential) { credential.withBytes { verbatim($0) } }
+
+  /// A member whose value is `prefix` and the token.
+  mutating func member(_ name: StaticString, _ prefix: String = "", _ credential: IssuedCredential) {
+    key(name)
+    string(prefix, credential)
+  }
+
+  mutating func string(_ prefix: String, _ credential: IssuedCredential) {
+    var value = JSONWriter()
+    value.text(prefix)
+    value.text(credential)
+    value.withBytes { string(utf8: $0) }
+  }
+
+  /// Writes everything to stdout. The memory is wiped when the writer goes.
+  func answer() throws(CommandFailure) {
+    guard withBytes({ Output.write($0, to: STDOUT_FILENO) }) else {
+      throw CommandFailure(.other, name: "output", "The answer could not be written: \(SystemError.message(errno)).")
+    }
+  }
+}

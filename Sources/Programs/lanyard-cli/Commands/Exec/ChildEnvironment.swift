@@ -1,0 +1,57 @@
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// The environment of a command: this process's own, with changes. Its memory is wiped when it goes.
+struct ChildEnvironment: ~Copyable {
+  private var text = JSONWriter(capacity: 16_384)
+  /// Where each `NAME=value` begins.
+  private var starts: [Int] = []
+  private var names: Set<String> = []
+
+  /// A variable that is set twice keeps its first value.
+  private mutating func begin(_ name: String) -> Bool {
+    guard names.insert(name).inserted else { return false }
+    starts.append(text.count)
+    text.text(name)
+    text.byte(UInt8(ascii: "="))
+    return true
+  }
+
+  mutating func set(_ name: String, to value: String) {
+    guard begin(name) else { return }
+    text.text(value)
+    text.byte(0)
+  }
+
+  mutating func set(
+    _ variable: TokenVariable, of account: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    guard begin(variable.name) else { return }
+    let credential = ResourceCredential(account: account)
+    var value = JSONWriter()
+    switch variable.kind {
+    case .access: try credential.token(via: &agent) { (token) throws(CommandFailure) in value.text(token) }
+    case .identity: try credential.identity(via: &agent) { (token) throws(CommandFailure) in value.text(token) }
+    }
+    value.withBytes { text.verbatim($0) }
+    text.byte(0)
+  }
+
+  /// Lends the environment as `execve` wants it: the changes, then what this process has under other names.
+  func withPointers<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
+    text.withBytes { bytes in
+      var pointers: [UnsafeMutablePointer<CChar>?] = starts.map { start in
+        UnsafeMutablePointer(mutating: bytes.baseAddress!.advanced(by: start).assumingMemoryBound(to: CChar.self))
+      }
+      var next = environ
+      while let entry = next.pointee {
+        let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: strcspn(entry, "=")), as: UTF8.self)
+        if !names.contains(name) { pointers.append(entry) }
+        next += 1
+      }
+      pointers.append(nil)
+      return pointers.withUnsafeBufferPointer { body($0.baseAddress!) }
+    }
+  }
+}

@@ -1,0 +1,104 @@
+import ArgumentParser
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// `lanyard exec`
+struct Exec: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run a command with a token in its environment, or in a file that stays fresh.",
+    discussion: """
+      The command gets LANYARD_TOKEN, or what --env and --file ask for, and LANYARD_ACCOUNT with the account's id, so \
+      that programs that it calls use the same account. An environment can't be renewed: for a command that runs longer \
+      than a token lives, use --file. The file has mode 0600, is written anew before its token expires, and is removed \
+      at the end.
+
+      Signals are passed on. The exit code is the command's own, 128 and the signal's number if a signal ended it, 127 \
+      if there is no such command, 126 if it can't be run.
+
+      EXAMPLES:
+        lanyard exec work -- ./deploy.sh
+        lanyard exec work --env GH_TOKEN --env ID_TOKEN=id -- ./release.sh
+        lanyard exec work --file token -- ./sync.sh   # see LANYARD_TOKEN_FILE
+      """)
+
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
+  var account: String?
+
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "A variable for the command, with the access token or the ID token; may be repeated.",
+      valueName: "name[=token|id]"))
+  var env: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "A file with the access token. A name without a slash lies in the runtime directory.", valueName: "path"))
+  var file: String?
+
+  @OptionGroup var common: CommonOptions
+
+  @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
+  var command: [String] = []
+
+  func validate() throws {
+    guard !command.isEmpty else { throw ValidationError("The command is missing: `lanyard exec ACCOUNT -- COMMAND`.") }
+    for text in env where TokenVariable(text) == nil {
+      throw ValidationError("\(text) is no variable: NAME, NAME=token or NAME=id is.")
+    }
+  }
+
+  func run() throws {
+    var variables = env.compactMap { TokenVariable($0) }
+    if variables.isEmpty, file == nil { variables = [TokenVariable(name: "LANYARD_TOKEN", kind: .access)] }
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
+    var agent = try common.connect()
+    let account = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
+    var environment = ChildEnvironment()
+    environment.set("LANYARD_ACCOUNT", to: account)
+    for variable in variables { try environment.set(variable, of: account, via: &agent) }
+    let tokenFile = try file.map { (path) throws(CommandFailure) in
+      try TokenFile(path: TokenFile.path(for: path), account: account, mayStart: !common.noStart)
+    }
+    if let tokenFile { environment.set("LANYARD_TOKEN_FILE", to: tokenFile.path) }
+    let status: Int32
+    do throws(CommandFailure) {
+      status = try ChildProcess.run(command, consume environment, whileWaiting: tokenFile)
+    } catch {
+      tokenFile?.remove()
+      throw error
+    }
+    tokenFile?.remove()
+    Glibc.exit(status)
+  }
+}
+
+/// A variable of the command, from `NAME`, `NAME=token` or `NAME=id`.
+struct TokenVariable {
+  enum Kind: String { case access = "token", identity = "id" }
+
+  var name: String
+  var kind: Kind
+
+  init(name: String, kind: Kind) {
+    self.name = name
+    self.kind = kind
+  }
+
+  init?(_ text: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map { String($0) }
+    guard let kind = Kind(rawValue: parts.count == 2 ? parts[1] : "token"), Self.isName(parts[0]) else { return nil }
+    self.init(name: parts[0], kind: kind)
+  }
+
+  private static func isName(_ text: String) -> Bool {
+    guard let first = text.utf8.first, !(0x30...0x39 ~= first) else { return false }
+    return text.utf8.allSatisfy { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5A, 0x5F, 0x61...0x7A: true
+      default: false
+      }
+    }
+  }
+}

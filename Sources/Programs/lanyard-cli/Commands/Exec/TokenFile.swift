@@ -1,0 +1,106 @@
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// A file with an account's access token for one command: mode 0600, replaced before the token expires, removed at the
+/// end. A reader sees a whole token at any moment.
+final class TokenFile {
+  let path: String
+  private let account: String
+  private let mayStart: Bool
+  private var renewAt = Moment.now
+  /// A token that has less left is replaced by the agent; nil until the first one is there.
+  private var leastSeconds: Int?
+  private var hasToldFailure = false
+
+  /// The largest pause between two attempts after a failure.
+  private static let pauseSeconds = 10
+
+  /// - Throws: also if `path` is something else than a file of this user: it would be replaced and removed.
+  init(path: String, account: String, mayStart: Bool) throws(CommandFailure) {
+    self.path = path
+    self.account = account
+    self.mayStart = mayStart
+    try requireOwn()
+    try write()
+  }
+
+  /// The path that a person's word stands for.
+  static func path(for word: String) throws(CommandFailure) -> String {
+    guard !word.isEmpty else { throw .usage("The name of the file is empty.") }
+    if word.hasPrefix("/") { return word }
+    guard word.contains("/") else { return try "\(AgentPaths.directory(of: AgentPaths.socket()))/\(word)" }
+    guard let working = getcwd(nil, 0) else { return word }
+    defer { free(working) }
+    return "\(String(cString: working))/\(word)"
+  }
+
+  /// Writes a new token if it is time. Returns the milliseconds until the next attempt.
+  func renewWhenDue() -> Int32 {
+    if Moment.now >= renewAt {
+      do throws(CommandFailure) {
+        try write()
+        hasToldFailure = false
+      } catch {
+        if !hasToldFailure {
+          Output.warning("The token in \(Text.shown(path)) could not be renewed: \(error.message) It is tried again.")
+        }
+        hasToldFailure = true
+        renewAt = Moment(seconds: Moment.now.seconds + Self.pauseSeconds)
+      }
+    }
+    return Int32(clamping: max(1, renewAt.seconds - Moment.now.seconds) * 1000)
+  }
+
+  func remove() { unlink(path) }
+
+  private func requireOwn() throws(CommandFailure) {
+    var information = stat()
+    guard lstat(path, &information) == 0 else { return }
+    guard information.st_mode & S_IFMT == S_IFREG, information.st_uid == geteuid(),
+      information.st_mode & 0o077 == 0, information.st_nlink == 1
+    else {
+      throw .usage(
+        "\(Text.shown(path)) is there, and is no file that only you may read. Nothing was written.",
+        hints: ["Name a file that is not there yet."])
+    }
+  }
+
+  private func write() throws(CommandFailure) {
+    var agent = try Agent.connect(mayStart: mayStart)
+    try ResourceCredential(account: account).token(via: &agent, leastSeconds: leastSeconds) {
+      (token) throws(CommandFailure) in
+      var text = JSONWriter()
+      text.text(token)
+      try replace(by: text)
+      let now = Moment.now.seconds
+      let left = max(2, (token.expiresAt?.seconds ?? now + 3600) - now)
+      leastSeconds = min(60, max(1, left / 4)) + 1
+      renewAt = Moment(seconds: now + left - min(60, max(1, left / 4)))
+    }
+  }
+
+  /// A new file takes the place of the old one, so that neither a link nor another open file is written to.
+  private func replace(by text: borrowing JSONWriter) throws(CommandFailure) {
+    try requireOwn()
+    let new = "\(path).new-\(getpid())"
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure(errno) }
+    let isWritten = text.withBytes { Output.write($0, to: file) }
+    let error = errno
+    close(file)
+    guard isWritten else {
+      unlink(new)
+      throw failure(error)
+    }
+    guard rename(new, path) == 0 else {
+      let error = errno
+      unlink(new)
+      throw failure(error)
+    }
+  }
+
+  private func failure(_ error: Int32) -> CommandFailure {
+    CommandFailure(.other, name: "output", "\(Text.shown(path)) can't be written: \(SystemError.message(error)).")
+  }
+}

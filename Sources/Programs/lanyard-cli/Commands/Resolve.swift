@@ -1,0 +1,71 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard resolve`
+struct Resolve: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show which account answers for a URL, and why.",
+    discussion: """
+      EXAMPLES:
+        lanyard resolve https://github.com/acme/app.git
+        lanyard resolve https://registry.acme.example --user alice
+      """)
+
+  @Argument(help: "The URL that a tool asks for.")
+  var url: String
+
+  @Option(help: "The user name that the tool knows.")
+  var user: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var agent = try common.connect()
+    let directory = try ResourceCredential.trustedDirectory()
+    let named = common.account
+    let found: (account: String, because: String, rule: String?, json: String)
+    do throws(CommandFailure) {
+      found = try agent.call("account.resolve") { writer in
+        writer.member("url", url)
+        writer.member("user", user)
+        writer.member("selector", named)
+        writer.member("workingDirectory", directory)
+      } result: { (result) throws(CommandFailure) in
+        guard let account = result["account"]?.string, let because = result["because"]?.string else {
+          throw CommandFailure.notUnderstood
+        }
+        return (account, because, result["rule"]?.string, result.text)
+      }
+    } catch {
+      guard error.name == "notFound" else { throw error }
+      throw ResourceCredential.noneAnswers(for: url)
+    }
+    if common.json { return Output.answer(json: found.json) }
+    let account = try AccountInfo.named(found.account, via: &agent)
+    let pattern = try found.rule.flatMap { (rule) throws(CommandFailure) in try Self.pattern(of: rule, via: &agent) }
+    Output.answer(Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule, directory))"))
+  }
+
+  private static func pattern(
+    of rule: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String? {
+    try agent.call("rule.list") { (result) throws(CommandFailure) in
+      for known in result["rules"].map({ Array($0.elements) }) ?? [] where known["rule"]?.string == rule {
+        return known["pattern"]?.string
+      }
+      return nil
+    }
+  }
+
+  private static func reason(_ because: String, _ rule: String?, _ directory: String?) -> String {
+    switch because {
+    case "rule": "the rule \(rule ?? "") covers this URL"
+    case "selector": "it is named, and may answer for this URL"
+    case "directory": "a .lanyard file names it, and its provider lists this origin"
+    case "active": "it is the active account, and its provider lists this origin"
+    case "issuer": "it is the only account whose provider lists this origin"
+    default: because
+    }
+  }
+}

@@ -1,0 +1,539 @@
+"""The credential helpers: each protocol with the real agent, and git and cargo themselves."""
+
+import base64
+import http.server
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import threading
+import time
+import unittest
+
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, import_account
+
+BINARIES = os.environ.get("LANYARD_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "..", ".build", "debug")
+LANYARD = os.path.abspath(os.path.join(BINARIES, "lanyard"))
+GIT_VERSION = tuple(
+    int(part) for part in subprocess.run(["git", "--version"], capture_output=True, text=True).stdout.split()[2].split(".")[:2])
+
+
+class Credentials(AgentFixture):
+    def setUp(self):
+        super().setUp()
+        self.idp = self.provider()
+        self.agent = self.scene()
+        self.caller = self.client(self.agent)
+        add_provider(self.caller, self.idp, allowedOrigins=["https://api.example", "http://127.0.0.1:1"])
+        self.alice = import_account(self.caller, self.idp, "alice", alias="work")
+        self.bob = import_account(self.caller, self.idp, "bob", alias="home")
+        self.place = self.directory()
+
+    def rule(self, pattern, account="work"):
+        return self.caller.call("rule.add", {"pattern": pattern, "account": account})["rule"]
+
+    def token(self, account="work"):
+        return self.caller.call("token.get", {"account": account})["accessToken"]
+
+    def environment(self, **more):
+        kept = {name: value for name, value in os.environ.items() if name in ("PATH", "LANG", "TMPDIR")}
+        return {**kept, "HOME": self.place, "LANYARD_SOCKET": self.agent.socket, "LANYARD_NO_START": "1", **more}
+
+    def lanyard(self, *words, input="", status=0, cwd=None, **environment):
+        ran = subprocess.run(
+            [LANYARD, *words], input=input, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+            env=self.environment(**environment), cwd=cwd or self.place)
+        self.assertEqual(ran.returncode, status, ran.stdout + ran.stderr)
+        return ran
+
+    def git(self, operation, status=0, **values):
+        capabilities = values.pop("capability", [])
+        challenges = values.pop("wwwauth", [])
+        lines = [f"{name}={value}" for name, value in values.items()]
+        lines += [f"capability[]={name}" for name in capabilities] + [f"wwwauth[]={name}" for name in challenges]
+        ran = self.lanyard("credential", "git", operation, input="\n".join(lines) + "\n\n", status=status)
+        pairs = [line.split("=", 1) for line in ran.stdout.splitlines() if line]
+        return dict(pairs), ran
+
+
+class Choosing(Credentials):
+    """Which account answers for a URL."""
+
+    def chosen(self, url, **more):
+        found = self.caller.call("account.resolve", {"url": url, **more})
+        return {self.alice: "work", self.bob: "home"}[found["account"]], found["because"]
+
+    def none(self, url, **more):
+        error = self.refused(6003, lambda: self.caller.call("account.resolve", {"url": url, **more}))
+        self.assertEqual(error.data["kind"], "rule")
+
+    def test_the_longest_rule_wins(self):
+        self.rule("https://git.example", "home")
+        self.rule("https://git.example/acme/*", "work")
+        self.rule("https://git.example/acme/private/own.git", "home")
+        self.assertEqual(self.chosen("https://git.example/other/app"), ("home", "rule"))
+        for path in ("acme/app.git", "acme/", "acme", "other/../acme/app", "%61cme/app", "acme/private/own.git/info"):
+            self.assertEqual(self.chosen("https://git.example/" + path), ("work", "rule"), path)
+        self.assertEqual(self.chosen("https://git.example/acme/private/own.git"), ("home", "rule"))
+        for path in ("acme-evil/app", "acme%2Fapp", "ACME/app", "acme/../other/app", "acme/%2e%2e/other/app", "/acme/app"):
+            self.assertEqual(self.chosen("https://git.example/" + path), ("home", "rule"), path)
+        self.assertEqual(self.chosen("https://GIT.example:443/acme/app"), ("work", "rule"))
+
+    def test_another_host_gets_nothing(self):
+        self.rule("https://git.example/acme/*")
+        for url in (
+                "https://git.example/", "https://git.example.evil/acme/app", "https://sub.git.example/acme/app",
+                "http://git.example/acme/app", "https://git.example:8443/acme/app", "https://other.example/"):
+            self.none(url)
+            self.none(url, user="alice@acme.example")
+            self.none(url, selector="work")
+        self.refused(-32602, lambda: self.caller.call("account.resolve", {"url": "https://git.example@evil/acme/app"}))
+
+    def test_a_provider_that_lists_the_origin(self):
+        # Two accounts of it: the tool's user decides, then the directory, then the active account.
+        self.assertEqual(self.chosen("https://api.example/x", user="home"), ("home", "selector"))
+        self.caller.call("account.switch", {"account": "home"})
+        self.assertEqual(self.chosen("https://api.example/x"), ("home", "active"))
+        self.assertEqual(self.chosen("https://api.example/x", user="work"), ("work", "selector"))
+        self.assertEqual(self.chosen("https://api.example/x", user="somebody-else"), ("home", "active"))
+        with open(os.path.join(self.place, ".lanyard"), "w", encoding="utf-8") as file:
+            file.write("work\n")
+        os.chmod(file.name, 0o600)
+        self.assertEqual(self.chosen("https://api.example/x", workingDirectory=self.place), ("work", "directory"))
+        self.none("https://foreign.example/x", workingDirectory=self.place)
+
+    def test_rules_of_one_pattern_are_told_apart_by_the_user(self):
+        self.rule("https://git.example/*", "work")
+        self.rule("https://git.example/*", "home")
+        self.assertEqual(self.chosen("https://git.example/a", user="home"), ("home", "rule"))
+        self.assertEqual(self.chosen("https://git.example/a", user="work"), ("work", "rule"))
+
+    def test_patterns_that_are_none(self):
+        for pattern in (
+                "http://git.example/*", "https://*.example/*", "https://me@git.example/*", "https://git.example/a*",
+                "https://git.example/*/b", "https://git.example/?q", "https://git.example/#f", "git.example", "https://",
+                "https://git.example/a/%2a"):
+            if pattern.endswith("%2a"):
+                continue
+            error = self.refused(-32602, lambda: self.caller.call("rule.add", {"pattern": pattern, "account": "work"}))
+            self.assertEqual(error.data["path"], "/pattern", pattern)
+        self.assertEqual(self.caller.call("rule.list")["rules"], [])
+
+    def test_rules_survive_a_restart_and_go_with_their_account(self):
+        first = self.rule("https://GIT.example:443/acme/x/../*")
+        self.assertEqual(self.rule("https://git.example/acme/*"), first)
+        self.agent.kill()
+        self.agent.start()
+        with self.agent.client() as client:
+            rules = client.call("rule.list")["rules"]
+            self.assertEqual([(rule["rule"], rule["pattern"]) for rule in rules], [(first, "https://git.example/acme/*")])
+            client.call("account.signOut", {"account": "work", "mode": "hard"})
+            found = client.call("account.resolve", {"url": "https://git.example/acme/x"})
+            self.assertEqual((found["account"], found["because"]), (self.alice, "rule"))
+            client.call("account.forget", {"account": self.alice})
+            self.assertEqual(client.call("rule.list")["rules"], [])
+
+    def test_the_command_line(self):
+        added = self.lanyard("rule", "add", "https://git.example/acme/*", "work")
+        self.assertIn("work answers for https://git.example/acme/*", added.stdout)
+        self.assertIn("https://git.example/acme/*", self.lanyard("rule").stdout)
+        self.assertIn("rule https://git.example/acme/*", self.lanyard("resolve", "https://git.example/acme/app").stdout)
+        none = self.lanyard("resolve", "https://other.example/", status=1)
+        self.assertIn("lanyard rule add https://other.example/ ACCOUNT", none.stderr)
+        self.assertEqual(self.lanyard("rule", "add", "http://git.example/*", "work", status=2).stdout, "")
+        self.lanyard("rule", "remove", "https://git.example/acme/*")
+        self.lanyard("rule", "remove", "https://git.example/acme/*", status=1)
+
+
+class Protocols(Credentials):
+    """Requests and answers as each tool defines them."""
+
+    def setUp(self):
+        super().setUp()
+        self.rule("https://git.example/acme/*")
+
+    def test_git(self):
+        asked = {"protocol": "https", "host": "git.example", "path": "acme/app.git"}
+        answer, _ = self.git("get", **asked)
+        self.assertEqual((answer["username"], answer["password"]), ("oauth2", self.token()))
+        self.assertGreater(int(answer["password_expiry_utc"]), time.time())
+        self.assertNotIn("oauth_refresh_token", answer)
+        answer, _ = self.git("get", **asked, username="alice")
+        self.assertEqual(answer["username"], "alice")
+        answer, _ = self.git("get", **asked, capability=["authtype", "state"], wwwauth=['Bearer realm="x"'])
+        self.assertEqual(
+            (answer["capability[]"], answer["authtype"], answer["credential"], answer["ephemeral"]),
+            ("authtype", "Bearer", self.token(), "1"))
+        self.assertNotIn("password", answer)
+        answer, _ = self.git("get", **asked, capability=["authtype"], wwwauth=["Basic realm=x"])
+        self.assertEqual(answer["password"], self.token())
+
+    def test_git_is_silent_where_nothing_answers(self):
+        for values in (
+                {"protocol": "https", "host": "other.example"}, {"protocol": "https", "host": "git.example"},
+                {"protocol": "http", "host": "git.example", "path": "acme/app"}, {"protocol": "ssh", "host": "git.example"},
+                {"host": "git.example"}, {}):
+            answer, ran = self.git("get", **values)
+            self.assertEqual((answer, ran.stderr), ({}, ""), values)
+        for operation in ("store", "later"):
+            _, ran = self.git(operation, protocol="https", host="git.example", path="acme/app", password="p")
+            self.assertEqual((ran.stdout, ran.stderr), ("", ""))
+
+    def test_git_erases_what_a_server_refused(self):
+        asked = {"protocol": "https", "host": "git.example", "path": "acme/app", "username": "oauth2"}
+        before = self.token()
+        self.git("erase", **asked, password="an-older-token")
+        self.assertEqual(self.token(), before)
+        self.git("erase", **asked, password=before)
+        self.assertNotEqual(self.token(), before)
+
+    def test_a_person_is_told_what_to_do(self):
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        answer, ran = self.git("get", status=4, protocol="https", host="git.example", path="acme/app")
+        self.assertEqual(answer, {})
+        self.assertIn("lanyard login", ran.stderr)
+        ran = self.lanyard("credential", "docker", "get", input="https://git.example/acme/x", status=1)
+        self.assertIn("lanyard login", ran.stdout)
+        self.assertEqual(ran.stderr, "")
+        ran = self.lanyard("credential", "gcp", "-u", "work")
+        self.assertEqual(ran.stderr, "")
+        told = json.loads(ran.stdout)
+        self.assertEqual((told["version"], told["success"], told["code"]), (1, False, "signedOut"))
+        self.assertIn("lanyard login", told["message"])
+
+    def test_docker(self):
+        self.rule("https://registry.example")
+        for server in ("https://registry.example", "registry.example", "https://registry.example/v2/"):
+            told = json.loads(self.lanyard("credential", "docker", "get", input=server + "\n").stdout)
+            self.assertEqual(told, {"ServerURL": server, "Username": "oauth2", "Secret": self.token()})
+        for operation, input, said in (
+                ("get", "other.example", "credentials not found in native keychain"), ("get", "", "no credentials server URL"),
+                ("store", '{"ServerURL":"x","Username":"u","Secret":"s"}', "lanyard login"), ("erase", "x", "lanyard logout")):
+            ran = self.lanyard("credential", "docker", operation, input=input, status=1)
+            self.assertIn(said, ran.stdout)
+        listed = json.loads(self.lanyard("credential", "docker", "list").stdout)
+        self.assertEqual(listed, {"https://registry.example": "oauth2"})
+
+    def test_kubectl(self):
+        for version in ("v1", "v1beta1"):
+            info = {"apiVersion": f"client.authentication.k8s.io/{version}", "kind": "ExecCredential", "spec": {"interactive": False}}
+            told = json.loads(self.lanyard("credential", "kubectl", "-u", "work", KUBERNETES_EXEC_INFO=json.dumps(info)).stdout)
+            self.assertEqual((told["apiVersion"], told["kind"]), (info["apiVersion"], "ExecCredential"))
+            claims = told["status"]["token"].split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))
+            self.assertIn("sub", claims)
+            self.assertRegex(told["status"]["expirationTimestamp"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        told = json.loads(self.lanyard("credential", "kubectl", "-u", "work", "--access-token").stdout)
+        self.assertEqual(told["status"]["token"], self.token())
+        # The cluster's address decides where it is told.
+        self.rule("https://cluster.example:6443", "home")
+        info = {"apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential",
+                "spec": {"interactive": False, "cluster": {"server": "https://cluster.example:6443"}}}
+        told = json.loads(self.lanyard("credential", "kubectl", "--access-token", KUBERNETES_EXEC_INFO=json.dumps(info)).stdout)
+        self.assertEqual(told["status"]["token"], self.token("home"))
+        self.lanyard("credential", "kubectl", KUBERNETES_EXEC_INFO="{", status=2)
+
+    def cargo(self, *requests):
+        ran = self.lanyard(
+            "credential", "cargo", "--cargo-plugin", input="".join(json.dumps(request) + "\n" for request in requests))
+        lines = [json.loads(line) for line in ran.stdout.splitlines()]
+        self.assertEqual(lines[0], {"v": [1]})
+        return lines[1:]
+
+    def test_cargo(self):
+        def asks(url, kind="get", version=1):
+            return {"v": version, "kind": kind, "operation": "read", "registry": {"index-url": url}}
+
+        answers = self.cargo(
+            asks("sparse+https://git.example/acme/index/"), asks("https://other.example/"),
+            asks("https://git.example/acme/index/", "logout"), asks("https://git.example/acme/index/", version=2))
+        found = answers[0]["Ok"]
+        self.assertEqual(
+            (found["kind"], found["token"], found["cache"], found["operation_independent"]),
+            ("get", f"Bearer {self.token()}", "expires", True))
+        self.assertGreater(found["expiration"], time.time())
+        self.assertEqual(answers[1], {"Err": {"kind": "url-not-supported"}})
+        self.assertEqual(answers[2], {"Err": {"kind": "operation-not-supported"}})
+        self.assertEqual(answers[3]["Err"]["kind"], "other")
+
+    def test_keyring(self):
+        url = "https://git.example/acme/simple/"
+        self.assertEqual(self.lanyard("credential", "keyring", "get", url, "alice").stdout, self.token() + "\n")
+        told = self.lanyard("credential", "keyring", "--mode", "creds", "get", url).stdout
+        self.assertEqual(told, f"oauth2\n{self.token()}\n")
+        ran = self.lanyard("credential", "keyring", "get", "https://other.example/", "alice", status=1)
+        self.assertEqual((ran.stdout, ran.stderr), ("", ""))
+        self.lanyard("credential", "keyring", "set", url, "alice", status=1)
+
+    def test_gcp(self):
+        environment = {
+            "GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE": "//iam.example/x", "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE": "0",
+            "GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE": "urn:ietf:params:oauth:token-type:id_token"}
+        ran = self.lanyard("credential", "gcp", "-u", "work", **environment)
+        told = json.loads(ran.stdout)
+        self.assertEqual(ran.stderr, "")
+        self.assertEqual((told["version"], told["success"]), (1, True))
+        self.assertEqual(told["token_type"], environment["GOOGLE_EXTERNAL_ACCOUNT_TOKEN_TYPE"])
+        self.assertEqual(told["id_token"].count("."), 2)
+        self.assertGreater(told["expiration_time"], time.time())
+
+    def test_bazel_terraform_netrc_and_headers(self):
+        url = "https://git.example/acme/cache"
+        told = json.loads(self.lanyard("credential", "bazel", "get", input=json.dumps({"uri": url})).stdout)
+        self.assertEqual(told["headers"], {"Authorization": [f"Bearer {self.token()}"]})
+        self.assertRegex(told["expires"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        told = self.lanyard("credential", "bazel", "get", input=json.dumps({"uri": "https://other.example/"})).stdout
+        self.assertEqual(json.loads(told), {"headers": {}})
+        self.rule("https://app.example")
+        self.assertEqual(json.loads(self.lanyard("credential", "terraform", "get", "app.example").stdout), {"token": self.token()})
+        self.assertEqual(json.loads(self.lanyard("credential", "terraform", "get", "other.example").stdout), {})
+        self.lanyard("credential", "terraform", "store", "app.example", input="{}", status=1)
+        line = self.lanyard("credential", "netrc", url).stdout
+        self.assertEqual(line, f"machine git.example login oauth2 password {self.token()}\n")
+        told = json.loads(self.lanyard("credential", "headers", url).stdout)
+        self.assertEqual(told, {"Authorization": f"Bearer {self.token()}"})
+        self.lanyard("credential", "headers", "https://other.example/", status=1)
+
+    def test_xoauth2(self):
+        said = self.lanyard("credential", "xoauth2", "-u", "work", "--user", "alice@acme.example").stdout
+        self.assertEqual(
+            base64.b64decode(said, validate=False).decode(), f"user=alice@acme.example\x01auth=Bearer {self.token()}\x01\x01")
+        self.assertEqual(said.count("\n"), 1)
+        said = self.lanyard(
+            "credential", "xoauth2", "-u", "work", "--mechanism", "oauthbearer", "--user", "a,b=c@x", "--host", "imap.example",
+            "--port", "993").stdout
+        self.assertEqual(
+            base64.b64decode(said).decode(),
+            f"n,a=a=2Cb=3Dc@x,\x01host=imap.example\x01port=993\x01auth=Bearer {self.token()}\x01\x01")
+        for user in ("a\x01auth=Bearer x", "a\nb", ""):
+            ran = self.lanyard("credential", "xoauth2", "-u", "work", "--user", user, status=2)
+            self.assertEqual(ran.stdout, "")
+
+    def test_names_of_links(self):
+        for name, words in (("git-credential-lanyard", ["get"]), ("docker-credential-lanyard", ["get"])):
+            link = os.path.join(self.place, name)
+            os.symlink(LANYARD, link)
+            input = "protocol=https\nhost=git.example\npath=acme/x\n\n" if name.startswith("git") else "https://git.example/acme/x"
+            ran = subprocess.run(
+                [link, *words], input=input, capture_output=True, text=True, env=self.environment(), timeout=PATIENCE_SECONDS)
+            self.assertIn(self.token(), ran.stdout, ran.stderr)
+
+
+class WithCargo(Credentials):
+    """cargo itself, against a sparse registry that wants a token."""
+
+    @unittest.skipUnless(shutil.which("cargo"), "there is no cargo")
+    def test_a_registry_that_wants_a_token(self):
+        test, seen = self, []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append((self.path, self.headers.get("Authorization")))
+                if self.headers.get("Authorization") != f"Bearer {test.accepted}":
+                    self.send_response(401)
+                    self.end_headers()
+                    return
+                line = {"name": "abcd", "vers": "1.0.0", "deps": [], "cksum": "0" * 64, "features": {}, "yanked": False}
+                files = {"/index/config.json": {"dl": "http://127.0.0.1:1/", "auth-required": True}, "/index/ab/cd/abcd": line}
+                body = json.dumps(files.get(self.path, {})).encode()
+                self.send_response(200 if self.path in files else 404)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        origin = f"http://127.0.0.1:{server.server_address[1]}"
+        helper = os.path.join(self.place, "cargo-credential-lanyard")
+        os.symlink(LANYARD, helper)
+        project = os.path.join(self.place, "project")
+        os.makedirs(os.path.join(project, "src"))
+        os.makedirs(os.path.join(self.place, "cargo"))
+        for name, text in (
+                ("project/src/lib.rs", ""),
+                ("project/Cargo.toml",
+                 '[package]\nname = "p"\nversion = "0.1.0"\nedition = "2021"\n[dependencies]\nabcd = { version = "1", registry = "acme" }\n'),
+                ("cargo/config.toml",
+                 f'[registries.acme]\nindex = "sparse+{origin}/index/"\ncredential-provider = "{helper}"\n')):
+            with open(os.path.join(self.place, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        toolchain = {name: os.environ[name] for name in ("RUSTUP_HOME", "RUSTUP_TOOLCHAIN") if name in os.environ}
+        toolchain.setdefault("RUSTUP_HOME", os.path.expanduser("~/.rustup"))
+
+        def resolve():
+            return subprocess.run(
+                ["cargo", "generate-lockfile"], cwd=project, capture_output=True, text=True, timeout=PATIENCE_SECONDS,
+                env=self.environment(CARGO_HOME=os.path.join(self.place, "cargo"), **toolchain))
+
+        self.accepted = self.token()
+        ran = resolve()
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertEqual({given for _, given in seen if given}, set(), "a token went to a host that nobody named")
+        # A registry on this machine without TLS: no rule can name it, its provider can.
+        self.caller.call("provider.update", {"provider": "practice", "allowedOrigins": [origin]})
+        ran = resolve()
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertIn(f"Bearer {self.accepted}", {given for _, given in seen})
+        os.remove(os.path.join(project, "Cargo.lock"))
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        self.caller.call("account.signOut", {"account": "home", "mode": "soft"})
+        self.assertNotEqual(resolve().returncode, 0)
+
+
+class Exec(Credentials):
+    def test_environment_exit_codes_and_signals(self):
+        shown = self.lanyard("exec", "work", "--", "sh", "-c", 'printf %s "$LANYARD_TOKEN:$LANYARD_ACCOUNT"').stdout
+        self.assertEqual(shown, f"{self.token()}:{self.alice}")
+        shown = self.lanyard(
+            "exec", "work", "--env", "GH_TOKEN", "--env", "ID=id", "--", "sh", "-c", 'printf %s "$GH_TOKEN $ID${LANYARD_TOKEN-}"',
+            GH_TOKEN="from outside").stdout
+        token, identity = shown.split(" ")
+        self.assertEqual((token, identity.count(".")), (self.token(), 2))
+        for code in (0, 3, 126, 255):
+            self.lanyard("exec", "work", "--", "sh", "-c", f"exit {code}", status=code)
+        self.lanyard("exec", "work", "--", "sh", "-c", "kill -KILL $$", status=137)
+        self.lanyard("exec", "work", "--", os.path.join(self.place, "missing"), status=127)
+        self.lanyard("exec", "work", "--", self.place, status=126)
+        for name in ("1A", "A-B", "A=other", ""):
+            self.lanyard("exec", "work", "--env", name, "--", "true", status=2)
+        self.lanyard("exec", "work", status=2)
+        self.lanyard("exec", "nobody", "--", "touch", os.path.join(self.place, "ran"), status=1)
+        self.assertFalse(os.path.exists(os.path.join(self.place, "ran")))
+
+    def test_a_signal_reaches_the_command(self):
+        script = 'trap "echo got; exit 7" TERM; echo ready; while :; do sleep 0.05; done'
+        with subprocess.Popen(
+                [LANYARD, "exec", "work", "--", "sh", "-c", script], stdout=subprocess.PIPE, text=True,
+                env=self.environment()) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            process.terminate()
+            self.assertEqual(process.stdout.readline(), "got\n")
+            self.assertEqual(process.wait(PATIENCE_SECONDS), 7)
+
+    def test_nothing_of_a_token_in_argv_or_in_the_parent(self):
+        with subprocess.Popen(
+                [LANYARD, "exec", "work", "--", "sh", "-c", "echo ready; read line"], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True, env=self.environment()) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            with open(f"/proc/{process.pid}/cmdline", "rb") as line, open(f"/proc/{process.pid}/environ", "rb") as variables:
+                self.assertNotIn(self.token().encode(), line.read() + variables.read())
+            process.stdin.close()
+            process.wait(PATIENCE_SECONDS)
+
+    def test_a_file_is_fresh_and_goes(self):
+        path = os.path.join(self.place, "token")
+        script = 'stat -c "%a %h" "$LANYARD_TOKEN_FILE"; cat "$LANYARD_TOKEN_FILE"; echo; read line; cat "$LANYARD_TOKEN_FILE"'
+        with subprocess.Popen(
+                [LANYARD, "exec", "work", "--file", path, "--", "sh", "-c", script], stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, text=True, env=self.environment()) as process:
+            self.assertEqual(process.stdout.readline(), "600 1\n")
+            self.assertEqual(process.stdout.readline(), self.token() + "\n")
+            process.stdin.write("\n")
+            process.stdin.close()
+            self.assertEqual(process.stdout.read(), self.token())
+            self.assertEqual(process.wait(PATIENCE_SECONDS), 0)
+        self.assertFalse(os.path.exists(path))
+        self.assertEqual([name for name in os.listdir(self.place) if name.startswith("token")], [])
+
+    def test_a_file_never_goes_through_a_link(self):
+        target = os.path.join(self.place, "precious")
+        with open(target, "w", encoding="utf-8") as file:
+            file.write("kept")
+        link = os.path.join(self.place, "link")
+        os.symlink(target, link)
+        for path in (link, self.place, target):
+            ran = self.lanyard("exec", "work", "--file", path, "--", "true", status=2)
+            self.assertIn("Nothing was written", ran.stderr)
+        with open(target, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "kept")
+
+
+class WithGit(Credentials):
+    """git itself, against a server that wants a token."""
+
+    @unittest.skipUnless(shutil.which("openssl"), "there is no openssl")
+    def test_clone_over_https(self):
+        key, certificate = os.path.join(self.place, "key.pem"), os.path.join(self.place, "cert.pem")
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", key, "-out", certificate, "-days", "2",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost"], check=True, capture_output=True)
+        bare, work = os.path.join(self.place, "acme", "app.git"), os.path.join(self.place, "source")
+        run = lambda *words, **more: subprocess.run(words, check=True, capture_output=True, **more)
+        identity = ["-c", "user.name=n", "-c", "user.email=e@x", "-c", "init.defaultBranch=main"]
+        run("git", *identity, "init", "-q", work)
+        with open(os.path.join(work, "file"), "w", encoding="utf-8") as file:
+            file.write("content")
+        run("git", *identity, "-C", work, "add", "file")
+        run("git", *identity, "-C", work, "commit", "-qm", "one")
+        run("git", "clone", "-q", "--bare", work, bare)
+        run("git", "-C", bare, "update-server-info")
+        test = self
+        seen = []
+
+        class Handler(http.server.SimpleHTTPRequestHandler):
+            def do_GET(self):
+                given = self.headers.get("Authorization")
+                seen.append(given)
+                allowed = base64.b64encode(f"oauth2:{test.accepted}".encode()).decode()
+                if given not in (f"Basic {allowed}", f"Bearer {test.accepted}"):
+                    self.send_response(401)
+                    self.send_header("WWW-Authenticate", 'Basic realm="acme"')
+                    self.send_header("Content-Length", "0")
+                    self.end_headers()
+                    return
+                super().do_GET()
+
+            def __init__(self, *arguments):
+                super().__init__(*arguments, directory=test.place)
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(certificate, key)
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        url = f"https://localhost:{server.server_address[1]}/acme/app.git"
+        environment = self.environment(
+            GIT_SSL_CAINFO=certificate, GIT_TERMINAL_PROMPT="0", GIT_CONFIG_NOSYSTEM="1", PATH=os.path.dirname(LANYARD) + ":" + os.environ["PATH"])
+        helper = ["-c", "credential.helper=!lanyard credential git", "-c", "credential.useHttpPath=true"]
+
+        def clone(name):
+            return subprocess.run(
+                ["git", *helper, "clone", "-q", url, os.path.join(self.place, name)], env=environment, capture_output=True,
+                text=True, timeout=PATIENCE_SECONDS)
+
+        self.accepted = self.token()
+        # Without a rule no token goes out.
+        self.assertNotEqual(clone("none").returncode, 0)
+        self.assertEqual({value for value in seen if value}, set())
+        self.rule(f"https://localhost:{server.server_address[1]}/acme/*")
+        ran = clone("first")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        with open(os.path.join(self.place, "first", "file"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "content")
+        # The server refuses the present token: git has it erased, and the next attempt brings another.
+        refused = self.accepted
+        self.accepted = "none"
+        self.assertNotEqual(clone("refused").returncode, 0)
+        self.accepted = self.token()
+        self.assertNotEqual(self.accepted, refused)
+        self.assertEqual(clone("second").returncode, 0)
+        # Signed out, git's own error follows what to do.
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        ran = clone("third")
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("lanyard login", ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
