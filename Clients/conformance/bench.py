@@ -1,7 +1,8 @@
 """Calls a second of each client: `token.get` over one connection, one after the other, beside the C load client.
 
 Each round measures all of them in turn against one agent, and a ratio is taken within its round, so that it depends on
-the machine as little as possible.
+the machine as little as possible. Agent and client share one CPU, as in the bench of the agent: a call waits for no other
+CPU to wake up.
 """
 
 import os
@@ -18,7 +19,7 @@ USUAL_CALLS = 4000
 
 def run(languages, programs):
     real_agent.harness()
-    from measure import Load
+    from measure import Load, bind
     from servers import compile_program
 
     with real_agent.running(os.path.abspath(programs)) as agent:
@@ -40,11 +41,14 @@ def run(languages, programs):
             driver.do("open", client="c", socket=agent.socket)
             drivers[language] = driver
             rates[language.title] = []
+        first_cpu = min(os.sched_getaffinity(0))
         try:
             for _ in range(ROUNDS):
-                rates["C"].append(load.run(agent.socket, request, pid=agent.pid, same_cpu=False)["rate"])
+                rates["C"].append(load.run(agent.socket, request, pid=agent.pid, same_cpu=True)["rate"])
                 for language, driver in drivers.items():
                     count = CALLS.get(language.folder, USUAL_CALLS)
+                    bind(agent.pid, {first_cpu})
+                    bind(driver.pid, {first_cpu})
                     number = driver.send("load", client="c", account="alice", count=count)
                     rates[language.title].append(count / driver.result(number, 120)["seconds"])
         finally:

@@ -64,7 +64,7 @@ impl EventStream {
         Ok(EventStream { client, feed, wake, link: Mutex::new(Some(link)), ended: Flag::default() })
     }
 
-    /// The position of the last event that arrived, for `since` of another stream.
+    /// The position of the last event that was taken, for `since` of another stream.
     pub fn position(&self) -> Option<EventPosition> {
         self.feed.position()
     }
@@ -139,7 +139,7 @@ impl EventStream {
                 self.ended.raise();
                 return Err(error);
             }
-            self.ended.wait_until(at_most(deadline, pause(attempt)));
+            self.ended.wait_until(at_most(deadline, pause(attempt).max(error.retry_after().unwrap_or_default())));
             if is_over(deadline) {
                 return Ok(None);
             }

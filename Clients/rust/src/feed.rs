@@ -34,7 +34,10 @@ pub(crate) struct Feed {
 #[derive(Default)]
 struct State {
     subscription: Option<String>,
+    /// Of the last event that arrived.
     position: Option<EventPosition>,
+    /// Of the last event that the consumer took.
+    taken: Option<EventPosition>,
     taken_until: Option<EventPosition>,
     queue: VecDeque<Event>,
 }
@@ -42,13 +45,13 @@ struct State {
 impl Feed {
     /// `changed` is called after an event was queued.
     pub fn new(wanted: EventSubscribeParams, changed: impl Fn() + Send + Sync + 'static) -> Self {
-        let state = State { position: wanted.since.clone(), ..State::default() };
+        let state = State { position: wanted.since.clone(), taken: wanted.since.clone(), ..State::default() };
         Feed { wanted, state: Mutex::new(state), changed: Box::new(changed) }
     }
 
-    /// The position of the last event that arrived.
+    /// The position of the last event that the consumer took.
     pub fn position(&self) -> Option<EventPosition> {
-        self.state().position.clone()
+        self.state().taken.clone()
     }
 
     pub fn subscription(&self) -> Option<String> {
@@ -60,12 +63,15 @@ impl Feed {
     }
 
     pub fn take(&self) -> Option<Event> {
-        self.state().queue.pop_front()
+        let mut state = self.state();
+        let event = state.queue.pop_front()?;
+        state.taken = Some(position_of(&event));
+        Some(event)
     }
 
     /// The params for the next `event.subscribe`.
     pub fn params(&self) -> EventSubscribeParams {
-        EventSubscribeParams { since: self.position(), ..self.wanted.clone() }
+        EventSubscribeParams { since: self.state().position.clone(), ..self.wanted.clone() }
     }
 
     /// Handles the answer of `event.subscribe`. Returns the name of the subscription.
@@ -82,10 +88,15 @@ impl Feed {
             }
             resumed => {
                 state.taken_until = None;
-                state.position = Some(told);
-                if resumed.is_some() {
-                    let gap = state.gap();
-                    state.queue.push_back(gap);
+                state.position = Some(told.clone());
+                match resumed {
+                    Some(before) => {
+                        // In another epoch nothing is known of what was missed.
+                        let first = if before.epoch == told.epoch { before.sequence + 1 } else { 0 };
+                        let gap = state.gap(first, told);
+                        state.queue.push_back(gap);
+                    }
+                    None => state.taken = Some(told),
                 }
             }
         }
@@ -102,13 +113,17 @@ impl Feed {
                 return;
             }
         }
-        state.position =
-            Some(EventPosition { epoch: event.epoch.clone(), sequence: event.sequence, extra: Extra::default() });
+        state.position = Some(position_of(&event));
         state.queue.push_back(event);
         if state.queue.len() > MAXIMUM_QUEUED_EVENTS {
-            state.queue.pop_front();
-            let gap = state.gap();
-            state.queue[0] = gap;
+            if let Some(dropped) = state.queue.pop_front() {
+                let is_gap = dropped.type_ == EventType::EventGap;
+                let from = dropped.data.get("from").and_then(serde_json::Value::as_u64).filter(|_| is_gap);
+                // The position is that of the last event that is lost, so that those behind it are not passed over.
+                let last = position_of(&state.queue[0]);
+                let gap = state.gap(from.unwrap_or(dropped.sequence), last);
+                state.queue[0] = gap;
+            }
         }
         drop(state);
         (self.changed)();
@@ -119,17 +134,24 @@ impl Feed {
     }
 }
 
+fn position_of(event: &Event) -> EventPosition {
+    EventPosition { epoch: event.epoch.clone(), sequence: event.sequence, extra: Extra::default() }
+}
+
 impl State {
-    fn gap(&self) -> Event {
-        let position = self.position.as_ref();
+    /// The event that stands for those from a sequence up to a position.
+    fn gap(&self, from: u64, until: EventPosition) -> Event {
+        let mut data = Map::new();
+        data.insert("from".into(), from.min(until.sequence).into());
+        data.insert("to".into(), until.sequence.into());
         Event {
             subscription: self.subscription.clone().unwrap_or_default(),
-            epoch: position.map(|position| position.epoch.clone()).unwrap_or_default(),
-            sequence: position.map_or(0, |position| position.sequence),
+            epoch: until.epoch,
+            sequence: until.sequence,
             type_: EventType::EventGap,
             account: None,
             at: Timestamp::now(),
-            data: Map::new(),
+            data,
             extra: Extra::default(),
         }
     }

@@ -189,6 +189,30 @@ fn dropping_the_last_clone_closes_the_connection() {
 }
 
 #[test]
+fn the_position_is_that_of_the_last_event_that_was_taken() {
+    let agent = Agent::new();
+    let client = agent.client();
+    beside(
+        || {
+            let stream = client.events(EventSubscribeParams::new()).unwrap();
+            assert_eq!(stream.position().unwrap().sequence, 4);
+            for sequence in 5..8 {
+                assert_eq!(stream.receive().unwrap().unwrap().sequence, sequence);
+                assert_eq!(stream.position().unwrap().sequence, sequence);
+            }
+        },
+        || {
+            let peer = agent.greeted();
+            peer.subscribe(4);
+            for sequence in 5..8 {
+                peer.event(sequence, "token.refreshed", json!({}));
+            }
+            peer.answer(&peer.request("event.unsubscribe"), json!({}));
+        },
+    );
+}
+
+#[test]
 fn a_stream_resumes_and_skips_what_was_replayed() {
     let agent = Agent::new();
     let client = agent.client();

@@ -59,7 +59,7 @@ impl AsyncEventStream {
         Ok(AsyncEventStream { shared, task })
     }
 
-    /// The position of the last event that arrived, for `since` of another stream.
+    /// The position of the last event that was taken, for `since` of another stream.
     pub fn position(&self) -> Option<EventPosition> {
         self.shared.feed.position()
     }
@@ -157,7 +157,7 @@ async fn follow(client: AsyncClient, shared: Arc<Shared>, first: Arc<AsyncLink>)
                 wake(&shared.state);
                 return;
             }
-            sleep(pause(attempt)).await;
+            sleep(pause(attempt).max(error.retry_after().unwrap_or_default())).await;
             attempt += 1;
             match client.subscribe(&shared.feed, false).await {
                 Ok(link) => break link,

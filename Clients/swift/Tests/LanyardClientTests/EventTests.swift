@@ -17,6 +17,7 @@ import Testing
     agent.peers[0].event(1, "session.expired", ["reason": "refreshTokenRejected", "remedies": ["reauthenticate"]])
     agent.peers[0].event(2, "of.later")
     let first = try #require(try await events.next())
+    #expect(events.position?.sequence == 1, "the second was not taken yet")
     #expect(first.sessionExpired?.reason == "refreshTokenRejected")
     #expect(first.sessionExpired?.remedies == [.reauthenticate])
     #expect(first.tokenRefreshed == nil)

@@ -27,7 +27,10 @@ final class EventFeed: Sendable {
   fileprivate struct State {
     var link = Link.subscribing
     var subscription: String?
+    /// Of the last event that arrived.
     var position: EventPosition?
+    /// Of the last event that the consumer took.
+    var taken: EventPosition?
     /// Events until this position are a replay of what arrived before.
     var takenUntil: EventPosition?
     var queue = EventQueue()
@@ -45,11 +48,12 @@ final class EventFeed: Sendable {
     self.accounts = accounts
     var begin = State()
     begin.position = since
+    begin.taken = since
     state = Locked(begin)
   }
 
-  /// The position of the last event that arrived.
-  var position: EventPosition? { state.withLock { $0.position } }
+  /// The position of the last event that the consumer took.
+  var position: EventPosition? { state.withLock { $0.taken } }
 
   var subscription: String? { state.withLock { $0.subscription } }
 
@@ -61,7 +65,7 @@ final class EventFeed: Sendable {
     writer.beginObject()
     writer.member("types", types)
     writer.member("accounts", accounts)
-    writer.member("since", position)
+    writer.member("since", state.withLock { $0.position })
     writer.endObject()
     return writer
   }
@@ -79,10 +83,17 @@ final class EventFeed: Sendable {
       if let position = state.position, position.epoch == epoch, result["gap"]?.bool != true {
         state.takenUntil = position
       } else {
-        let resumed = state.position != nil
-        state.position = EventPosition(epoch: epoch, sequence: sequence)
+        let before = state.position
+        let told = EventPosition(epoch: epoch, sequence: sequence)
+        state.position = told
         state.takenUntil = nil
-        if resumed { return hand(state.gap, &state) }
+        guard let before else {
+          state.taken = told
+          return nil
+        }
+        // In another epoch nothing is known of what was missed.
+        let first = before.epoch == epoch ? before.sequence + 1 : 0
+        return hand(state.gap(from: first, until: told), &state)
       }
       return nil
     }
@@ -95,11 +106,12 @@ final class EventFeed: Sendable {
     let wakeup = state.withLock { state -> Wakeup? in
       if state.hasEnded { return nil }
       if let taken = state.takenUntil, taken.epoch == event.epoch, event.sequence <= taken.sequence { return nil }
-      state.position = EventPosition(epoch: event.epoch, sequence: event.sequence)
+      state.position = event.position
       let wakeup = hand(event, &state)
-      if state.queue.count > Self.largestQueue {
-        state.queue.removeFirst()
-        state.queue.replaceFirst(by: state.gap)
+      if state.queue.count > Self.largestQueue, let dropped = state.queue.popFirst(), let last = state.queue.first {
+        // The position is that of the last event that is lost, so that those behind it are not passed over.
+        let first = dropped.eventGap?.from ?? dropped.sequence
+        state.queue.replaceFirst(by: state.gap(from: first, until: last.position))
       }
       return wakeup
     }
@@ -148,7 +160,10 @@ final class EventFeed: Sendable {
     return try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation { continuation in
         let ready: Result<Step, any Error>? = state.withLock { state in
-          if let event = state.queue.popFirst() { return .success(.event(event)) }
+          if let event = state.queue.popFirst() {
+            state.taken = event.position
+            return .success(.event(event))
+          }
           if state.hasEnded { return .success(.end) }
           if Task.isCancelled { return .failure(CancellationError()) }
           if state.link == .none {
@@ -172,6 +187,7 @@ final class EventFeed: Sendable {
       return nil
     }
     state.waiters[id] = nil
+    state.taken = event.position
     return Wakeup(waiter: waiter, step: .event(event))
   }
 
@@ -186,12 +202,16 @@ final class EventFeed: Sendable {
 }
 
 extension EventFeed.State {
-  /// An event that stands for those that are lost.
-  fileprivate var gap: Event {
+  /// The event that stands for those from a sequence up to a position.
+  fileprivate func gap(from first: Int, until last: EventPosition) -> Event {
     Event(
-      subscription: subscription ?? "", epoch: position?.epoch ?? "", sequence: position?.sequence ?? 0,
-      type: .eventGap, at: Date(), data: [:])
+      subscription: subscription ?? "", epoch: last.epoch, sequence: last.sequence, type: .eventGap, at: Date(),
+      data: ["from": .integer(min(first, last.sequence)), "to": .integer(last.sequence)])
   }
+}
+
+extension Event {
+  fileprivate var position: EventPosition { EventPosition(epoch: epoch, sequence: sequence) }
 }
 
 /// A queue of events.
@@ -204,7 +224,7 @@ struct EventQueue {
 
   mutating func append(_ event: Event) { events.append(event) }
 
-  mutating func removeFirst() { _ = popFirst() }
+  var first: Event? { isEmpty ? nil : events[head] }
 
   mutating func replaceFirst(by event: Event) { events[head] = event }
 

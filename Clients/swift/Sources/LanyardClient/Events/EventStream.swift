@@ -38,7 +38,7 @@ public final class EventStream: AsyncSequence, Sendable {
 
   deinit { close() }
 
-  /// The position of the last event that arrived, for the `since` of another stream.
+  /// The position of the last event that was taken, for the `since` of another stream.
   public var position: EventPosition? { feed.position }
 
   /// Ends the subscription. A consumer that waits gets nil.
@@ -87,13 +87,15 @@ public final class EventStream: AsyncSequence, Sendable {
   private func resume() async throws {
     var length = Self.firstPause
     while !feed.hasEnded {
+      var asked = Duration.zero
       do {
         return try await subscribe(startsAgent: false)
       } catch let error as LanyardError {
         if error.code == .clientClosed { return feed.end(dropsQueue: false) }
         guard error.retryable else { throw error }
+        asked = .milliseconds(error.retryAfterMs ?? 0)
       }
-      try await pause.wait(length)
+      try await pause.wait(Swift.max(length, asked))
       length = Swift.min(length * 2, Self.longestPause)
     }
   }
