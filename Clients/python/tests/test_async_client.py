@@ -15,6 +15,7 @@ from lanyard import (
     Overloaded,
     ProtocolError,
 )
+from lanyard._events import EventFeed
 
 from .fake_agent import PATIENCE_SECONDS, TOKEN, FakeAgent, Fault, Peer, line
 from .test_client import STDIO_AGENT
@@ -243,6 +244,43 @@ class Events(AsyncClientTest):
         await in_thread(self.agent.die)
         with self.assertRaises(ConnectionLost):
             await soon(events.next())
+
+    async def test_a_subscription_that_comes_too_late_is_ended(self) -> None:
+        late: List[Any] = []
+        self.agent.on("event.subscribe", lambda request, peer: late.append((request, peer)))
+        await self.client.connect()
+        with self.assertRaises(asyncio.TimeoutError):
+            await asyncio.wait_for(self.client.events().next(), 0.05)
+        await in_thread(self.agent.wait_for, "$/cancel")
+        request, peer = late[0]
+        peer.answer(request, {"subscription": "sub-late", "epoch": "epoch-1", "sequence": 0, "gap": False})
+        unsubscribe = await in_thread(self.agent.wait_for, "event.unsubscribe")
+        self.assertEqual(unsubscribe["params"], {"subscription": "sub-late"})
+
+    async def test_a_subscription_that_comes_with_the_cancellation_is_ended(self) -> None:
+        link = await self.client._connected()
+        feed = EventFeed(None, None, None)
+        subscribing = asyncio.ensure_future(link.call("event.subscribe", {}, feed))
+        while feed.subscription is None:
+            await asyncio.sleep(0)
+        subscribing.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await subscribing
+        unsubscribe = await in_thread(self.agent.wait_for, "event.unsubscribe")
+        self.assertEqual(unsubscribe["params"], {"subscription": feed.subscription})
+
+    async def test_a_stream_that_is_closed_while_it_subscribes_leaves_no_subscription(self) -> None:
+        late: List[Any] = []
+        self.agent.on("event.subscribe", lambda request, peer: late.append((request, peer)))
+        events = self.client.events()
+        waiting = asyncio.ensure_future(events.next())
+        await in_thread(self.agent.wait_for, "event.subscribe")
+        await events.close()
+        request, peer = late[0]
+        peer.answer(request, {"subscription": "sub-late", "epoch": "epoch-1", "sequence": 0, "gap": False})
+        self.assertIsNone(await soon(waiting))
+        unsubscribe = await in_thread(self.agent.wait_for, "event.unsubscribe")
+        self.assertEqual(unsubscribe["params"], {"subscription": "sub-late"})
 
     async def test_closing_ends_a_waiting_consumer(self) -> None:
         for closes in ("stream", "client"):

@@ -474,6 +474,41 @@ class Events(ClientTest):
         with self.assertRaises(lanyard.NotPermitted):
             self.client.events()
 
+    def test_a_subscription_that_comes_too_late_is_ended(self) -> None:
+        late: List[Any] = []
+        self.agent.on("event.subscribe", lambda request, peer: late.append((request, peer)))
+        self.client.connect()
+        with mock.patch("lanyard._sync.CONNECT_SECONDS", 0.05), self.assertRaises(CallTimeout):
+            self.client.events()
+        self.agent.wait_for("$/cancel")
+        request, peer = late[0]
+        peer.answer(request, {"subscription": "sub-late", "epoch": "epoch-1", "sequence": 0, "gap": False})
+        # The caller of another method reads the answer, and waits on.
+        self.agent.on("agent.status", lambda request, peer: None)
+        with self.assertRaises(CallTimeout):
+            self.client.within(0.2).call("agent.status")
+        unsubscribe = self.agent.wait_for("event.unsubscribe")
+        self.assertEqual(unsubscribe["params"], {"subscription": "sub-late"})
+
+    def test_a_stream_that_is_closed_while_it_subscribes_leaves_no_subscription(self) -> None:
+        events = self.client.events()
+        subscribing = threading.Event()
+
+        def subscribe(request: Request, peer: Peer) -> Dict[str, Any]:
+            subscribing.set()
+            events._closed.wait(PATIENCE_SECONDS)
+            return {"subscription": "sub-again", "epoch": "epoch-1", "sequence": 0, "gap": False}
+
+        self.agent.on("event.subscribe", subscribe)
+        self.agent.die()
+        self.agent.restart()
+        with ThreadPoolExecutor(1) as pool:
+            waiting = pool.submit(events.next)
+            subscribing.wait(PATIENCE_SECONDS)
+            events.close()
+            self.assertIsNone(waiting.result(PATIENCE_SECONDS))
+        self.assertEqual(self.agent.wait_for("event.unsubscribe")["params"], {"subscription": "sub-again"})
+
     def test_closing_the_client_ends_a_waiting_consumer(self) -> None:
         events = self.client.events()
         with ThreadPoolExecutor(1) as pool:

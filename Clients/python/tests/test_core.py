@@ -5,7 +5,7 @@ import unittest
 from typing import Any, Dict, List
 
 from lanyard import ConnectionLost, LanyardError, Overloaded, ProtocolError, ReauthenticationRequired, RequestTooLarge
-from lanyard._core import MAXIMUM_ANSWER_BYTES, Core
+from lanyard._core import MAXIMUM_ANSWER_BYTES, MAXIMUM_STRAY_EVENTS, Core
 from lanyard._events import MAXIMUM_QUEUED_EVENTS, EventFeed
 
 from .fake_agent import line
@@ -194,9 +194,31 @@ class Events(unittest.TestCase):
         self.subscribe(core, feed)
         for sequence in range(1, MAXIMUM_QUEUED_EVENTS + 6):
             core.receive(event(sequence))
-        taken = self.take(feed)
-        self.assertEqual(taken[0], "gap")
-        self.assertEqual(taken[1:], list(range(7, MAXIMUM_QUEUED_EVENTS + 6)))
+        gap = feed.take()
+        self.assertEqual((gap.type, gap.sequence, gap.data), ("event.gap", 6, {"from": 1, "to": 6}))
+        self.assertEqual(feed.position, {"epoch": "e", "sequence": 6})
+        self.assertEqual(feed.params()["since"], {"epoch": "e", "sequence": MAXIMUM_QUEUED_EVENTS + 5})
+        self.assertEqual(self.take(feed), list(range(7, MAXIMUM_QUEUED_EVENTS + 6)))
+
+    def test_a_subscription_that_nobody_waits_for_is_ended(self) -> None:
+        core, feed, answers = Core(), EventFeed(None, None, None), Answers()
+        number, _ = core.request("event.subscribe", feed.params(), answers, feed)
+        core.cancel(number)
+        self.assertEqual(core.unwanted(), [])
+        core.receive(result(number, subscription="s", epoch="e", sequence=0, gap=False) + event(1))
+        (line,) = core.unwanted()
+        self.assertEqual(json.loads(line)["method"], "event.unsubscribe")
+        self.assertEqual(json.loads(line)["params"], {"subscription": "s"})
+        self.assertEqual((core.unwanted(), self.take(feed), answers.results), ([], [], []))
+
+    def test_events_of_a_subscription_that_failed_take_no_room(self) -> None:
+        core, feed = Core(), EventFeed(None, None, None)
+        first, _ = core.request("event.subscribe", {}, Answers(), feed)
+        core.receive(b"".join(event(sequence) for sequence in range(MAXIMUM_STRAY_EVENTS)))
+        core.cancel(first)
+        second, _ = core.request("event.subscribe", {}, Answers(), feed)
+        core.receive(event(1, subscription="t") + result(second, subscription="t", epoch="e", sequence=0, gap=False))
+        self.assertEqual(self.take(feed), [1])
 
     def test_the_position_is_that_of_the_last_event_that_was_taken(self) -> None:
         feed, core = EventFeed(None, None, None), Core()

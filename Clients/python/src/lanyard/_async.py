@@ -63,6 +63,10 @@ class _AsyncLink(asyncio.Protocol):
             return await answer
         except asyncio.CancelledError:
             self._cancel(number)
+            if feed is not None and answer.done():
+                # The answer came together with the cancellation. The feed has a subscription of the agent now.
+                self._core.abandon(feed)
+                self._end_unwanted()
             raise
 
     async def greet(self, hello_params: HelloParams) -> Dict[str, Any]:
@@ -116,6 +120,7 @@ class _AsyncLink(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             self._core.receive(data)
+            self._end_unwanted()
         except LanyardError as error:
             self._lose(error_copies(error))
         self._let_in()
@@ -127,6 +132,12 @@ class _AsyncLink(asyncio.Protocol):
         line = self._core.cancel(number) if self._lost is None else None
         if line is not None and self._transport is not None:
             self._transport.write(line)
+
+    def _end_unwanted(self) -> None:
+        """Ends the subscriptions whose callers gave up. Needs no answer."""
+        if self._lost is None and self._transport is not None:
+            for line in self._core.unwanted():
+                self._transport.write(line)
 
     def _lose(self, reason: Callable[[], LanyardError]) -> None:
         if self._lost is not None:
@@ -516,6 +527,9 @@ class AsyncEventStream:
                 if self._link is None:
                     await self._subscribe()
                     attempt = 0
+                    if self._is_closed:
+                        # `close()` came first, and did not know this subscription.
+                        await self.close()
                 elif not self._link.alive:
                     raise self._link.reason
                 else:

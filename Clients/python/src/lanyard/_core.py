@@ -47,6 +47,18 @@ class _Forgotten:
         pass
 
 
+class _Unwanted(_Forgotten):
+    """Notes the subscription of a cancelled `event.subscribe` that the agent made all the same."""
+
+    def __init__(self, subscriptions: List[str]) -> None:
+        self._subscriptions = subscriptions
+
+    def succeed(self, result: Dict[str, Any]) -> None:
+        subscription = result.get("subscription")
+        if isinstance(subscription, str):
+            self._subscriptions.append(subscription)
+
+
 class Core:
     """The client's side of one connection."""
 
@@ -61,6 +73,7 @@ class Core:
         self._subscribing: Dict[int, EventFeed] = {}
         self._feeds: Dict[str, EventFeed] = {}
         self._strays: List[Event] = []
+        self._unwanted: List[str] = []
 
     @property
     def has_room(self) -> bool:
@@ -99,14 +112,33 @@ class Core:
         """Cancels a request. Returns the line to send, or None if the request was answered already."""
         if number not in self._waiting:
             return None
-        self._waiting[number] = _Forgotten()
-        self._subscribing.pop(number, None)
+        subscribes = self._stop_subscribing(number) is not None
+        self._waiting[number] = _Unwanted(self._unwanted) if subscribes else _Forgotten()
         return _line({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": number}})
 
     def unsend(self, number: int) -> None:
         """Forgets a request that was never sent."""
         self._waiting.pop(number, None)
-        self._subscribing.pop(number, None)
+        self._stop_subscribing(number)
+
+    def abandon(self, feed: EventFeed) -> None:
+        """Ends the subscription of a feed whose caller gave up when the answer was there already."""
+        if feed.subscription is not None and self._feeds.get(feed.subscription) is feed:
+            self.unsubscribe(feed.subscription)
+            self._unwanted.append(feed.subscription)
+
+    @property
+    def has_unwanted(self) -> bool:
+        """True if `unwanted` has lines to send."""
+        return bool(self._unwanted) and self.has_room
+
+    def unwanted(self) -> List[bytes]:
+        """The lines to send that end subscriptions without a reader: the agent would tell their events for ever."""
+        lines = []
+        while self.has_unwanted:
+            params = {"subscription": self._unwanted.pop()}
+            lines.append(self.request("event.unsubscribe", params, _Forgotten())[1])
+        return lines
 
     def unsubscribe(self, subscription: str) -> None:
         """Forgets a subscription: its events are dropped."""
@@ -155,14 +187,16 @@ class Core:
         sink = self._waiting.pop(number, None) if isinstance(number, int) else None
         if sink is None:
             return
-        feed = self._subscribing.pop(number, None)
         if "error" in message:
+            self._stop_subscribing(number)
             sink.fail(error_from_json(message["error"]))
             return
         result = message.get("result")
         if not isinstance(result, dict):
+            self._stop_subscribing(number)
             sink.fail(ProtocolError("a result of the agent is not an object"))
             return
+        feed = self._subscribing.pop(number, None)
         if feed is not None:
             try:
                 self._subscribed(feed, result)
@@ -170,6 +204,12 @@ class Core:
                 sink.fail(error)
                 return
         sink.succeed(result)
+
+    def _stop_subscribing(self, number: int) -> Optional[EventFeed]:
+        feed = self._subscribing.pop(number, None)
+        if not self._subscribing:
+            self._strays.clear()
+        return feed
 
     def _subscribed(self, feed: EventFeed, result: Dict[str, Any]) -> None:
         self._feeds[feed.subscribed(result)] = feed

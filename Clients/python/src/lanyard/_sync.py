@@ -89,9 +89,15 @@ class _Link:
             self._write(outgoing, deadline)
             with self._changed:
                 self._wait(slot.is_done, deadline)
-        except BaseException:
+        except BaseException as error:
             self._give_up(number, outgoing)
-            raise
+            # The answer may have come together with the end of the wait.
+            if not slot.done or not isinstance(error, CallTimeout):
+                if feed is not None:
+                    with self._changed:
+                        self._core.abandon(feed)
+                    self._end_unwanted()
+                raise
         finally:
             self._retire()
         if slot.error is not None:
@@ -112,6 +118,7 @@ class _Link:
             while self._lost is None and not self._reading and self._read():
                 pass
             alive = self._lost is None
+        self._end_unwanted()
         self._retire()
         return alive
 
@@ -167,6 +174,12 @@ class _Link:
                 # A leader that leaves wakes the others: one of them must lead.
                 self._changed.notify_all()
             self._read()
+            if self._core.has_unwanted:
+                self._changed.release()
+                try:
+                    self._end_unwanted()
+                finally:
+                    self._changed.acquire()
 
     def _read(self) -> bool:
         """Reads available bytes with the lock held; False if there are none."""
@@ -269,6 +282,16 @@ class _Link:
                 self._write(_Outgoing(line), _deadline(CANCEL_SECONDS))
             except LanyardError:
                 pass
+
+    def _end_unwanted(self) -> None:
+        """Ends the subscriptions whose callers gave up. Needs no answer."""
+        try:
+            with self._changed:
+                lines = self._core.unwanted() if self._lost is None else []
+            for line in lines:
+                self._write(_Outgoing(line), _deadline(CANCEL_SECONDS))
+        except LanyardError:
+            pass
 
     def _lose(self, reason: Callable[[], LanyardError]) -> None:
         if self._lost is not None:
@@ -654,6 +677,10 @@ class EventStream:
                 if self._link is None:
                     self._link = self._subscribe(_deadline(CONNECT_SECONDS))
                     attempt = 0
+                    if self._closed.is_set():
+                        # `close()` came first, and did not know this subscription.
+                        self.close()
+                        return None
                 self._link.wait_until(lambda: self._feed.ready or self._closed.is_set(), deadline)
             except CallTimeout:
                 if self._link is not None:
