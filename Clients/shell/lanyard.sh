@@ -44,6 +44,7 @@ LANYARD_SHELL_VERSION=0.1.0
 lanyard_token() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_token "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_var='' __lanyard_seconds='' __lanyard_out='' __lanyard_value='' __lanyard_self=lanyard_token
   __lanyard_begin
   local __lanyard_arguments
@@ -87,6 +88,7 @@ lanyard_token() {
 lanyard_call() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_call "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_var='' __lanyard_seconds='' __lanyard_out='' __lanyard_value='' __lanyard_self=lanyard_call
   __lanyard_begin
   local __lanyard_arguments
@@ -130,6 +132,7 @@ lanyard_call() {
 lanyard_events() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_events "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_since='' __lanyard_once='' __lanyard_shown='' __lanyard_end='' __lanyard_out='' __lanyard_status=''
   local +x __lanyard_self=lanyard_events __lanyard_seconds='' __lanyard_value='' __lanyard_begun='' __lanyard_pause=0.05
   __lanyard_begin
@@ -191,6 +194,7 @@ lanyard_events() {
 lanyard_can() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_can "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_var='' __lanyard_seconds='' __lanyard_out='' __lanyard_value='' __lanyard_status=0
   local +x __lanyard_self=lanyard_can
   __lanyard_begin
@@ -235,6 +239,7 @@ lanyard_can() {
 lanyard_status() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_status "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_var='' __lanyard_seconds='' __lanyard_out='' __lanyard_value='' __lanyard_self=lanyard_status
   __lanyard_begin
   while [ $# -gt 0 ]; do
@@ -286,6 +291,7 @@ lanyard_retry() {
 lanyard_curl() {
   if [ -n "${ZSH_VERSION-}" ]; then emulate -L zsh; else local -; fi 2>/dev/null
   { set +aefuvx; } 2>/dev/null
+  if __lanyard_folds; then __lanyard_unfolded lanyard_curl "$@"; return; fi
   local +x IFS=$' \t\n' __lanyard_var='' __lanyard_seconds='' __lanyard_out='' __lanyard_value='' __lanyard_account=''
   local +x __lanyard_origin='' __lanyard_url='' __lanyard_method='' __lanyard_body='' __lanyard_again=1 __lanyard_covered=''
   local +x __lanyard_token='' __lanyard_type='' __lanyard_fingerprint='' __lanyard_proof='' __lanyard_nonce=''
@@ -335,13 +341,21 @@ lanyard_curl() {
         -F | --form | --form-string | -T | --upload-file | -o | --output | -w | --write-out | -A | --user-agent | -m | \
         --max-time | --connect-timeout | --cacert | --capath | -r | --range | --max-filesize | --limit-rate)
         [ $# -gt 2 ] || { __lanyard_usage "curl's $1 needs a value, and a URL behind it"; return; }
+        # A line break in a header would begin another one.
+        case $1:$2 in
+          -[XHAr]:*[[:cntrl:]]* | --request:*[[:cntrl:]]* | --header:*[[:cntrl:]]* | --user-agent:*[[:cntrl:]]* | \
+            --range:*[[:cntrl:]]*)
+            __lanyard_usage "curl's $1 is one line"
+            return
+            ;;
+        esac
         case $1 in
           -X | --request) __lanyard_method=$2 ;;
           -H | --header)
             __lanyard_name=${2%%[:;]*}
             __lanyard_name=${__lanyard_name%%[[:space:]]*}
             case $__lanyard_name in
-              authorization | proxy-authorization | dpop | host | @*)
+              '' | authorization | proxy-authorization | dpop | host | @*)
                 __lanyard_usage "the header can't be given here: $__lanyard_name"
                 return
                 ;;
@@ -421,11 +435,27 @@ lanyard_curl() {
 
 # What follows is this file's own, and may change. Results are left in the variables of the calling function.
 
+# True where bash would take -T for -t. It keeps `nocasematch` apart from the options that `local -` restores.
+__lanyard_folds() { [ -n "${BASH_VERSION-}" ] && shopt -q nocasematch; }
+
+# Runs a function of this file without `nocasematch`.
+__lanyard_unfolded() {
+  shopt -u nocasematch
+  "$@"
+  set -- "$?"
+  shopt -s nocasematch
+  return "$1"
+}
+
 # Forgets the last error.
 __lanyard_begin() {
   LANYARD_ERROR_NAME='' LANYARD_ERROR_CODE='' LANYARD_ERROR_MESSAGE='' LANYARD_ERROR_REASON='' LANYARD_ERROR_RETRYABLE=''
   LANYARD_ERROR_RETRY_AFTER_MS='' LANYARD_ERROR_ACCOUNT='' LANYARD_ERROR_REMEDIES='' LANYARD_ERROR_DATA=''
 }
+
+# The variables are there from the start: for `set -u`, and for zsh's `warn_create_global`.
+__lanyard_begin
+LANYARD_EFFECT='' LANYARD_REASON='' LANYARD_HTTP_STATUS='' LANYARD_CURL_EXIT=''
 
 # Checks a name for `-v`.
 __lanyard_target() {
@@ -443,7 +473,7 @@ __lanyard_answer() {
 # The command, with its arguments. `timeout` ends it, which cancels its request in the agent.
 __lanyard_command() {
   if [ -n "$__lanyard_seconds" ]; then
-    command timeout --foreground "$__lanyard_seconds" "${LANYARD_BIN:-lanyard}" "$@"
+    command timeout --foreground -- "$__lanyard_seconds" "${LANYARD_BIN:-lanyard}" "$@"
   else
     command "${LANYARD_BIN:-lanyard}" "$@"
   fi
@@ -769,7 +799,9 @@ __lanyard_origin_of() {
 
 # True for an origin of this machine.
 __lanyard_is_loopback() {
-  local +x __lanyard_pattern='^https?://(localhost|127(\.[0-9]{1,3}){3}|\[::1\]):[0-9]+$'
+  # What is no address, such as 127.999.0.1, would be looked up as a name.
+  local +x __lanyard_pattern='(25[0-5]|2[0-4][0-9]|1[0-9][0-9]|[1-9]?[0-9])'
+  __lanyard_pattern="^https?://(localhost|127(\\.$__lanyard_pattern){3}|\\[::1\\]):[0-9]+\$"
   [[ $1 =~ $__lanyard_pattern ]]
 }
 

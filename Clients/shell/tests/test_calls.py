@@ -44,6 +44,24 @@ class Tokens(ShellTest):
         ran = self.run_in("zsh", script + 'lanyard_token -v token work; print -r -- "$token"; [[ -o ksh_arrays ]]')
         self.assertEqual((ran.status, ran.out), (0, "secret-1\n"), ran.err)
 
+    def test_case_is_told_apart_where_bash_would_not(self) -> None:
+        script = "set -eu; shopt -s nocasematch\nlanyard_token -v token -t 120 work; echo $token; shopt -q nocasematch && echo on\n"
+        ran = self.run_in("bash", script + "lanyard_call nothing 2>/dev/null || echo $?")
+        self.assertEqual((ran.status, ran.out), (0, "secret-1\non\n1\n"), ran.err)
+        self.assertEqual(self.agent.requests("token.get")[0]["params"], {"account": "work", "minimumLifetimeSeconds": 120})
+
+    def test_zsh_does_not_warn_of_the_variables(self) -> None:
+        script = "setopt warn_create_global no_unset\nprint -r -- \"$LANYARD_ERROR_NAME\"; lanyard_retry lanyard_token work"
+        ran = self.run_in("zsh", script)
+        self.assertEqual((ran.status, ran.out, ran.err), (0, "\nsecret-1\n", ""))
+
+    def test_time_that_is_an_option_of_timeout(self) -> None:
+        for shell, ran in self.both("lanyard_token -T --help work"):
+            with self.subTest(shell=shell):
+                self.assertNotEqual(ran.status, 0)
+                self.assertEqual(self.agent.requests("token.get"), [])
+                self.assertIn("[failed]", ran.err)
+
     def test_options_of_the_caller_are_restored(self) -> None:
         self.prints('set -eu; set -C; a=$-; lanyard_token -v token work; [ "$a" = "$-" ] && echo same', "same\n")
 

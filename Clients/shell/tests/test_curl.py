@@ -155,7 +155,7 @@ class Kept(CurlTest):
         self.assertEqual((server.requests, self.agent.requests("token.get")), ([], []))
 
     def test_unencrypted_origins_are_refused(self) -> None:
-        for origin in ("http://api.example", "http://192.0.2.1", "http://localhost.example", "http://127.0.0.1.example"):
+        for origin in ("http://api.example", "http://192.0.2.1", "http://localhost.example", "http://127.0.0.1.example", "http://127.999.0.1"):
             with self.subTest(origin=origin):
                 self.prints(f"lanyard_curl work {origin} -- {origin}/x 2>/dev/null; echo \"$? $LANYARD_ERROR_NAME\"", "2 originRefused\n")
 
@@ -165,11 +165,19 @@ class Kept(CurlTest):
             "-L", "--location-trusted", "-x http://127.0.0.1:1", "--next", "-v", "--trace-ascii -", "-k", "-K file", "--resolve a:1:b",
             "--connect-to ::a:1", "http://evil.example", "--url http://evil.example", "-H 'Authorization: Basic x'",
             "-H 'authorization : x'", "-H 'Host: evil.example'", "-H @file", "-d @-", "-T -", "-T .", "-F 'a=@-'", "-u a:b", "-XPOST",
-            "--data-urlencode a@-", "--json @-", "--unix-socket x", "--doh-url https://x",
+            "--data-urlencode a@-", "--json @-", "--unix-socket x", "--doh-url https://x", "-H ' Host: evil.example'",
+            "-H $'X: a\nHost: evil.example'", "-X $'GET / HTTP/1.1\r\nHost: evil.example\r\nX:'",
         ):
             with self.subTest(option=option):
                 self.prints(f"lanyard_curl work {server.origin} -- {option} {server.origin} 2>/dev/null; echo \"$? $LANYARD_ERROR_NAME\"", "2 usage\n")
         self.assertEqual((server.requests, self.agent.requests("token.get")), ([], []))
+
+    def test_case_is_told_apart_where_bash_would_not(self) -> None:
+        server = self.server()
+        # -R takes no value, as -r does: what stands behind it would be an option that nobody has checked.
+        script = f"shopt -s nocasematch; lanyard_curl work {server.origin} -- -R --location-trusted {server.origin}; echo $?"
+        ran = self.run_in("bash", script)
+        self.assertEqual((ran.out, server.requests, self.agent.requests("token.get")), ("2\n", [], []), ran.err)
 
     def test_origins_must_be_named(self) -> None:
         for arguments in ("work -- https://a.example", "-- https://a.example", "work https://a.example", "", "work https://a.example/x -- https://a.example/x"):
