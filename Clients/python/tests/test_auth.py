@@ -44,7 +44,7 @@ class Server:
     """A server on loopback; `answers` are (status, header fields) in turn, the last one for ever."""
 
     def __init__(self, *answers: Tuple[int, Dict[str, str]]) -> None:
-        rest = list(answers) or [(200, {})]
+        rest = self._rest = list(answers) or [(200, {})]
         self.requests: List[Tuple[str, str, Mapping[str, str], bytes]] = []
         requests = self.requests
 
@@ -80,6 +80,10 @@ class Server:
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.origin = f"http://127.0.0.1:{self._server.server_port}"
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def answer(self, status: int, headers: Dict[str, str]) -> None:
+        """Answers this from now on."""
+        self._rest[:] = [(status, headers)]
 
     def close(self) -> None:
         self._server.shutdown()
@@ -213,6 +217,15 @@ class RequestsTests(AuthTest):
         self.assertEqual(other.sent("authorization"), [None, None])
         self.assertEqual(self.params("token.reject"), [])
 
+    def test_refusal_of_a_request_without_the_token_is_not_its_refusal(self) -> None:
+        # Another origin leads back, and what it leads to is refused for want of a token.
+        other = self.server()
+        server = self.server((302, {"Location": other.origin}), REFUSED)
+        other.answer(302, {"Location": server.origin + "/back"})
+        self.assertEqual(self.session.get(server.origin, auth=self.auth(server)).status_code, 401)
+        self.assertEqual(server.sent("authorization"), ["Bearer secret-1", None])
+        self.assertEqual(self.params("token.reject"), [])
+
     def test_redirect_within_the_origin_carries_the_present_token(self) -> None:
         server = self.server(REFUSED, (302, {"Location": "/next"}), (200, {}))
         self.assertEqual(self.session.get(server.origin, auth=self.auth(server)).status_code, 200)
@@ -320,6 +333,17 @@ class HttpxTests(AuthTest):
             self.assertEqual(response.status_code, 401)
         self.assertEqual(other.sent("authorization"), [None, None])
         self.assertEqual(self.params("token.reject"), [])
+
+    def test_refusal_of_a_request_without_the_token_is_not_its_refusal(self) -> None:
+        for asynchronous in (False, True):
+            with self.subTest(asynchronous=asynchronous):
+                other = self.server()
+                server = self.server((302, {"Location": other.origin}), REFUSED)
+                other.answer(302, {"Location": server.origin + "/back"})
+                response = self.get(self.auth(server), server.origin, asynchronous, follow_redirects=True)
+                self.assertEqual(response.status_code, 401)
+                self.assertEqual(server.sent("authorization"), ["Bearer secret-1", None])
+                self.assertEqual(self.params("token.reject"), [])
 
     def test_bound_token_goes_with_proofs(self) -> None:
         self.kind = "DPoP"

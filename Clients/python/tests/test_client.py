@@ -287,6 +287,18 @@ class Ending(ClientTest):
         peer.answer(request, TOKEN)
         self.assertEqual(self.client.call("agent.status"), {"ok": True})
 
+    def test_a_timeout_may_be_longer_than_any_wait(self) -> None:
+        def answer_later(request: Request, peer: Peer) -> None:
+            threading.Timer(0.02, peer.answer, (request, {"ok": True})).start()
+
+        self.agent.on("agent.status", answer_later)
+        events = self.client.events()
+        for seconds in (3e6, 1e12, 1e300, float("inf")):
+            with self.subTest(seconds=seconds):
+                self.assertEqual(self.client.within(seconds).call("agent.status"), {"ok": True})
+                threading.Timer(0.02, self.agent.peers[0].event, (1,)).start()
+                self.assertIsNotNone(events.next(timeout=seconds))
+
     def test_a_timeout_of_the_client_is_for_every_call(self) -> None:
         self.agent.on("token.get", lambda request, peer: None)
         with Client(self.agent.path, timeout=0.05) as client:
@@ -465,6 +477,24 @@ class Events(ClientTest):
         self.assertEqual(events.next().sequence, 1)  # type: ignore[union-attr]
         with self.assertRaises(ConnectionLost):
             events.next()
+
+    def test_a_stream_waits_as_long_as_the_agent_asks(self) -> None:
+        with self.client.events() as events:
+            times: List[float] = []
+
+            def subscribe(request: Request, peer: Peer) -> Dict[str, Any]:
+                times.append(time.monotonic())
+                if len(times) == 1:
+                    raise Fault(1003, "overloaded", retryable=True, retryAfterMs=300)
+                peer.subscription = "sub-again"
+                peer.event(1)
+                return {"subscription": "sub-again", "epoch": "epoch-1", "sequence": 1, "gap": False}
+
+            self.agent.on("event.subscribe", subscribe)
+            self.agent.die()
+            self.agent.restart()
+            self.assertIsNotNone(events.next(timeout=PATIENCE_SECONDS))
+            self.assertGreaterEqual(times[1] - times[0], 0.29)
 
     def test_an_agent_that_refuses_the_subscription_is_heard(self) -> None:
         def refuse(request: Request, peer: Peer) -> None:

@@ -6,7 +6,7 @@ from typing import Any, Dict, List
 
 from lanyard import ConnectionLost, LanyardError, Overloaded, ProtocolError, ReauthenticationRequired, RequestTooLarge
 from lanyard._core import MAXIMUM_ANSWER_BYTES, MAXIMUM_STRAY_EVENTS, Core
-from lanyard._events import MAXIMUM_QUEUED_EVENTS, EventFeed
+from lanyard._events import MAXIMUM_QUEUED_EVENTS, EventFeed, pause_seconds
 
 from .fake_agent import line
 
@@ -231,6 +231,11 @@ class Events(unittest.TestCase):
         feed.take()
         self.assertEqual(feed.take().data, {"from": 3, "to": 9})
         self.assertEqual(feed.position, {"epoch": "e", "sequence": 9})
+
+    def test_a_pause_is_at_least_what_the_agent_asks_for(self) -> None:
+        told = [Overloaded("", data={"retryAfterMs": milliseconds}) for milliseconds in (10, 7000, 10**400, "7000")]
+        self.assertEqual([pause_seconds(0, error) for error in told], [0.05, 7.0, 3600.0, 0.05])
+        self.assertEqual([pause_seconds(attempt) for attempt in (0, 1, 99)], [0.05, 0.1, 5.0])
 
     def test_a_subscription_that_names_nothing_fails_the_call(self) -> None:
         core, answers = Core(), Answers()

@@ -541,7 +541,8 @@ class AsyncEventStream:
                 self._link = None
                 if not self._reconnect or not error.retryable:
                     raise
-            await asyncio.sleep(pause_seconds(attempt))
+                pause = pause_seconds(attempt, error)
+            await asyncio.sleep(pause)
             attempt += 1
         return None
 

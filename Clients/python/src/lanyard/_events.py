@@ -6,7 +6,7 @@ from collections import deque
 from datetime import datetime, timezone
 from typing import Any, Callable, Deque, Dict, Mapping, Optional, Sequence, Tuple
 
-from ._errors import ProtocolError
+from ._errors import LanyardError, ProtocolError
 from ._generated import EventNotification
 from ._runtime import encode_params, format_instant
 
@@ -19,9 +19,14 @@ FIRST_PAUSE_SECONDS = 0.05
 LONGEST_PAUSE_SECONDS = 5.0
 
 
-def pause_seconds(attempt: int) -> float:
-    """The pause before the next attempt to reach the agent: 50 ms, doubling to 5 s."""
-    return min(FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 16), LONGEST_PAUSE_SECONDS)
+LONGEST_TOLD_PAUSE_SECONDS = 3600.0
+
+
+def pause_seconds(attempt: int, error: Optional[LanyardError] = None) -> float:
+    """The pause before the next attempt to reach the agent: 50 ms, doubling to 5 s, and at least what `error` asks for."""
+    told = (error.retry_after_ms if error is not None else None) or 0
+    pause = min(FIRST_PAUSE_SECONDS * 2.0 ** min(attempt, 16), LONGEST_PAUSE_SECONDS)
+    return max(pause, min(told, LONGEST_TOLD_PAUSE_SECONDS * 1000) / 1000)
 
 
 class EventFeed:

@@ -29,12 +29,16 @@ Deadline = Optional[float]
 """A value of `time.monotonic()`; None for no deadline."""
 
 
+_LONGEST_WAIT_SECONDS = 86400.0
+"""The operating system takes no wait of infinity or of months: such a one is waited for in parts."""
+
+
 def _deadline(seconds: Optional[float]) -> Deadline:
     return None if seconds is None else time.monotonic() + seconds
 
 
 def _remaining(deadline: Deadline) -> Optional[float]:
-    return None if deadline is None else max(0.0, deadline - time.monotonic())
+    return None if deadline is None else min(max(0.0, deadline - time.monotonic()), _LONGEST_WAIT_SECONDS)
 
 
 class _Slot:
@@ -673,6 +677,7 @@ class EventStream:
         while not self._closed.is_set():
             if self._feed.ready:
                 return self._feed.take()
+            pause = pause_seconds(attempt)
             try:
                 if self._link is None:
                     self._link = self._subscribe(_deadline(CONNECT_SECONDS))
@@ -691,9 +696,9 @@ class EventStream:
                 self._link = None
                 if not self._reconnect or not error.retryable:
                     raise
+                pause = pause_seconds(attempt, error)
             if self._link is None:
                 remaining = _remaining(deadline)
-                pause = pause_seconds(attempt)
                 self._closed.wait(pause if remaining is None else min(pause, remaining))
                 if remaining is not None and remaining <= pause:
                     return None

@@ -89,7 +89,11 @@ class LanyardAuth(httpx.Auth):
 
 
 def _answer(request: httpx.Request, response: httpx.Response) -> Answer:
-    if not same_origin(str(request.url), str(response.request.url)):
+    last = response.request
+    # Behind a redirect to another origin the token is gone, even where another one leads back.
+    if last.headers.get("Authorization") != request.headers["Authorization"]:
+        return Answer(0)
+    if not same_origin(str(request.url), str(last.url)):
         return Answer(0)
     return Answer(response.status_code, response.headers.get("WWW-Authenticate"), response.headers.get("DPoP-Nonce"))
 

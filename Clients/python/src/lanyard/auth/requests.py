@@ -46,11 +46,16 @@ class LanyardAuth:
         """Adds the header fields to a prepared request."""
         self._binding.origins.check(request.url)
         steps = exchange(self._binding, request.method, request.url, _may_send_again(request))
-        request.headers.update(self._next(steps, None).headers)
+        headers = self._next(steps, None).headers
+        request.headers.update(headers)
         original = request
 
         def response_came(response: Any, **options: Any) -> Any:
-            if not same_origin(response.request.url, original.url) or "Authorization" not in response.request.headers:
+            nonlocal headers
+            # Behind a redirect there may be no token, or a password of ~/.netrc.
+            if response.request.headers.get("Authorization") != headers["Authorization"]:
+                return response
+            if not same_origin(response.request.url, original.url):
                 return response
             while response.status_code == 401:
                 answer = Answer(401, response.headers.get("WWW-Authenticate"), response.headers.get("DPoP-Nonce"))
