@@ -269,6 +269,18 @@ class Events(AsyncClientTest):
         unsubscribe = await in_thread(self.agent.wait_for, "event.unsubscribe")
         self.assertEqual(unsubscribe["params"], {"subscription": feed.subscription})
 
+    @unittest.skipIf(sys.version_info < (3, 11), "asyncio has no timeout that keeps a cancellation")
+    async def test_a_cancellation_that_comes_with_the_subscription_ends_the_wait(self) -> None:
+        await self.client.connect()
+        events = self.client.events()
+        waiting = asyncio.ensure_future(events.next())
+        while events._feed.subscription is None:
+            await asyncio.sleep(0)
+        waiting.cancel()
+        with self.assertRaises(asyncio.CancelledError):
+            await soon(waiting)
+        await in_thread(self.agent.wait_for, "event.unsubscribe")
+
     async def test_a_stream_that_is_closed_while_it_subscribes_leaves_no_subscription(self) -> None:
         late: List[Any] = []
         self.agent.on("event.subscribe", lambda request, peer: late.append((request, peer)))

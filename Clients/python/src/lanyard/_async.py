@@ -9,10 +9,25 @@ import asyncio
 import select
 import socket
 import subprocess
+import sys
 import threading
 from collections import deque
 from types import TracebackType
-from typing import Any, AsyncIterator, Callable, Deque, Dict, Generator, Mapping, Optional, Sequence, Set, Type
+from typing import (
+    Any,
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Deque,
+    Dict,
+    Generator,
+    Mapping,
+    Optional,
+    Sequence,
+    Set,
+    Type,
+    TypeVar,
+)
 
 from ._core import Core, error_copies
 from ._errors import AgentNotRunning, CallTimeout, ClientClosed, ConnectionLost, LanyardError
@@ -22,7 +37,17 @@ from ._runtime import R, encode, encode_params
 from ._settings import CLOSE_SECONDS, CONNECT_SECONDS, VERSION, HelloParams
 from ._transport import SocketPath, Stderr, default_socket_path, dial, dial_or_start, may_start, reap, spawn
 
+T = TypeVar("T")
+
 _HANG_UP = select.POLLHUP | getattr(select, "POLLRDHUP", 0)
+
+
+async def _limited(work: "Coroutine[Any, Any, T]", seconds: float) -> T:
+    """Waits for `work`. Before Python 3.12 `asyncio.wait_for` swallows a cancellation that comes with the result."""
+    if sys.version_info >= (3, 11):
+        async with asyncio.timeout(seconds):
+            return await work
+    return await asyncio.wait_for(work, seconds)
 
 
 class _FutureSink:
@@ -391,7 +416,7 @@ class AsyncClient(AsyncMethods):
         if timeout is None:
             return await (await self._connected()).call(method, params)
         try:
-            return await asyncio.wait_for(self._call(method, params, None), timeout)
+            return await _limited(self._call(method, params, None), timeout)
         except asyncio.TimeoutError as error:
             if isinstance(error, LanyardError):
                 raise
@@ -412,7 +437,7 @@ class AsyncClient(AsyncMethods):
             starts = starts and may_start(self._start, self._socket_path)
             # The agent answers `agent.hello` at once, or hangs.
             try:
-                link = await asyncio.wait_for(self._connect(starts), CONNECT_SECONDS)
+                link = await _limited(self._connect(starts), CONNECT_SECONDS)
             except asyncio.TimeoutError:
                 raise CallTimeout("the agent did not accept the connection in time") from None
             if self._is_closed:
@@ -595,7 +620,7 @@ class AsyncEventStream:
         # Only the first subscription starts an agent: a later one would undo `lanyard stop`.
         link = await self._client._connected(starts=self._feed.subscription is None)
         try:
-            await asyncio.wait_for(link.call("event.subscribe", self._feed.params(), self._feed), CONNECT_SECONDS)
+            await _limited(link.call("event.subscribe", self._feed.params(), self._feed), CONNECT_SECONDS)
         except asyncio.TimeoutError:
             raise CallTimeout("the agent did not answer in time") from None
         self._link = link
