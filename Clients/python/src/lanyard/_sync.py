@@ -74,7 +74,9 @@ class _Link:
     def __init__(self, connection: socket.socket) -> None:
         self._socket = connection
         self._core = Core()
-        self._changed = threading.Condition(threading.Lock())
+        # Entered by itself: an interruption within `Condition.__enter__`, which is not of C, would leave it locked.
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
         self._write_lock = threading.Lock()
         self._reading = False
         self._lost: Optional[Callable[[], LanyardError]] = None
@@ -85,20 +87,20 @@ class _Link:
         self, method: str, params: Mapping[str, Any], deadline: Deadline, feed: Optional[EventFeed] = None
     ) -> Dict[str, Any]:
         slot = _Slot()
-        with self._changed:
+        with self._lock:
             self._wait(lambda: self._core.has_room, deadline)
             number, line = self._core.request(method, params, slot, feed)
         outgoing = _Outgoing(line)
         try:
             self._write(outgoing, deadline)
-            with self._changed:
+            with self._lock:
                 self._wait(slot.is_done, deadline)
         except BaseException as error:
             self._give_up(number, outgoing)
             # The answer may have come together with the end of the wait.
             if not slot.done or not isinstance(error, CallTimeout):
                 if feed is not None:
-                    with self._changed:
+                    with self._lock:
                         self._core.abandon(feed)
                     self._end_unwanted()
                 raise
@@ -111,14 +113,14 @@ class _Link:
     def wait_until(self, ready: Callable[[], bool], deadline: Deadline) -> None:
         """Reads until `ready()`. Raises `CallTimeout`, or the error that ended the link."""
         try:
-            with self._changed:
+            with self._lock:
                 self._wait(ready, deadline)
         finally:
             self._retire()
 
     def alive(self) -> bool:
         """True if the connection is open. Notices an end that arrived while no caller was reading."""
-        with self._changed:
+        with self._lock:
             while self._lost is None and not self._reading and self._read():
                 pass
             alive = self._lost is None
@@ -132,13 +134,13 @@ class _Link:
         return hello
 
     def forget_feed(self, feed: EventFeed) -> None:
-        with self._changed:
+        with self._lock:
             if feed.subscription is not None:
                 self._core.unsubscribe(feed.subscription)
 
     def wake(self) -> None:
         """Wakes all waiting callers, which check their conditions again."""
-        with self._changed:
+        with self._lock:
             self._changed.notify_all()
 
     def end_input(self) -> None:
@@ -149,7 +151,7 @@ class _Link:
             pass
 
     def close(self, reason: Callable[[], LanyardError]) -> None:
-        with self._changed:
+        with self._lock:
             self._lose(reason)
         self._retire()
 
@@ -227,7 +229,7 @@ class _Link:
         except BaseException:
             if outgoing.begun and not outgoing.sent:
                 # Half a line may be sent. The agent would read the next line as its rest.
-                with self._changed:
+                with self._lock:
                     self._lose(_went_away)
             raise
         finally:
@@ -239,7 +241,7 @@ class _Link:
         except BlockingIOError:
             return 0
         except OSError:
-            with self._changed:
+            with self._lock:
                 # The agent may have sent an error before it closed.
                 while self._lost is None and not self._reading and self._read():
                     pass
@@ -251,7 +253,7 @@ class _Link:
         """Waits until the socket accepts more bytes. The agent stops reading from a client that does not read its
         answers, so the writer reads if no other caller does."""
         while True:
-            with self._changed:
+            with self._lock:
                 if self._lost is not None:
                     raise self._lost()
                 lead = not self._reading
@@ -263,13 +265,13 @@ class _Link:
                 ready = _poll(self._socket, interest, 0.05 if remaining is None else min(0.05, remaining))
             finally:
                 if lead:
-                    with self._changed:
+                    with self._lock:
                         self._reading = False
                         self._changed.notify_all()
             if ready & ~select.POLLIN:
                 return
             if lead and ready:
-                with self._changed:
+                with self._lock:
                     if self._lost is None and not self._reading:
                         self._read()
             if remaining is not None and remaining <= 0:
@@ -277,7 +279,7 @@ class _Link:
 
     def _give_up(self, number: int, outgoing: _Outgoing) -> None:
         """Cancels a request whose caller has stopped waiting, if the agent has seen the request."""
-        with self._changed:
+        with self._lock:
             line = self._core.cancel(number) if self._lost is None else None
             if not outgoing.sent:
                 self._core.unsend(number)
@@ -290,7 +292,7 @@ class _Link:
     def _end_unwanted(self) -> None:
         """Ends the subscriptions whose callers gave up. Needs no answer."""
         try:
-            with self._changed:
+            with self._lock:
                 lines = self._core.unwanted() if self._lost is None else []
             for line in lines:
                 self._write(_Outgoing(line), _deadline(CANCEL_SECONDS))
@@ -314,7 +316,7 @@ class _Link:
         if self._lost is None or not self._write_lock.acquire(blocking=False):
             return
         try:
-            with self._changed:
+            with self._lock:
                 if not self._reading:
                     self._socket.close()
         finally:
