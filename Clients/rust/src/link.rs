@@ -19,7 +19,7 @@ use crate::protocol::{Answer, Protocol, Sink, MAXIMUM_ANSWER_BYTES};
 use crate::sync::{is_over, lock, park, Deadline};
 use crate::sys::{poll, send, Readiness};
 use crate::wiped::Inbox;
-use crate::{AgentHelloParams, Error, Result};
+use crate::{AgentHelloParams, Error, EventUnsubscribeParams, Result};
 
 /// The limit for sending `$/cancel` and `event.unsubscribe`: the agent may have stopped reading.
 pub(crate) const CANCEL: Duration = Duration::from_secs(1);
@@ -252,10 +252,36 @@ impl Link {
             Err(error) if error.kind() == Io::Interrupted => {}
             Err(_) => self.lose(state, Error::went_away()),
         }
+        self.end_orphans(state);
         for wake in &state.crowded {
             wake.notify_one();
         }
         state.lost.is_none()
+    }
+
+    /// Ends subscriptions that came after their callers gave up, as far as the socket takes it now.
+    fn end_orphans(&self, state: &mut State) {
+        while !state.writing && state.lost.is_none() {
+            let subscription = match state.protocol.next_orphan() {
+                Some(subscription) => subscription,
+                None => return,
+            };
+            let params = EventUnsubscribeParams::new(subscription.as_str());
+            let slot = Arc::new(Slot { answer: Mutex::new(None), wake: Arc::new(Condvar::new()) });
+            let (id, line) = match state.protocol.request("event.unsubscribe", Some(&params), slot, None) {
+                Ok(request) => request,
+                Err(_) => return,
+            };
+            match send(&self.socket, line.as_slice()) {
+                Ok(count) if count == line.as_slice().len() => {}
+                Err(error) if error.kind() == Io::WouldBlock || error.kind() == Io::Interrupted => {
+                    state.protocol.unsend(id);
+                    return state.protocol.put_back(subscription);
+                }
+                // The agent would read the next line as the rest of this one.
+                _ => self.lose(state, Error::went_away()),
+            }
+        }
     }
 
     /// Sends one line. After an error nothing of it was sent, or the connection is lost.

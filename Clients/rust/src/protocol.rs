@@ -2,7 +2,7 @@
 //!
 //! The blocking and the async client pass received lines to `Protocol` and send the lines that it returns.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::feed::Feed;
 use crate::json::{Json, Malformed, Reader, Writer};
 use crate::wiped::WipedBytes;
-use crate::{Error, ErrorKind, Event, Result};
+use crate::{Error, ErrorKind, Event, EventSubscribeResult, Result};
 
 /// The longest line that the client reads. Answers to `request.send` hold whole bodies.
 pub(crate) const MAXIMUM_ANSWER_BYTES: usize = 64 << 20;
@@ -53,6 +53,10 @@ pub(crate) struct Protocol<S> {
     last_id: i64,
     waiting: HashMap<i64, S>,
     subscribing: HashMap<i64, Arc<Feed>>,
+    /// Requests for a subscription that were cancelled: one may be granted all the same.
+    abandoned: HashSet<i64>,
+    /// Subscriptions that came after their caller gave up, to be ended in the agent.
+    orphans: Vec<String>,
     feeds: HashMap<String, Arc<Feed>>,
     strays: Vec<Event>,
 }
@@ -65,6 +69,8 @@ impl<S: Sink> Protocol<S> {
             last_id: 0,
             waiting: HashMap::new(),
             subscribing: HashMap::new(),
+            abandoned: HashSet::new(),
+            orphans: Vec::new(),
             feeds: HashMap::new(),
             strays: Vec::new(),
         }
@@ -129,9 +135,12 @@ impl<S: Sink> Protocol<S> {
 
     /// Cancels a request. Returns the line to send, or `None` if the request was answered already.
     pub fn cancel(&mut self, id: i64) -> Option<WipedBytes> {
-        self.subscribing.remove(&id);
+        let subscribes = self.subscribing.remove(&id).is_some();
         if !self.waiting.contains_key(&id) {
             return None;
+        }
+        if subscribes {
+            self.abandoned.insert(id);
         }
         let mut writer = Writer::default();
         writer.raw(r#"{"jsonrpc":"2.0","method":"$/cancel","params":{"id":"#);
@@ -149,6 +158,16 @@ impl<S: Sink> Protocol<S> {
     /// Forgets a subscription: its events are dropped.
     pub fn unsubscribe(&mut self, subscription: &str) {
         self.feeds.remove(subscription);
+    }
+
+    /// A subscription that its caller no longer wants.
+    pub fn next_orphan(&mut self) -> Option<String> {
+        self.orphans.pop()
+    }
+
+    /// Keeps it for later.
+    pub fn put_back(&mut self, orphan: String) {
+        self.orphans.push(orphan);
     }
 
     /// Handles one line of the agent. After an error the connection can't be used.
@@ -180,6 +199,7 @@ impl<S: Sink> Protocol<S> {
             Some(sink) => sink,
         };
         let feed = id.and_then(|id| self.subscribing.remove(&id));
+        let is_abandoned = id.map_or(false, |id| self.abandoned.remove(&id));
         if let Some(error) = message.error {
             sink.settle(Err(Error::from_answer(&text[error])));
             return Ok(());
@@ -191,6 +211,11 @@ impl<S: Sink> Protocol<S> {
                 return Ok(());
             }
         };
+        if is_abandoned {
+            if let Ok(late) = EventSubscribeResult::from_json(&text[result.clone()]) {
+                self.orphans.push(late.subscription);
+            }
+        }
         if let Some(feed) = feed {
             match feed.subscribed(&text[result.clone()]) {
                 Ok(subscription) => self.subscribed(subscription, feed),
@@ -207,6 +232,8 @@ impl<S: Sink> Protocol<S> {
     /// Ends the connection: every waiting call fails.
     pub fn lost(&mut self, reason: &Error) {
         self.subscribing.clear();
+        self.abandoned.clear();
+        self.orphans.clear();
         self.feeds.clear();
         self.strays.clear();
         for (_, sink) in self.waiting.drain() {

@@ -157,3 +157,28 @@ async fn a_401_is_reported_and_the_request_sent_once_more() {
         .await;
     assert_eq!(status, Ok(200));
 }
+
+#[test]
+fn a_subscription_that_comes_too_late_is_ended() {
+    let agent = Agent::new();
+    let client = client(&agent);
+    beside(
+        async {
+            let wanted = client.events(EventSubscribeParams::new());
+            assert!(tokio::time::timeout(Duration::from_millis(100), wanted).await.is_err());
+            assert_eq!(client.call("agent.status", &json!({})).await.unwrap(), json!({}));
+        },
+        || {
+            let peer = agent.greeted();
+            let subscribing = peer.request("event.subscribe");
+            assert_eq!(peer.next().unwrap()["method"], "$/cancel");
+            peer.answer(&subscribing, json!({"subscription": "late", "epoch": "e", "sequence": 0, "gap": false}));
+            let mut methods = vec![peer.next().unwrap(), peer.next().unwrap()];
+            methods.sort_by_key(|request| request["method"].as_str().unwrap().to_owned());
+            assert_eq!(methods[1]["params"], json!({"subscription": "late"}));
+            for request in methods {
+                peer.answer(&request, json!({}));
+            }
+        },
+    );
+}

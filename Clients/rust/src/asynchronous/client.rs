@@ -146,7 +146,10 @@ impl AsyncClient {
     pub(crate) async fn subscribe(&self, feed: &Arc<Feed>, starts: bool) -> Result<Arc<AsyncLink>> {
         let subscribed = async {
             let link = self.connected(starts).await?;
+            let mut subscribing = Subscribing { link: &link, feed, before: feed.subscription(), is_done: false };
             link.call("event.subscribe", Some(&feed.params()), Some(Arc::clone(feed))).await?;
+            subscribing.is_done = true;
+            drop(subscribing);
             Ok(link)
         };
         limited(Some(CONNECT), subscribed).await
@@ -278,6 +281,23 @@ async fn limited<T>(limit: Option<Duration>, work: impl Future<Output = Result<T
         None => work.await,
         Some(limit) => {
             timeout(limit, work).await.unwrap_or_else(|_| Err(Error::timed_out("the agent did not answer in time")))
+        }
+    }
+}
+
+/// Ends a subscription that was granted to a future that was dropped before it could tell.
+struct Subscribing<'a> {
+    link: &'a Arc<AsyncLink>,
+    feed: &'a Arc<Feed>,
+    before: Option<String>,
+    is_done: bool,
+}
+
+impl Drop for Subscribing<'_> {
+    fn drop(&mut self) {
+        let granted = self.feed.subscription().filter(|granted| Some(granted) != self.before.as_ref());
+        if let (false, Some(subscription)) = (self.is_done, granted) {
+            self.link.unsubscribe(&subscription);
         }
     }
 }

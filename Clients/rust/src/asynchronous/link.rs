@@ -198,6 +198,14 @@ async fn read(link: Arc<AsyncLink>, reader: OwnedReadHalf) {
         if let Err(error) = handled {
             break error;
         }
+        loop {
+            // A subscription that came after its caller gave up.
+            let orphan = lock(&link.state).protocol.next_orphan();
+            match orphan {
+                Some(subscription) => link.unsubscribe(&subscription),
+                None => break,
+            }
+        }
         if inbox.pending() > MAXIMUM_ANSWER_BYTES {
             break too_long();
         }

@@ -60,6 +60,19 @@ import Testing
     #expect(try await events.next()?.sequence == 3)
   }
 
+  @Test("A subscription that comes after its task was cancelled is ended in the agent")
+  func lateSubscription() async throws {
+    let lanyard = agent.client()
+    agent.on("event.subscribe") { _, _ in nil }
+    let subscribing = Task { try await lanyard.events() }
+    let request = try await agent.receives("event.subscribe")
+    subscribing.cancel()
+    _ = try await agent.receives("$/cancel")
+    await #expect(throws: CancellationError.self) { try await subscribing.value }
+    agent.peers[0].answer(request, ["subscription": "late", "epoch": "epoch-1", "sequence": 0, "gap": false])
+    #expect(try await agent.receives("event.unsubscribe")["params"] == ["subscription": "late"])
+  }
+
   @Test("A slow consumer gets a gap in place of the oldest events")
   func slowConsumer() async throws {
     let feed = EventFeed(types: nil, accounts: nil, since: nil)

@@ -242,6 +242,7 @@ final class Connection: Sendable {
           return beginQueued(&state) + (ending.map { [$0] } ?? [])
         }
         for ending in endings { ending.perform() }
+        for orphan in state.withLock({ $0.core.takeOrphans() }) { unsubscribe(orphan) }
       }
     } catch {
       lose(error)

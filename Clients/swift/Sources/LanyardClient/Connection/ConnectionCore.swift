@@ -25,6 +25,8 @@ struct ConnectionCore {
     case call(PendingCall)
     /// The call was cancelled: its answer is ignored.
     case cancelled
+    /// A call for a subscription was cancelled: a subscription that is granted all the same is ended.
+    case cancelledSubscribing
 
     var call: PendingCall? {
       guard case .call(let call) = self else { return nil }
@@ -38,6 +40,8 @@ struct ConnectionCore {
   private var subscribing: [Int: EventFeed] = [:]
   private var feeds: [String: EventFeed] = [:]
   private var strays: [Event] = []
+  /// Subscriptions that came after their caller gave up, to be ended in the agent.
+  private var orphans: [String] = []
 
   /// True if one more request fits the agent's limit. A cancelled request counts until it is answered.
   var hasRoom: Bool { waiting.count < limits.requestsInFlight }
@@ -77,8 +81,7 @@ struct ConnectionCore {
   /// Cancels a request. Returns the line that tells the agent, or nil if the request was answered already.
   mutating func cancel(_ id: Int) -> WireBuffer? {
     guard waiting[id] != nil else { return nil }
-    waiting[id] = .cancelled
-    subscribing[id] = nil
+    waiting[id] = subscribing.removeValue(forKey: id) == nil ? .cancelled : .cancelledSubscribing
     var params = WireWriter()
     params.beginObject()
     params.member("id", id)
@@ -116,6 +119,7 @@ struct ConnectionCore {
     }
     guard let number = id.integer, let entry = waiting.removeValue(forKey: number) else { return nil }
     let feed = subscribing.removeValue(forKey: number)
+    if case .cancelledSubscribing = entry, let late = message["result"]?["subscription"]?.string { orphans.append(late) }
     guard let call = entry.call else { return nil }
     return Ending(call: call, result: result(of: message, for: feed))
   }
@@ -144,6 +148,12 @@ struct ConnectionCore {
     } else if !subscribing.isEmpty, strays.count < Self.largestStrays {
       strays.append(event)
     }
+  }
+
+  /// The subscriptions that nothing wants any more; each is told once.
+  mutating func takeOrphans() -> [String] {
+    defer { orphans = [] }
+    return orphans
   }
 
   /// Ends the connection: every call that waits fails.

@@ -31,7 +31,8 @@ public final class EventStream: AsyncSequence, Sendable {
       // Only the first subscription starts an agent: a later one would undo `lanyard stop`.
       try await subscribe(startsAgent: true)
     } catch {
-      feed.end(dropsQueue: true)
+      // The subscription may have been granted before the task ended.
+      close()
       throw error
     }
   }
