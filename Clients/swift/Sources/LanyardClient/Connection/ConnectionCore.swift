@@ -119,7 +119,9 @@ struct ConnectionCore {
     }
     guard let number = id.integer, let entry = waiting.removeValue(forKey: number) else { return nil }
     let feed = subscribing.removeValue(forKey: number)
-    if case .cancelledSubscribing = entry, let late = message["result"]?["subscription"]?.string { orphans.append(late) }
+    if case .cancelledSubscribing = entry, let late = message["result"]?["subscription"]?.string {
+      orphans.append(late)
+    }
     guard let call = entry.call else { return nil }
     return Ending(call: call, result: result(of: message, for: feed))
   }
