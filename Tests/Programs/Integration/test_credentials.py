@@ -445,6 +445,7 @@ class Exec(Credentials):
         target = os.path.join(self.place, "precious")
         with open(target, "w", encoding="utf-8") as file:
             file.write("kept")
+        os.chmod(target, 0o600)
         link = os.path.join(self.place, "link")
         os.symlink(target, link)
         for path in (link, self.place, target):
@@ -452,6 +453,20 @@ class Exec(Credentials):
             self.assertIn("Nothing was written", ran.stderr)
         with open(target, encoding="utf-8") as file:
             self.assertEqual(file.read(), "kept")
+        # What a killed command left beside the socket is no hindrance.
+        left = os.path.join(os.path.dirname(self.agent.socket), "token")
+        with open(os.open(left, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+            file.write("an old token")
+        shown = self.lanyard("exec", "work", "--file", "token", "--", "sh", "-c", 'cat "$LANYARD_TOKEN_FILE"').stdout
+        self.assertEqual(shown, self.token())
+        self.assertFalse(os.path.exists(left))
+
+    def test_a_file_that_another_program_put_there_is_kept(self):
+        path = os.path.join(self.place, "token")
+        script = 'rm "$LANYARD_TOKEN_FILE"; echo other > "$LANYARD_TOKEN_FILE"'
+        self.lanyard("exec", "work", "--file", path, "--", "sh", "-c", script)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(file.read(), "other\n")
 
 
 class WithGit(Credentials):

@@ -16,12 +16,12 @@ final class TokenFile {
   /// The largest pause between two attempts after a failure.
   private static let pauseSeconds = 10
 
-  /// - Throws: also if `path` is something else than a file of this user: it would be replaced and removed.
+  /// - Throws: also if there is something at `path` already: it would be replaced, and removed at the end.
   init(path: String, account: String, mayStart: Bool) throws(CommandFailure) {
     self.path = path
     self.account = account
     self.mayStart = mayStart
-    try requireOwn()
+    try requireFree()
     try write()
   }
 
@@ -52,18 +52,38 @@ final class TokenFile {
     return Int32(clamping: max(1, renewAt.seconds - Moment.now.seconds) * 1000)
   }
 
-  func remove() { unlink(path) }
+  /// Removes the file, if it is still the one that was written.
+  func remove() {
+    if isOwn { unlink(path) }
+  }
 
-  private func requireOwn() throws(CommandFailure) {
+  /// The file that was written last. While it is open, no other file gets its number.
+  private var written: Int32 = -1
+
+  /// True if nothing, or what was written last, is at the path.
+  private var isOwn: Bool {
+    var information = stat()
+    guard lstat(path, &information) == 0 else { return true }
+    var own = stat()
+    guard fstat(written, &own) == 0 else { return false }
+    return information.st_dev == own.st_dev && information.st_ino == own.st_ino
+  }
+
+  private func requireFree() throws(CommandFailure) {
     var information = stat()
     guard lstat(path, &information) == 0 else { return }
-    guard information.st_mode & S_IFMT == S_IFREG, information.st_uid == geteuid(),
-      information.st_mode & 0o077 == 0, information.st_nlink == 1
-    else {
-      throw .usage(
-        "\(Text.shown(path)) is there, and is no file that only you may read. Nothing was written.",
-        hints: ["Name a file that is not there yet."])
-    }
+    // A command that was killed leaves its file. In the runtime directory nothing else has this form.
+    let isLeft =
+      information.st_mode & S_IFMT == S_IFREG && information.st_uid == geteuid()
+      && information.st_mode & 0o777 == 0o600 && information.st_nlink == 1
+    let runtime = try AgentPaths.directory(of: AgentPaths.socket())
+    guard isLeft, AgentPaths.directory(of: path) == runtime else { throw isTaken }
+    unlink(path)
+  }
+
+  private var isTaken: CommandFailure {
+    .usage(
+      "\(Text.shown(path)) is there already. Nothing was written.", hints: ["Name a file that is not there yet."])
   }
 
   private func write() throws(CommandFailure) {
@@ -82,22 +102,25 @@ final class TokenFile {
 
   /// A new file takes the place of the old one, so that neither a link nor another open file is written to.
   private func replace(by text: borrowing JSONWriter) throws(CommandFailure) {
-    try requireOwn()
+    guard isOwn else { throw isTaken }
     let new = "\(path).new-\(getpid())"
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(errno) }
     let isWritten = text.withBytes { Output.write($0, to: file) }
     let error = errno
-    close(file)
     guard isWritten else {
+      close(file)
       unlink(new)
       throw failure(error)
     }
     guard rename(new, path) == 0 else {
       let error = errno
+      close(file)
       unlink(new)
       throw failure(error)
     }
+    if written >= 0 { close(written) }
+    written = file
   }
 
   private func failure(_ error: Int32) -> CommandFailure {
