@@ -9,13 +9,31 @@ import judge
 import languages
 
 
-def run(prepared, cases, jobs, say):
-    """Plants each fault of each language in a copy of its client. True if each makes a case fail."""
+def check(prepared, say):
+    """True if the text that each fault replaces stands once in its file: a change of a client takes its faults along."""
     sound = True
+    for folder, original, faults in planted(prepared):
+        for fault in faults:
+            with open(os.path.join(original, fault["file"]), encoding="utf-8") as file:
+                count = file.read().count(fault["find"])
+            if count != 1:
+                sound = False
+                say(f"{folder}: {fault['name']}: the text to replace stands {count} times in {fault['file']}")
+    return sound
+
+
+def planted(prepared):
+    """The folder, the directory and the faults of each client."""
     for folder in dict.fromkeys(language.folder for language in prepared):
         original = os.path.join(languages.CLIENTS, folder)
         with open(os.path.join(original, "conformance", "faults.json"), encoding="utf-8") as file:
-            faults = json.load(file)
+            yield folder, original, json.load(file)
+
+
+def run(prepared, cases, jobs, say):
+    """Plants each fault of each language in a copy of its client. True if each makes a case fail."""
+    sound = True
+    for folder, original, faults in planted(prepared):
         with tempfile.TemporaryDirectory(prefix="lanyard-faults-") as place:
             # One build directory for all faults, so that only what changed is built anew.
             build = os.path.join(place, "build")
