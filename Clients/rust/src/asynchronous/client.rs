@@ -196,7 +196,9 @@ impl AsyncClient {
         let path = self.shared.settings.path()?;
         let mut attempt = 0;
         loop {
-            let stream = match dial(&path, false, &|_| true) {
+            // By itself: Rust 1.63 would keep the closure, which is not `Sync`, until after the await.
+            let dialled = dial(&path, false, &|_| true);
+            let stream = match dialled {
                 Err(error) if starts && error.kind() == ErrorKind::AgentNotRunning => self.start(path.clone()).await?,
                 other => other?,
             };
