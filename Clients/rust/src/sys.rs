@@ -142,3 +142,14 @@ pub(crate) fn poll<const N: usize>(watched: [(RawFd, Readiness); N], deadline: D
         failed: entry.revents & (libc::POLLERR | libc::POLLHUP | libc::POLLNVAL) != 0,
     })
 }
+
+/// True if the peer has closed the connection, and nothing that it said is left to read.
+#[cfg(feature = "tokio")]
+pub(crate) fn has_ended(socket: &UnixStream) -> bool {
+    let mut byte = 0_u8;
+    let target = std::ptr::addr_of_mut!(byte).cast();
+    // SAFETY: one byte is written at most, into `byte`.
+    let count = unsafe { libc::recv(socket.as_raw_fd(), target, 1, libc::MSG_PEEK | libc::MSG_DONTWAIT) };
+    let is_waiting = |error: io::Error| matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted);
+    count == 0 || count < 0 && !is_waiting(io::Error::last_os_error())
+}

@@ -1,4 +1,5 @@
 use std::io::ErrorKind as Io;
+use std::net::Shutdown;
 use std::os::unix::net::UnixStream as StdStream;
 use std::sync::{Arc, Mutex};
 
@@ -14,6 +15,7 @@ use crate::json::Json;
 use crate::link::too_long;
 use crate::protocol::{Answer, Protocol, Sink, MAXIMUM_ANSWER_BYTES};
 use crate::sync::lock;
+use crate::sys::has_ended;
 use crate::wiped::{Inbox, WipedBytes};
 use crate::{AgentHelloParams, Error, EventUnsubscribeParams, Result};
 
@@ -35,6 +37,8 @@ pub(crate) struct AsyncLink {
     state: Mutex<State>,
     lines: UnboundedSender<WipedBytes>,
     ended: Notify,
+    /// The same socket, to see its end before the reading task has run.
+    socket: StdStream,
 }
 
 struct State {
@@ -47,12 +51,13 @@ struct State {
 impl AsyncLink {
     /// Begins to read and to write. `socket` does not block.
     pub fn new(socket: StdStream) -> std::io::Result<Arc<Self>> {
+        let watched = socket.try_clone()?;
         let (reader, writer) = UnixStream::from_std(socket)?.into_split();
         let (lines, received) = unbounded_channel();
         let protocol = Protocol::new();
         let places = Arc::new(Semaphore::new(protocol.requests_in_flight()));
         let state = State { protocol, places, lost: None, tasks: Vec::new() };
-        let link = Arc::new(AsyncLink { state: Mutex::new(state), lines, ended: Notify::new() });
+        let link = Arc::new(AsyncLink { state: Mutex::new(state), lines, ended: Notify::new(), socket: watched });
         let reading = tokio::spawn(read(Arc::clone(&link), reader));
         let writing = tokio::spawn(write(writer, received));
         lock(&link.state).tasks = vec![reading, writing];
@@ -108,7 +113,7 @@ impl AsyncLink {
     pub fn is_alive(&self) -> bool {
         let state = lock(&self.state);
         // The tasks end with their runtime, too.
-        state.lost.is_none() && !state.tasks.iter().any(JoinHandle::is_finished)
+        state.lost.is_none() && !state.tasks.iter().any(JoinHandle::is_finished) && !has_ended(&self.socket)
     }
 
     /// Waits for the end of the connection. Returns why it ended.
@@ -135,6 +140,7 @@ impl AsyncLink {
         for task in &state.tasks {
             task.abort();
         }
+        let _ = self.socket.shutdown(Shutdown::Both);
         self.ended.notify_waiters();
     }
 
