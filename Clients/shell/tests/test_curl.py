@@ -174,7 +174,7 @@ class Kept(CurlTest):
 
     def test_case_is_told_apart_where_bash_would_not(self) -> None:
         server = self.server()
-        # -R takes no value, as -r does: what stands behind it would be an option that nobody has checked.
+        # -R takes no value, as -r does: what stands behind it would be an option that was not checked.
         script = f"shopt -s nocasematch; lanyard_curl work {server.origin} -- -R --location-trusted {server.origin}; echo $?"
         ran = self.run_in("bash", script)
         self.assertEqual((ran.out, server.requests, self.agent.requests("token.get")), ("2\n", [], []), ran.err)

@@ -144,7 +144,7 @@ test("a time-out ends a call, also one that connects", async (context) => {
   await assert.rejects(client.call("agent.status", {}, { timeoutMs: 30 }), CallTimeoutError);
   client.timeoutMs = 30;
   await assert.rejects(client.call("agent.status"), CallTimeoutError);
-  // Nobody waited for the first connection any more, so that it was ended.
+  // No call waited for the first connection any more, so that the client ended it.
   assert.equal(agent.requests("agent.hello").length, 2);
 });
 

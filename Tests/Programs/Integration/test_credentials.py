@@ -374,7 +374,7 @@ class WithCargo(Credentials):
         self.accepted = self.token()
         ran = resolve()
         self.assertNotEqual(ran.returncode, 0)
-        self.assertEqual({given for _, given in seen if given}, set(), "a token went to a host that nobody named")
+        self.assertEqual({given for _, given in seen if given}, set(), "a token went to a host that no rule and no provider names")
         # A registry on this machine without TLS: no rule can name it, its provider can.
         self.caller.call("provider.update", {"provider": "practice", "allowedOrigins": [origin]})
         ran = resolve()
@@ -460,6 +460,16 @@ class Exec(Credentials):
         shown = self.lanyard("exec", "work", "--file", "token", "--", "sh", "-c", 'cat "$LANYARD_TOKEN_FILE"').stdout
         self.assertEqual(shown, self.token())
         self.assertFalse(os.path.exists(left))
+
+    def test_a_file_of_a_command_that_runs_is_not_taken(self):
+        with subprocess.Popen(
+                [LANYARD, "exec", "work", "--file", "token", "--", "sh", "-c", 'echo ready; read line; cat "$LANYARD_TOKEN_FILE"'],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=self.environment()) as process:
+            self.assertEqual(process.stdout.readline(), "ready\n")
+            ran = self.lanyard("exec", "work", "--file", "token", "--", "true", status=2)
+            self.assertIn("Nothing was written", ran.stderr)
+            process.stdin.close()
+            self.assertEqual(process.stdout.read(), self.token())
 
     def test_a_file_that_another_program_put_there_is_kept(self):
         path = os.path.join(self.place, "token")

@@ -78,6 +78,10 @@ final class TokenFile {
       && information.st_mode & 0o777 == 0o600 && information.st_nlink == 1
     let runtime = try AgentPaths.directory(of: AgentPaths.socket())
     guard isLeft, AgentPaths.directory(of: path) == runtime else { throw isTaken }
+    let left = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
+    defer { close(left) }
+    // Another command that runs holds the lock of its file.
+    guard left >= 0, flock(left, LOCK_EX | LOCK_NB) == 0 else { throw isTaken }
     unlink(path)
   }
 
@@ -106,6 +110,7 @@ final class TokenFile {
     let new = "\(path).new-\(getpid())"
     let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure(errno) }
+    flock(file, LOCK_EX | LOCK_NB)
     let isWritten = text.withBytes { Output.write($0, to: file) }
     let error = errno
     guard isWritten else {
