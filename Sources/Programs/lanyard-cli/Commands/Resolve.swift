@@ -22,21 +22,9 @@ struct Resolve: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    let directory = try ResourceCredential.trustedDirectory()
-    let named = common.account
-    let found: (account: String, because: String, rule: String?, json: String)
+    let found: ResourceCredential.Choice
     do throws(CommandFailure) {
-      found = try agent.call("account.resolve") { writer in
-        writer.member("url", url)
-        writer.member("user", user)
-        writer.member("selector", named)
-        writer.member("workingDirectory", directory)
-      } result: { (result) throws(CommandFailure) in
-        guard let account = result["account"]?.string, let because = result["because"]?.string else {
-          throw CommandFailure.notUnderstood
-        }
-        return (account, because, result["rule"]?.string, result.text)
-      }
+      found = try ResourceCredential.choice(for: url, user: user, named: common.account, via: &agent)
     } catch {
       guard error.name == "notFound" else { throw error }
       throw ResourceCredential.noneAnswers(for: url)
@@ -44,7 +32,7 @@ struct Resolve: ParsableCommand {
     if common.json { return Output.answer(json: found.json) }
     let account = try AccountInfo.named(found.account, via: &agent)
     let pattern = try found.rule.flatMap { (rule) throws(CommandFailure) in try Self.pattern(of: rule, via: &agent) }
-    Output.answer(Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule, directory))"))
+    Output.answer(Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule))"))
   }
 
   private static func pattern(
@@ -58,7 +46,7 @@ struct Resolve: ParsableCommand {
     }
   }
 
-  private static func reason(_ because: String, _ rule: String?, _ directory: String?) -> String {
+  private static func reason(_ because: String, _ rule: String?) -> String {
     switch because {
     case "rule": "the rule \(rule ?? "") covers this URL"
     case "selector": "it is named, and may answer for this URL"

@@ -12,21 +12,39 @@ struct ResourceCredential {
   static func find(
     _ url: String, user: String? = nil, named: String? = nil, via agent: inout AgentConnection
   ) throws(CommandFailure) -> ResourceCredential? {
-    let directory = try trustedDirectory()
     do throws(CommandFailure) {
-      return try agent.call("account.resolve") { writer in
-        writer.member("url", url)
-        writer.member("user", user)
-        writer.member("selector", named)
-        writer.member("workingDirectory", directory)
-      } result: { (result) throws(CommandFailure) in
-        guard let account = result["account"]?.string else { throw CommandFailure.notUnderstood }
-        return ResourceCredential(account: account)
-      }
+      return ResourceCredential(account: try choice(for: url, user: user, named: named, via: &agent).account)
     } catch {
       // A URL that is none of the web's, such as `ssh://…`, is not ours either.
       guard error.name == "notFound" || error.problem?.path == "/url" else { throw error }
       return nil
+    }
+  }
+
+  /// The agent's choice, and why.
+  struct Choice {
+    let account: String
+    let because: String
+    /// The rule's id.
+    let rule: String?
+    /// The agent's JSON, for `--json`.
+    let json: String
+  }
+
+  static func choice(
+    for url: String, user: String?, named: String?, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> Choice {
+    let directory = try trustedDirectory()
+    return try agent.call("account.resolve") { writer in
+      writer.member("url", url)
+      writer.member("user", user)
+      writer.member("selector", named)
+      writer.member("workingDirectory", directory)
+    } result: { (result) throws(CommandFailure) in
+      guard let account = result["account"]?.string, let because = result["because"]?.string else {
+        throw CommandFailure.notUnderstood
+      }
+      return Choice(account: account, because: because, rule: result["rule"]?.string, json: result.text)
     }
   }
 
@@ -56,7 +74,7 @@ struct ResourceCredential {
 
   /// The working directory, if a `.lanyard` file that the person trusts names the account there. A helper runs without a
   /// person who could be asked.
-  static func trustedDirectory() throws(CommandFailure) -> String? {
+  private static func trustedDirectory() throws(CommandFailure) -> String? {
     guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
     guard let working = getcwd(nil, 0) else { return nil }
     defer { free(working) }
