@@ -17,7 +17,8 @@ struct ChildOutput {
   static func require(_ program: String, package: String) throws(CommandFailure) -> String {
     if let path = AgentPaths.program(program) { return path }
     throw CommandFailure(
-      .other, name: "programMissing", "\(program) is not installed, and it alone can open its store. Nothing was changed.",
+      .other, name: "programMissing",
+      "\(program) is not installed, and it alone can open its store. Nothing was changed.",
       hints: ["On Debian: `apt install \(package)`."])
   }
 

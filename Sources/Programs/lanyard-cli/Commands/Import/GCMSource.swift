@@ -73,7 +73,8 @@ struct GCMSource: ImportSource {
       let user = String((words.last ?? "").dropLast(".gpg".count))
       return Self.lacking(service: "https://\(host)", user: user, at: path)
     }
-    guard let store = try StoreFile.read(path, isSealed: isSealed) else { throw .usage("There is no file \(path).") }
+    let store = try StoreFile.require(path)
+    if !isSealed { store.warnOfReaders() }
     let text = isSealed ? try GnuPG.decrypt(store) : store.contents
     guard let credential = GCMCredential(text), let service = WebOrigin(credential.service) else {
       throw store.malformed("a secret on the first line, then the lines service=URL and account=NAME")
@@ -81,7 +82,7 @@ struct GCMSource: ImportSource {
     let isPath = service.path == "/refresh_token" || service.path == "/refresh_token/"
     let prefix = "refresh_token."
     guard isPath || service.host.hasPrefix(prefix) else {
-      return Self.lacking(service: service.text, user: credential.account, at: store.path)
+      return Self.lacking(service: service.text, user: credential.account, at: path)
     }
     let host = isPath ? service.host : String(service.host.dropFirst(prefix.count))
     var entry = ImportEntry(name: host)
@@ -153,9 +154,7 @@ struct GCMSource: ImportSource {
   /// GCM removes a credential in the same way.
   func remove(_ entry: ImportEntry) throws(CommandFailure) -> String {
     let isSealed = entry.place.hasSuffix(".gpg")
-    guard let store = try StoreFile.read(entry.place, isSealed: isSealed) else {
-      return "\(entry.place) is gone already"
-    }
+    guard let store = try StoreFile.read(entry.place) else { return "\(entry.place) is gone already" }
     let text = isSealed ? try GnuPG.decrypt(store) : store.contents
     guard GCMCredential(text)?.secret == entry.refreshToken else {
       throw store.unchanged("the token in it is another one by now")

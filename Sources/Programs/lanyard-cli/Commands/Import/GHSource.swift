@@ -5,12 +5,8 @@ import CommandSupport
 struct GHSource: ImportSource {
   let program = "gh"
   private let file: String?
-  private let common: CommonOptions
 
-  init(_ request: ImportRequest) {
-    file = request.file
-    common = request.common
-  }
+  init(_ request: ImportRequest) { file = request.file }
 
   func entries() throws(CommandFailure) -> [ImportEntry] {
     let usual =
@@ -21,21 +17,35 @@ struct GHSource: ImportSource {
     guard let hosts = GHHosts(store.contents) else {
       throw store.malformed("hosts.yml of gh, with user or users below the name of each host")
     }
+    if hosts.accounts.contains(where: \.hasToken) { store.warnOfReaders() }
+    let providers = Self.knownProviders()
     return hosts.accounts.map { account in
       var entry = ImportEntry(name: "\(account.host)/\(account.user ?? "?")")
       entry.server = "https://\(account.host)"
       entry.user = account.user
-      entry.place = store.path
+      entry.place = store.named
       entry.lack =
         account.hasToken
         ? "gh's tokens have no refresh token" : "its token is in the keyring, and has no refresh token"
-      let preset = account.host == "github.com" ? "github" : "github-enterprise --issuer https://\(account.host)"
-      entry.advice = [
-        "Add \(account.host) with a client of yours: `lanyard provider add --preset \(preset) --client-id ID`.",
-        "Then sign in: `lanyard login PROVIDER --device`.",
-      ]
+      let provider = providers.first { WebOrigin($0.issuer)?.host == account.host }?.name
+      if provider == nil {
+        entry.advice.append("Add \(account.host) with a client of yours: `\(Self.command(adding: account.host))`.")
+      }
+      entry.advice.append("Sign in anew: `lanyard login \(provider ?? "PROVIDER") --device`.")
       return entry
     }.named()
+  }
+
+  /// Without starting an agent: that some are known shortens the advice, and nothing else.
+  private static func knownProviders() -> [ProviderInfo] {
+    guard var agent = try? Agent.connect(mayStart: false) else { return [] }
+    return (try? ProviderInfo.all(via: &agent)) ?? []
+  }
+
+  private static func command(adding host: String) -> String {
+    guard host != "github.com" else { return Presets.command(adding: "github") }
+    let issuer = KnownServer.named("github-enterprise")?.issuer(atHostOf: "https://\(host)") ?? "https://\(host)"
+    return "lanyard provider add --preset github-enterprise --issuer \(issuer) --client-id ID"
   }
 
   func remove(_ entry: ImportEntry) throws(CommandFailure) -> String {

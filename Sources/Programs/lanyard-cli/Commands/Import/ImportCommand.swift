@@ -150,9 +150,12 @@ struct ImportCommand: ParsableCommand {
       ])
     }
     table.print(tables)
-    for entry in entries where !entry.isImportable {
-      if case .provider = entry.verdict { continue }
-      for advice in entry.advice { Output.note(Text.shown("\(entry.name): \(advice)")) }
+    // Advice that several entries share is given once.
+    let others = entries.filter { !$0.isImportable }
+    var told: Set<String> = []
+    for advice in others.flatMap(\.advice) where told.insert(advice).inserted {
+      let names = others.filter { $0.advice.contains(advice) }.map(\.name)
+      Output.note(Text.shown("\(names.joined(separator: ", ")): \(advice)"))
     }
   }
 
@@ -163,7 +166,7 @@ struct ImportCommand: ParsableCommand {
     guard only.isEmpty || !yes else {
       throw CommandFailure(
         .other, name: "notImportable", "None of these can be taken over. Nothing was changed.",
-        hints: common.json ? [] : entries.compactMap { $0.advice.first })
+        hints: common.json ? entries.flatMap(\.advice) : [])
     }
     Output.note("Nothing here can be taken over. Nothing was changed.")
   }

@@ -51,7 +51,7 @@ struct ImportRun {
     let start = isKept ? "\(entry.name) was not taken over" : "\(entry.name) was taken over, but not removed"
     Output.instruction(Text.shown("lanyard: \(start): \(failure.message)"))
     for hint in failure.hints { Output.instruction("  \(Text.shown(hint))") }
-    if isKept { Output.instruction(Text.shown("  \(store.program) still has what it had.")) }
+    if isKept { Output.instruction(Text.shown("  The store of \(store.program) was not changed.")) }
   }
 
   /// Tells how to switch the other program over.

@@ -16,9 +16,10 @@ struct MSALSource: ImportSource {
     guard let store = try StoreFile.named(file, orUsual: "\(directory)/msal_token_cache.json") else { return [] }
     let entries: [ImportEntry]?? = store.contents.withBytes { bytes in JSONInput.read(bytes) { Self.parse($0) } }
     guard let entries, let entries else { throw store.malformed(Self.expected) }
+    store.warnOfReaders()
     return entries.map { entry in
       var entry = entry
-      entry.place = store.path + "\u{0}" + entry.place
+      entry.place = store.named + "\u{0}" + entry.place
       return entry
     }.named()
   }

@@ -21,18 +21,15 @@ struct MuttOAuth2Source: ImportSource {
     guard let entry, var entry else {
       throw store.malformed("a JSON object with registration, email and refresh_token, plain or encrypted by GnuPG")
     }
-    entry.place = store.path
+    entry.place = store.named
     return [entry]
   }
 
   private func read() throws(CommandFailure) -> (StoreFile, HeldBytes) {
-    let isPlain = { (bytes: UnsafeRawBufferPointer) in bytes.first { $0 > 0x20 } == UInt8(ascii: "{") }
-    guard let store = try StoreFile.read(file, isSealed: true) else { throw .usage("There is no file \(file).") }
-    if store.contents.withBytes(isPlain) {
-      // The script refuses a plain file that others can read, too.
-      return (try StoreFile.read(file) ?? store, store.contents)
-    }
-    return (store, try GnuPG.decrypt(store))
+    let store = try StoreFile.require(file)
+    guard !GnuPG.isEncrypted(store.contents) else { return (store, try GnuPG.decrypt(store)) }
+    store.warnOfReaders()
+    return (store, store.contents)
   }
 
   /// Nil for what is no token file.
@@ -69,7 +66,7 @@ struct MuttOAuth2Source: ImportSource {
 
   /// The script begins anew without its file.
   func remove(_ entry: ImportEntry) throws(CommandFailure) -> String {
-    guard let store = try StoreFile.read(entry.place, isSealed: true) else { return "\(entry.place) is gone already" }
+    guard let store = try StoreFile.read(entry.place) else { return "\(entry.place) is gone already" }
     try store.delete()
     return "\(entry.place) is deleted"
   }

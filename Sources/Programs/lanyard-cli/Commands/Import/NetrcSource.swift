@@ -20,13 +20,14 @@ struct NetrcSource: ImportSource {
     guard let store = try StoreFile.named(file, orUsual: usual) else { return [] }
     guard let machines = NetrcFile(store.contents)?.machines else { throw store.malformed(Self.expected) }
     guard !machines.isEmpty else { return [] }
+    store.warnOfReaders()
     var agent = try common.connect()
     var entries: [ImportEntry] = []
     for machine in machines {
       var entry = ImportEntry(name: machine.host ?? "default")
       entry.server = machine.host.map { "https://\($0)" }
       entry.user = machine.user
-      entry.place = store.path
+      entry.place = store.named
       entry.lack = "a password is no refresh token"
       if let url = entry.server {
         let choice = try Self.choice(for: url, user: machine.user, via: &agent)

@@ -50,11 +50,9 @@ final class OIDCAgentSource: ImportSource {
   ) throws(CommandFailure) -> ImportEntry {
     var entry = ImportEntry(name: AgentPaths.file(of: name))
     entry.place = name.hasPrefix("/") ? name : try Self.directory() + "/" + name
-    guard let store = try StoreFile.read(entry.place, isSealed: true) else {
-      throw .usage("There is no file \(entry.place).")
-    }
+    let store = try StoreFile.require(entry.place)
     // One that is encrypted for a GPG key takes no password.
-    let isForKey = store.contents.withBytes { $0.starts(with: "-----BEGIN PGP".utf8) }
+    let isForKey = GnuPG.isEncrypted(store.contents)
     guard passphrase != nil || isForKey else {
       entry.lack = "its encryption password is needed: --pw-file FILE"
       return entry
@@ -94,7 +92,7 @@ final class OIDCAgentSource: ImportSource {
   /// Deletes the file. `oidc-gen --delete` would do more: it revokes the refresh token at the provider, and with it what
   /// the agent has got for it.
   func remove(_ entry: ImportEntry) throws(CommandFailure) -> String {
-    guard let store = try StoreFile.read(entry.place, isSealed: true) else { return "\(entry.place) is gone already" }
+    guard let store = try StoreFile.read(entry.place) else { return "\(entry.place) is gone already" }
     try store.delete()
     return "\(entry.place) is deleted"
   }

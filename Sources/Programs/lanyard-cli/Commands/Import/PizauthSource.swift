@@ -14,6 +14,7 @@ struct PizauthSource: ImportSource {
     guard let accounts = PizauthConfiguration(store.contents)?.accounts else {
       throw store.malformed(#"pizauth.conf, with account "NAME" { client_id = "…"; auth_uri = "…"; token_uri = "…"; }"#)
     }
+    if accounts.contains(where: { $0.clientSecret != nil }) { store.warnOfReaders() }
     return accounts.map { account in
       var entry = ImportEntry(name: account.name)
       entry.clientID = account.clientID

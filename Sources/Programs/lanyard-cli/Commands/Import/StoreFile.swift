@@ -4,28 +4,25 @@ import Glibc
 /// A file of another program, as it was when it was read. It is changed only in one step, and only if no other program
 /// changed it since.
 struct StoreFile {
-  /// The file itself; behind a link of the person, where the link leads.
+  /// As it was named: a link may lead to it.
+  let named: String
+  /// The file itself.
   let path: String
-  /// True if the person named a link.
-  let isLinked: Bool
   let contents: HeldBytes
   private let information: stat
 
   /// The largest store that is read. Those of the programs have some kilobytes.
   static let largestBytes = 4 << 20
 
-  /// Nil if there is no such file.
-  ///
-  /// - Parameter isSealed: the file is encrypted, so that others may read it.
-  static func read(_ named: String, isSealed: Bool = false) throws(CommandFailure) -> StoreFile? {
+  /// Nil if there is no such file. Warns about a file that other users can change.
+  static func read(_ named: String) throws(CommandFailure) -> StoreFile? {
     var path = named
     var link = stat()
     guard lstat(named, &link) == 0 else {
       if errno == ENOENT || errno == ENOTDIR { return nil }
       throw unreadable(named, SystemError.message(errno))
     }
-    let isLinked = link.st_mode & S_IFMT == S_IFLNK
-    if isLinked {
+    if link.st_mode & S_IFMT == S_IFLNK {
       guard link.st_uid == geteuid() || link.st_uid == 0 else {
         throw unreadable(named, "it is a link that belongs to another user")
       }
@@ -39,7 +36,6 @@ struct StoreFile {
     var information = stat()
     guard fstat(file, &information) == 0 else { throw unreadable(named, SystemError.message(errno)) }
     guard information.st_mode & S_IFMT == S_IFREG else { throw unreadable(named, "it is no plain file") }
-    warn(about: path, information, isSealed: isSealed)
     let contents = HeldBytes(capacity: min(Int(clamping: information.st_size), largestBytes) + 65_537)
     while true {
       let read = contents.appendOnce(from: file)
@@ -50,18 +46,18 @@ struct StoreFile {
       }
       if read == 0 { break }
     }
-    return StoreFile(path: path, isLinked: isLinked, contents: contents, information: information)
+    if information.st_uid != geteuid() {
+      Output.warning("\(Text.shown(path)) belongs to another user, who may know what is in it.")
+    } else if information.st_mode & 0o022 != 0 {
+      Output.warning("Other users can write \(Text.shown(path)). `chmod go-w` ends that.")
+    }
+    return StoreFile(named: named, path: path, contents: contents, information: information)
   }
 
-  private static func warn(about path: String, _ information: stat, isSealed: Bool) {
-    let shown = Text.shown(path)
-    if information.st_uid != geteuid() {
-      Output.warning("\(shown) belongs to another user, who may know what is in it.")
-    } else if information.st_mode & 0o022 != 0 {
-      Output.warning("Other users can write \(shown). `chmod go-rwx` ends that.")
-    } else if !isSealed, information.st_mode & 0o044 != 0 {
-      Output.warning("Other users can read \(shown), and the secrets in it. `chmod go-rwx` ends that.")
-    }
+  /// For a file with secrets that are not encrypted.
+  func warnOfReaders() {
+    guard information.st_uid == geteuid(), information.st_mode & 0o044 != 0 else { return }
+    Output.warning("Other users can read \(Text.shown(path)), and the secrets in it. `chmod go-rwx` ends that.")
   }
 
   private static func unreadable(_ path: String, _ reason: String) -> CommandFailure {
@@ -112,7 +108,7 @@ struct StoreFile {
   }
 
   private func requireUnlinked() throws(CommandFailure) {
-    if isLinked { throw unchanged("a link leads to it; name the file itself") }
+    if path != named { throw unchanged("\(named) is a link to it; name the file itself") }
   }
 
   /// Another program may have written a newer token in the meantime.
@@ -138,10 +134,15 @@ struct StoreFile {
 
 extension StoreFile {
   /// The file of an option or, without one, the usual one; nil if the usual one is missing.
-  static func named(_ file: String?, orUsual usual: String, isSealed: Bool = false) throws(CommandFailure) -> StoreFile? {
-    if let found = try read(file ?? usual, isSealed: isSealed) { return found }
-    guard let file else { return nil }
-    throw .usage("There is no file \(file).")
+  static func named(_ file: String?, orUsual usual: String) throws(CommandFailure) -> StoreFile? {
+    if let file { return try require(file) }
+    return try read(usual)
+  }
+
+  /// A file that must be there.
+  static func require(_ path: String) throws(CommandFailure) -> StoreFile {
+    if let found = try read(path) { return found }
+    throw .usage("There is no file \(path).")
   }
 
   /// The path in an environment variable, else one below the person's home.

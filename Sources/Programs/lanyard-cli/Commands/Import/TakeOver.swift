@@ -42,7 +42,7 @@ struct TakeOver {
     let known = try ProviderInfo.all(via: &agent)
     let wanted = entry.issuer ?? ""
     if let found = known.first(where: { fits($0, issuer: wanted) }) { return (found.name, false) }
-    let server = try locate(wanted, via: &agent)
+    let (server, endpoints) = try locate(wanted, via: &agent)
     if let found = known.first(where: { fits($0, issuer: server.issuer) }) { return (found.name, false) }
     let name = Self.free(server.proposedName, among: known.map(\.name))
     try agent.call("provider.add") { writer in
@@ -52,7 +52,7 @@ struct TakeOver {
       writer.member("clientId", entry.clientID)
       writer.member("clientSecret", secret: entry.clientSecret)
       writer.member("scopes", ifAny: entry.scopes)
-      if let endpoints = entry.endpoints {
+      if let endpoints {
         writer.key("endpoints")
         writer.beginObject()
         writer.member("authorization", endpoints.authorization)
@@ -71,32 +71,40 @@ struct TakeOver {
   /// Programs write an issuer with and without its last slash.
   private static func plain(_ issuer: String) -> Substring { issuer.hasSuffix("/") ? issuer.dropLast() : issuer[...] }
 
-  /// The issuer as the server writes it. It must be the entry's: the token goes to no other server.
-  private func locate(_ issuer: String, via agent: inout AgentConnection) throws(CommandFailure) -> FoundServer {
-    if entry.endpoints != nil {
-      var text = JSONWriter()
-      text.beginObject()
-      text.member("issuer", issuer)
-      text.endObject()
-      let server = text.withBytes { bytes in JSONInput.read(bytes) { FoundServer($0) } }
-      if let server { return server }
-    }
+  /// The issuer as the server writes it. It must be the entry's: the token goes to no other server. The endpoints of the
+  /// entry are used only at a server without documents, since these also name the keys that sign ID tokens.
+  private func locate(
+    _ issuer: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> (FoundServer, ImportEntry.Endpoints?) {
     let server: FoundServer
     do throws(CommandFailure) {
       server = try agent.call("provider.discover", params: { $0.member("url", issuer) }, result: { FoundServer($0) })
     } catch {
+      if error.name == "providerMisconfigured", let endpoints = entry.endpoints, let server = Self.silent(issuer) {
+        return (server, endpoints)
+      }
       guard error.name == "providerMisconfigured" || error.problem?.path == "/url" else { throw error }
       throw CommandFailure(
         .other, name: "providerMisconfigured", "At \(issuer) there is no document that names an issuer.",
         hints: ["If the issuer is another one, name it: --issuer URL."])
     }
     guard server.known != nil && !server.isElsewhere || Self.plain(server.issuer) == Self.plain(issuer) else {
+      if let endpoints = entry.endpoints, let server = Self.silent(issuer) { return (server, endpoints) }
       throw CommandFailure(
         .other, name: "providerMisconfigured",
         "The server at \(issuer) says that its issuer is \(server.issuer). The token was not sent to it.",
         hints: ["If that is right: --issuer \(ErrorMessages.shellWord(server.issuer))."])
     }
-    return server
+    return (server, nil)
+  }
+
+  /// A server that publishes no documents.
+  private static func silent(_ issuer: String) -> FoundServer? {
+    var text = JSONWriter()
+    text.beginObject()
+    text.member("issuer", issuer)
+    text.endObject()
+    return text.withBytes { bytes in JSONInput.read(bytes) { FoundServer($0) } }
   }
 
   private static func free(_ name: String, among taken: [String]) -> String {
