@@ -37,6 +37,7 @@ import JSONRPC
         name: "Accounts",
         subcommands: [
           Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Trust.self,
+          ImportCommand.self,
         ]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
       CommandGroup(name: "Tools", subcommands: [CredentialCommand.self, RuleCommand.self, Resolve.self]),

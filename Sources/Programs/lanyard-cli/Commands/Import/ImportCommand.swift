@@ -1,0 +1,185 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard import`
+struct ImportCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "import",
+    abstract: "Take over the accounts of another program.",
+    discussion: """
+      Lists what the other program has, then asks what to take over. Without a terminal it only lists, unless --yes says \
+      that all of it, or what --only names, is taken over. For each account a provider is added, if none has its issuer \
+      and client, and the agent uses the refresh token at once. If the provider rotates refresh tokens, this ends the \
+      session of the other program, so let that program ask Lanyard from then on.
+
+      The store of the other program is changed only with --remove, and only where the account was taken over.
+
+      EXAMPLES:
+        lanyard import oidc-agent                 # lists, and asks
+        lanyard import oidc-agent --only work --yes --pw-file FILE
+        lanyard import mutt_oauth2 FILE --client-id ID \\
+          --client-secret-file FILE
+        lanyard import msal --json                # lists, for programs
+        lanyard import gcm --yes --remove         # and empties GCM's store
+        lanyard import netrc                      # who answers for which host
+      """)
+
+  /// The programs whose stores are read.
+  enum Source: String, CaseIterable, ExpressibleByArgument {
+    case oidcAgent = "oidc-agent"
+    case pizauth
+    case muttOAuth2 = "mutt_oauth2"
+    case gcm, gh, msal, netrc
+
+    func open(_ request: ImportRequest) throws(CommandFailure) -> any ImportSource {
+      switch self {
+      case .oidcAgent: OIDCAgentSource(request)
+      case .pizauth: PizauthSource(request)
+      case .muttOAuth2: try MuttOAuth2Source(request)
+      case .gcm: GCMSource(request)
+      case .gh: GHSource(request)
+      case .msal: MSALSource(request)
+      case .netrc: NetrcSource(request)
+      }
+    }
+  }
+
+  @Argument(help: "The other program: \(Source.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var source: Source
+
+  @Argument(help: "Its file, if that is not in the usual place.", completion: .file())
+  var file: String?
+
+  @Option(name: .long, help: "Only this account, by the name in the list; may be repeated.")
+  var only: [String] = []
+
+  @Flag(name: [.customShort("y"), .long], help: "Take over without asking.")
+  var yes = false
+
+  @Flag(name: .long, help: "Remove what was taken over from the other program.")
+  var remove = false
+
+  @Option(name: .long, help: "The issuer, where the other program does not tell it.")
+  var issuer: String?
+
+  @Option(name: .customLong("client-id"), help: "The client id, where the other program does not tell it.")
+  var clientID: String?
+
+  @Option(
+    name: .long, help: "A file with the client secret, where the other program does not tell it; - reads stdin.",
+    completion: .file())
+  var clientSecretFile: String?
+
+  @OptionGroup var passphrase: PassphraseOptions
+
+  @OptionGroup var tables: TableOptions
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if common.account != nil { throw ValidationError("The refresh token decides the account. Leave out --account.") }
+    if passphrase.passphraseFile != nil, source != .oidcAgent {
+      throw ValidationError("--pw-file goes with oidc-agent. gpg asks for its passphrase itself.")
+    }
+    if passphrase.passphraseFile == "-", clientSecretFile == "-" {
+      throw ValidationError("Only one of --pw-file and --client-secret-file can read stdin.")
+    }
+  }
+
+  func run() throws {
+    let request = ImportRequest(file: file, passphraseFile: passphrase.passphraseFile, common: common)
+    let store = try source.open(request)
+    let found = try completed(store.entries())
+    let entries = try chosen(of: found)
+    if !common.json { show(entries, of: store) }
+    let candidates = entries.filter(isCandidate)
+    guard !candidates.isEmpty else { return try tellNothing(entries, of: store) }
+    guard yes || Terminal.canAsk && !common.json else {
+      if common.json { ImportReport(source: source.rawValue, entries: entries).answer() }
+      return Output.note("Nothing was taken over. --yes takes over what can be; --only NAME chooses.")
+    }
+    var run = ImportRun(store: store, removes: remove, common: common)
+    for entry in candidates where yes || asks(about: entry, of: store) { try run.take(entry) }
+    if common.json { ImportReport(source: source.rawValue, entries: entries, results: run.results).answer() }
+    try run.finish()
+  }
+
+  /// With what the options add.
+  private func completed(_ entries: [ImportEntry]) throws(CommandFailure) -> [ImportEntry] {
+    var secret: HeldBytes?
+    if let clientSecretFile {
+      let line = try SecretInput.line(of: clientSecretFile, question: "Client secret (not shown): ")
+      secret = line.withBytes { HeldBytes($0) }
+    }
+    return entries.map { entry in
+      var entry = entry
+      guard entry.refreshToken != nil || entry.offersProvider else { return entry }
+      entry.issuer = issuer ?? entry.issuer
+      if issuer != nil { entry.endpoints = nil }
+      if let clientID { (entry.clientID, entry.clientSecret, entry.advice) = (clientID, nil, []) }
+      entry.clientSecret = secret ?? entry.clientSecret
+      return entry
+    }
+  }
+
+  private func chosen(of entries: [ImportEntry]) throws(CommandFailure) -> [ImportEntry] {
+    guard !only.isEmpty else { return entries }
+    for name in only where !entries.contains(where: { $0.name == name }) {
+      throw .usage(
+        "\(source.rawValue) has no account \(name). Nothing was changed.",
+        hints: entries.isEmpty ? [] : ["It has: \(entries.map(\.name).joined(separator: ", "))."])
+    }
+    return entries.filter { only.contains($0.name) }
+  }
+
+  /// Something can be done for it: take it over, add its provider, or remove it since it is not needed any more.
+  private func isCandidate(_ entry: ImportEntry) -> Bool {
+    if case .none = entry.verdict { return remove && entry.answeredBy != nil }
+    return true
+  }
+
+  private func show(_ entries: [ImportEntry], of store: any ImportSource) {
+    guard !entries.isEmpty else { return }
+    var table = Table(["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"])
+    for entry in entries {
+      table.add([
+        .init(entry.name, .bold), .init(entry.issuer ?? entry.server ?? "-"), .init(entry.user ?? "-"),
+        .init(entry.clientID ?? "-"), .init(entry.scopes.isEmpty ? "-" : entry.scopes.joined(separator: " ")),
+        .init(entry.verdictText, entry.isImportable ? .good : nil),
+      ])
+    }
+    table.print(tables)
+    // Advice that several entries share is given once.
+    let others = entries.filter { !$0.isImportable }
+    var told: Set<String> = []
+    for advice in others.flatMap(\.advice) where told.insert(advice).inserted {
+      let names = others.filter { $0.advice.contains(advice) }.map(\.name)
+      Output.note(Text.shown("\(names.joined(separator: ", ")): \(advice)"))
+    }
+  }
+
+  private func tellNothing(_ entries: [ImportEntry], of store: any ImportSource) throws(CommandFailure) {
+    if common.json { ImportReport(source: source.rawValue, entries: entries).answer() }
+    guard !entries.isEmpty else { return Output.note("\(store.program) has no accounts here.") }
+    // What was asked for by name can't be done.
+    guard only.isEmpty || !yes else {
+      throw CommandFailure(
+        .other, name: "notImportable", "None of these can be taken over. Nothing was changed.",
+        hints: common.json ? entries.flatMap(\.advice) : [])
+    }
+    Output.note("Nothing here can be taken over. Nothing was changed.")
+  }
+
+  private func asks(about entry: ImportEntry, of store: any ImportSource) -> Bool {
+    let place = entry.issuer ?? entry.server ?? "-"
+    let question: String
+    switch entry.verdict {
+    case .token:
+      question = "Take over \(entry.name) (\(place))\(remove ? ", and remove it from \(store.program)" : "")?"
+    case .provider: question = "Add the provider of \(entry.name) (\(place))?"
+    case .none: question = "Remove \(entry.name) from \(store.program)?"
+    }
+    return Terminal.confirm(Text.shown(question))
+  }
+}

@@ -1,0 +1,121 @@
+import CommandSupport
+import JSONRPC
+
+/// The store of another program: what is in it, and how an entry is removed from it.
+protocol ImportSource {
+  /// The program, as a person calls it.
+  var program: String { get }
+
+  /// Reads the store and changes nothing.
+  ///
+  /// - Throws: a failure that names the file and what was expected in it.
+  func entries() throws(CommandFailure) -> [ImportEntry]
+
+  /// Removes the token of an entry, if it is still the one that was read. Says where from.
+  func remove(_ entry: ImportEntry) throws(CommandFailure) -> String
+
+  /// How the other program gets its tokens from the account instead: one step each.
+  func switchOver(to account: String) -> [String]
+}
+
+/// What the command line says about the store.
+struct ImportRequest {
+  let file: String?
+  let passphraseFile: String?
+  let common: CommonOptions
+}
+
+/// One account in the store of another program.
+struct ImportEntry {
+  /// Its name there; unique among the entries.
+  var name: String
+  /// Nil if the store does not tell, or for what is no account of OAuth.
+  var issuer: String?
+  /// Shown where there is no issuer.
+  var server: String?
+  var user: String?
+  var clientID: String?
+  var clientSecret: HeldBytes?
+  var scopes: [String] = []
+  /// For servers without discovery.
+  var endpoints: Endpoints?
+  var refreshToken: HeldBytes?
+  /// Why there is no refresh token.
+  var lack = "it has no refresh token"
+  /// Adding its provider is a step forward, also without a token.
+  var offersProvider = false
+  /// The account that answers for it already.
+  var answeredBy: String?
+  /// What a person can do where it can't be taken over.
+  var advice: [String] = []
+  /// Where it is in the store, for `ImportSource.remove`.
+  var place = ""
+
+  struct Endpoints {
+    let authorization: String
+    let token: String
+  }
+
+  enum Verdict {
+    case token
+    /// The provider can be added; the person signs in then.
+    case provider(String)
+    case none(String)
+  }
+
+  /// Whether it can be taken over.
+  var verdict: Verdict {
+    guard refreshToken != nil else {
+      return offersProvider && issuer != nil && clientID != nil ? .provider(lack) : .none(lack)
+    }
+    if issuer == nil { return .none("its issuer is not known: --issuer URL") }
+    if clientID == nil { return .none("its client id is not known: --client-id ID") }
+    return .token
+  }
+
+  var isImportable: Bool { if case .token = verdict { true } else { false } }
+
+  /// For the table.
+  var verdictText: String {
+    switch verdict {
+    case .token: "yes"
+    case .provider(let reason): "provider alone: \(reason)"
+    case .none(let reason): answeredBy.map { "not needed: \($0) answers" } ?? "no: \(reason)"
+    }
+  }
+
+  func write(to writer: inout JSONWriter) {
+    writer.member("name", name)
+    writer.member("issuer", issuer)
+    writer.member("server", server)
+    writer.member("user", user)
+    writer.member("clientId", clientID)
+    writer.member("clientSecretSet", clientSecret != nil)
+    writer.member("scopes", scopes)
+    switch verdict {
+    case .token: writer.member("importable", "token")
+    case .provider(let reason):
+      writer.member("importable", "provider")
+      writer.member("reason", reason)
+    case .none(let reason):
+      writer.member("importable", "none")
+      writer.member("reason", reason)
+    }
+    writer.member("answeredBy", answeredBy)
+    writer.member("advice", ifAny: advice)
+  }
+}
+
+extension [ImportEntry] {
+  /// Numbers what has the name of an earlier entry, so that `--only` names just one.
+  func named() -> [ImportEntry] {
+    var seen: [String: Int] = [:]
+    return map { entry in
+      var entry = entry
+      let number = seen[entry.name, default: 0] + 1
+      seen[entry.name] = number
+      if number > 1 { entry.name += "#\(number)" }
+      return entry
+    }
+  }
+}
