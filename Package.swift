@@ -87,7 +87,10 @@ let agent: [Target] = [
   ),  // accounts, exchange, sign-in, sign-out, step-up, policies, caller grants
   module(
     "AgentServing", in: "Agent",
-    ["Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC", "Secrets"]
+    [
+      "Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC",
+      "Secrets",
+    ]
   ),  // connections, method table, handlers; translates failures and values to the contract
 ]
 
@@ -161,11 +164,16 @@ let programs: [Target] = [
   ),  // wiring only
   program(
     "lanyard", ["CommandSupport"],
-    linker: [.unsafeFlags(["-static-executable"] + (isStaticPIE ? ["-use-ld=lld", "-Xclang-linker", "-static-pie"] : []))]
+    linker: [
+      .unsafeFlags(["-static-executable"] + (isStaticPIE ? ["-use-ld=lld", "-Xclang-linker", "-static-pie"] : []))
+    ]
   ),  // `token` by hand, fast; everything else is lanyard-cli
   program(
     "lanyard-cli",
-    ["AgentModel", "CommandSupport", "JSONRPC", "LoopbackHTTP", .product(name: "ArgumentParser", package: "swift-argument-parser")],
+    [
+      "AgentModel", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP",
+      .product(name: "ArgumentParser", package: "swift-argument-parser"),
+    ],
     linker: [
       // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
@@ -217,7 +225,10 @@ let checks: [Target] = [
     ["SQLiteStore", "StorageFaults", "AgentPorts", "AgentModel", "CSQLite", "Secrets"]),
   tests(
     "SystemTests", in: "Adapters",
-    ["SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets", "Threads"]),
+    [
+      "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets",
+      "Threads",
+    ]),
   tests(
     "TransportTests", in: "Adapters",
     [
@@ -237,7 +248,8 @@ let checks: [Target] = [
 
 /// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
 let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
-let ofDevelopers = ["AgentSimulation", "CFaultVFS", "SchemaKit", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
+let ofDevelopers =
+  ["AgentSimulation", "CFaultVFS", "SchemaKit", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
   + client.map(\.name)
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 

@@ -36,6 +36,8 @@ public final class BusMessage {
 
   public func append(_ value: UInt32) throws(BusFailure) { try check(cbus_append_u32(message, value)) }
 
+  public func append(_ value: Int32) throws(BusFailure) { try check(cbus_append_i32(message, value)) }
+
   /// An array of bytes.
   public func append(_ bytes: [UInt8]) throws(BusFailure) {
     try check(bytes.withUnsafeBytes { cbus_append_bytes(message, $0.baseAddress, $0.count) })

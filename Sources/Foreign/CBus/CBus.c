@@ -109,6 +109,9 @@ int cbus_append_bool(cbus_message *message, bool value) {
 int cbus_append_u32(cbus_message *message, uint32_t value) {
   return bus_library.message_append_basic(message, 'u', &value);
 }
+int cbus_append_i32(cbus_message *message, int32_t value) {
+  return bus_library.message_append_basic(message, 'i', &value);
+}
 int cbus_append_bytes(cbus_message *message, const void *bytes, size_t count) {
   return bus_library.message_append_array(message, 'y', bytes, count);
 }

@@ -175,19 +175,22 @@ public struct AgentConnection: ~Copyable {
   }
 
   /// Why `wait` returned.
-  public enum Wakeup: Sendable { case bytes, timeout, interrupted }
+  public enum Wakeup: Sendable { case bytes, timeout, interrupted, other }
 
   /// Waits for bytes from the agent, for a signal, or for the timeout; -1 waits without one.
+  ///
+  /// - Parameter other: another descriptor that ends the waiting when it can be read.
   public mutating func wait(
-    interruption: Interruption?, milliseconds: Int32
+    interruption: Interruption?, milliseconds: Int32, orReadable other: Int32 = -1
   ) throws(CommandFailure) -> Wakeup {
     var watched = [pollfd(fd: socket, events: Int16(POLLIN), revents: 0)]
-    if let signals = interruption?.descriptor {
-      watched.append(pollfd(fd: signals, events: Int16(POLLIN), revents: 0))
-    }
+    // poll(2) passes over a negative descriptor.
+    watched.append(pollfd(fd: interruption?.descriptor ?? -1, events: Int16(POLLIN), revents: 0))
+    watched.append(pollfd(fd: other, events: Int16(POLLIN), revents: 0))
     let ready = poll(&watched, nfds_t(watched.count), milliseconds)
     if ready <= 0 { return .timeout }
-    if watched.count > 1, watched[1].revents != 0 { return .interrupted }
+    if watched[1].revents != 0 { return .interrupted }
+    if watched[0].revents == 0 { return .other }
     switch lines.fill(from: socket) {
     case .bytes: return .bytes
     case .wouldBlock: return .timeout

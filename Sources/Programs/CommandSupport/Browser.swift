@@ -16,9 +16,7 @@ public enum Browser {
     guard isWebAddress(address), let words = words(named) else { return false }
     let hasPlace = words.dropFirst().contains { $0.contains("%s") }
     let arguments = words.map { $0 == words[0] ? $0 : replaced($0, by: address) } + (hasPlace ? [] : [address])
-    return CStrings.with(arguments) { arguments in
-      lanyard_start_detached(words[0], arguments, UnsafePointer(environ), -1, -1) == 0
-    }
+    return DetachedProgram.start(words[0], Array(arguments.dropFirst()))
   }
 
   /// The program's path and its arguments. `$BROWSER` has several commands, separated by colons; `%s` is the address.

@@ -36,11 +36,14 @@ import JSONRPC
       CommandGroup(
         name: "Accounts",
         subcommands: [
-          Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Trust.self,
+          Login.self, Logout.self, Forget.self, List.self, Switch.self, Rename.self, Status.self, Prompt.self,
+          AccountCommand.self,
+          Trust.self,
           ImportCommand.self,
         ]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
-      CommandGroup(name: "Tools", subcommands: [SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self]),
+      CommandGroup(
+        name: "Tools", subcommands: [SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",
@@ -49,7 +52,7 @@ import JSONRPC
           Unlock.self,
           KeyCommand.self,
           RPC.self,
-          Events.self,
+          Events.self, Notify.self,
           Backup.self, Restore.self, Doctor.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Man.self, Demo.self]),

@@ -30,6 +30,7 @@ int cbus_call(
 int cbus_append_text(cbus_message *message, char type, const char *text);
 int cbus_append_bool(cbus_message *message, bool value);
 int cbus_append_u32(cbus_message *message, uint32_t value);
+int cbus_append_i32(cbus_message *message, int32_t value);
 int cbus_append_bytes(cbus_message *message, const void *bytes, size_t count);
 int cbus_open(cbus_message *message, char type, const char *contents);
 int cbus_end(cbus_message *message);

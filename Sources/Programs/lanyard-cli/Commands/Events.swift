@@ -12,6 +12,7 @@ struct Events: ParsableCommand {
         lanyard events -u work --json
         lanyard events --json --position    # first, where the stream begins
         lanyard events --json --since "$epoch:$sequence"    # go on from there
+        lanyard events --type session.expired --exec ./ask-me.sh
       """)
 
   @Option(name: .long, help: "Only events of this type; may be repeated.", completion: .list(EventTypes.all))
@@ -26,10 +27,18 @@ struct Events: ParsableCommand {
   @Flag(name: .long, help: "With --json, first print where the stream begins, and whether events were lost (`gap`).")
   var position = false
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "Run this shell command for each event, one after the other: the event is its stdin, as JSON on one line, and its "
+        + "type is in LANYARD_EVENT.", valueName: "command"))
+  var exec: String?
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     if position, !common.json { throw ValidationError("--position needs --json.") }
+    if exec != nil, common.json { throw ValidationError("The command of --exec gets JSON anyway. Leave out --json.") }
   }
 
   func run() throws {
@@ -98,6 +107,7 @@ struct Events: ParsableCommand {
   }
 
   private func show(_ event: JSONNode, names: [String: String]) {
+    if let exec { return EventHook(command: exec).run(event) }
     guard !common.json else { return Output.answer(json: event.raw) }
     let type = event["type"]?.string ?? ""
     let at = event["at"]?.string.flatMap { Moment($0) }?.clock ?? "--:--:--"

@@ -149,14 +149,28 @@ struct Login: ParsableCommand {
       }
       scopes += known.filter { !scopes.contains($0) }
     }
+    let ownBrowser = if let account { try settled(browserOf: account, via: &agent) } else { String?.none }
     let job = SignIn.SignInRequest(
       provider: provider, flow: device ? .device : paste ? .paste : .browser,
       opensBrowser: !noBrowser, isForPrograms: common.json,
       scopes: scopes, account: account, alias: alias, acrValues: acrValues, maxAgeSeconds: maxAge,
       claims: claims,
       details: try details.map { (argument) throws(CommandFailure) in try DetailsArgument.read(argument) },
-      browser: browser, hintAfterSeconds: hintAfter)
+      browser: browser ?? ownBrowser,
+      hintAfterSeconds: hintAfter)
     return try SignIn(request: job).run(via: &agent)
+  }
+
+  /// The browser that `lanyard account set` chose, if it is still there.
+  private func settled(
+    browserOf account: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> String? {
+    guard !device, !paste, !noBrowser else { return nil }
+    let id = try AccountInfo.named(account, via: &agent).id
+    guard let command = try AccountSettings().browsers[id] else { return nil }
+    if Browser.canOpen(command) { return command }
+    Output.warning("The browser of this account, \(Text.shown(command)), can't be found. The usual one is used.")
+    return nil
   }
 
   private func chosenProvider(via agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -85,7 +85,7 @@ struct LongWork {
       switch try agent.wait(interruption: interruption, milliseconds: Self.pauseMilliseconds) {
       case .interrupted: throw Interruption.failure
       case .timeout: waits += 1
-      case .bytes: break
+      case .bytes, .other: break
       }
     }
   }

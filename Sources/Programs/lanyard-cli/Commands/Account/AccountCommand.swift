@@ -1,0 +1,76 @@
+import ArgumentParser
+import CommandSupport
+import JSONRPC
+
+/// `lanyard account`
+struct AccountCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "account", abstract: "Settings of an account on this desktop.",
+    discussion: """
+      EXAMPLES:
+        lanyard account set work --browser 'firefox -P work'
+        lanyard account show work
+        lanyard account set work --browser ''    # the usual browser again
+      """,
+    subcommands: [AccountShow.self, AccountSet.self], defaultSubcommand: AccountShow.self)
+}
+
+/// `lanyard account set`
+struct AccountSet: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "set", abstract: "Choose the browser, or its profile, in which this account signs in.")
+
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
+  var account: String?
+
+  @Option(help: ArgumentHelp("The browser's command; empty for the usual browser.", valueName: "command"))
+  var browser: String
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if !browser.isEmpty, !Browser.canOpen(browser) {
+      throw ValidationError("The program \(Text.shown(browser)) of --browser can't be found.")
+    }
+  }
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
+    var agent = try common.connect()
+    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    var settings = try AccountSettings()
+    try settings.set(browser: browser.isEmpty ? nil : browser, of: known.id)
+    try AccountShow.tell(known, settings, json: common.json)
+  }
+}
+
+/// `lanyard account [show]`
+struct AccountShow: ParsableCommand {
+  static let configuration = CommandConfiguration(commandName: "show", abstract: "Show the settings of an account.")
+
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
+  var account: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    let selection = try AccountSelection.choose(argument: account, option: common.account)
+    var agent = try common.connect()
+    let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    try Self.tell(known, AccountSettings(), json: common.json)
+  }
+
+  static func tell(_ account: AccountInfo, _ settings: AccountSettings, json: Bool) throws(CommandFailure) {
+    let browser = settings.browsers[account.id]
+    guard !json else {
+      var writer = JSONWriter()
+      writer.beginObject()
+      writer.member("account", account.id)
+      writer.member("browser", browser)
+      writer.endObject()
+      return writer.withBytes { Output.answer(json: $0) }
+    }
+    Output.answer(
+      Text.shown("\(account.label) signs in with \(browser.map { "the browser `\($0)`" } ?? "the usual browser")."))
+  }
+}

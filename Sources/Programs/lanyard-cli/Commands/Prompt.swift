@@ -1,0 +1,33 @@
+import ArgumentParser
+import CommandSupport
+
+/// `lanyard prompt`
+///
+/// The program `lanyard` runs this command itself if it understands all arguments (`PromptRequest`). This type prints the
+/// help and reports mistakes.
+struct Prompt: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print the account that is used here, for the prompt of a shell.",
+    discussion: """
+      Prints its name and at most one sign: ! if it needs you, ~ if it is offline, x if it is signed out or disabled, ? \
+      if the .lanyard file here is not trusted or names no account. It prints nothing without an agent, and never starts \
+      one.
+
+      EXAMPLES:
+        PS1='$(lanyard prompt) \\$ '                    # bash
+        setopt prompt_subst; RPROMPT='$(lanyard prompt)'   # zsh
+      """)
+
+  @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
+  var account: String?
+
+  @OptionGroup var common: CommonOptions
+
+  func run() throws {
+    var request = PromptRequest()
+    request.account = account
+    request.option = common.account
+    request.json = common.json
+    try request.run()
+  }
+}

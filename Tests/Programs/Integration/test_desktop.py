@@ -1,0 +1,203 @@
+"""What the desktop of a person shows: the prompt of a shell, notifications, hooks, the browser of an account."""
+
+import json
+import os
+import queue
+import select
+import signal
+import subprocess
+import threading
+import time
+
+from agent_fixture import PATIENCE_SECONDS, import_account
+from message_bus import SIGNAL, Session
+from test_credentials import LANYARD, Credentials
+
+NAME, PATH = "org.freedesktop.Notifications", "/org/freedesktop/Notifications"
+
+
+class Desktop(Credentials):
+    def end_session(self, account="work"):
+        self.idp.fault("answer", status=400, json={"error": "invalid_grant"})
+        self.refused(2004, lambda: self.caller.call("token.refresh", {"account": account}))
+
+    def sign_in_again(self, person="alice"):
+        import_account(self.caller, self.idp, person)
+
+
+class Prompt(Desktop):
+    def prompt(self, *words, **environment):
+        ran = self.lanyard("prompt", *words, **environment)
+        self.assertEqual(ran.stderr, "")
+        return ran.stdout
+
+    def test_one_word_for_each_state(self):
+        self.assertEqual(self.prompt(), "work\n")
+        self.assertEqual(self.prompt("home"), "home\n")
+        self.assertEqual(self.prompt(LANYARD_ACCOUNT="home"), "home\n")
+        self.assertEqual(self.prompt("-u", "nobody"), "nobody?\n")
+        self.end_session()
+        self.assertEqual(self.prompt(), "work!\n")
+        self.assertEqual(
+            json.loads(self.prompt("--json")), {"label": "work", "state": "reauthenticationRequired", "sign": "!"})
+        self.caller.call("account.signOut", {"account": "home", "mode": "soft"})
+        self.assertEqual(self.prompt("home"), "homex\n")
+        self.caller.call("agent.lock")
+        self.assertIn(self.prompt(), ("locked?\n",))
+
+    def test_a_directory(self):
+        file = os.path.join(self.place, ".lanyard")
+        with open(file, "w", encoding="utf-8") as out:
+            out.write("home\n")
+        os.chmod(file, 0o600)
+        self.assertEqual(self.prompt(), ".lanyard?\n")
+        self.lanyard("trust")
+        self.assertEqual(self.prompt(), "home\n")
+
+    def test_no_agent_no_word(self):
+        self.agent.kill()
+        self.assertEqual(self.prompt(), "")
+        self.assertEqual(self.lanyard("prompt", "--nonsense", status=2).stdout, "")
+
+    def test_an_agent_that_hangs_delays_no_prompt_for_long(self):
+        os.kill(self.agent.pid, signal.SIGSTOP)
+        try:
+            started = time.monotonic()
+            self.assertEqual(self.prompt(), "")
+            self.assertLess(time.monotonic() - started, PATIENCE_SECONDS / 4)
+        finally:
+            os.kill(self.agent.pid, signal.SIGCONT)
+
+
+class Hook(Desktop):
+    def test_each_event_is_the_input_of_the_command(self):
+        told = os.path.join(self.place, "told")
+        command = f'cat >> "{told}"; echo "$LANYARD_EVENT"; exit 3'
+        process = subprocess.Popen(
+            [LANYARD, "events", "--type", "token.refreshed", "--exec", command], stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True, env=self.environment())
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        # The first events may come before the subscription stands.
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not select.select([process.stdout], [], [], 0.2)[0]:
+            self.assertLess(time.monotonic(), end)
+            self.caller.call("token.refresh", {"account": "work"})
+        self.assertEqual(process.stdout.readline(), "token.refreshed\n")
+        self.assertIn("ended with 3 for token.refreshed", process.stderr.readline())
+        with open(told, encoding="utf-8") as file:
+            events = [json.loads(line) for line in file]
+        self.assertEqual({event["type"] for event in events}, {"token.refreshed"})
+        self.assertEqual({event["account"] for event in events}, {self.alice})
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+        process.stdout.close()
+        process.stderr.close()
+
+
+class Notifications(Desktop):
+    """`lanyard notify`, with a real bus and a notification service of the test."""
+
+    def setUp(self):
+        super().setUp()
+        self.session = Session()
+        self.addCleanup(self.session.close)
+        self.service = self.session.connect()
+        self.service.bus("RequestName", "su", NAME, 0)
+        self.shown = queue.Queue()
+        self.closed = queue.Queue()
+        self.number = 0
+        threading.Thread(target=self.service.serve, args=(self.answer,), daemon=True).start()
+
+    def answer(self, message):
+        if message.fields["member"] == "Notify":
+            self.number += 1
+            self.shown.put((self.number, *message.body))
+            return "u", (self.number,)
+        self.closed.put(message.body[0])
+        return "", ()
+
+    def start(self, *words, **environment):
+        process = subprocess.Popen(
+            [LANYARD, "notify", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment(DBUS_SESSION_BUS_ADDRESS=self.session.address, **environment))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        return process
+
+    def test_an_account_that_needs_its_person_is_told_of_once(self):
+        self.end_session()
+        process = self.start()
+        number, application, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+        self.assertEqual((application, title), ("Lanyard", "work: sign in again"))
+        self.assertIn("Programs get no tokens until you sign in again.", text)
+        self.assertEqual(actions, ["default", "Sign in", "sign-in", "Sign in"])
+        # Other events tell nothing new.
+        for _ in range(3):
+            self.caller.call("token.refresh", {"account": "home"})
+        self.end_session("home")
+        self.assertEqual(self.shown.get(timeout=PATIENCE_SECONDS)[4], "home: sign in again")
+        self.assertTrue(self.shown.empty())
+        # What is over is taken back, and told of again when it returns.
+        self.sign_in_again()
+        self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+        self.end_session()
+        self.assertEqual(self.shown.get(timeout=PATIENCE_SECONDS)[4], "work: sign in again")
+        self.agent.kill()
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 3)
+
+    def test_the_action_begins_the_sign_in(self):
+        self.end_session()
+        opened = os.path.join(self.place, "opened")
+        browser = os.path.join(self.place, "browser")
+        with open(browser, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho "$1" > "{opened}.new"; mv "{opened}.new" "{opened}"\n')
+        os.chmod(browser, 0o700)
+        self.start(BROWSER=browser)
+        number = self.shown.get(timeout=PATIENCE_SECONDS)[0]
+        # Another program on the bus can't act for the desktop.
+        stranger = self.session.connect()
+        stranger.send(SIGNAL, "us", (number, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked")
+        self.service.send(SIGNAL, "us", (number + 7, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked")
+        self.caller.call("token.refresh", {"account": "home"})
+        time.sleep(0.5)
+        self.assertFalse(os.path.exists(opened))
+        self.service.send(SIGNAL, "us", (number, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked")
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not os.path.exists(opened):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        with open(opened, encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"^http://(127\.0\.0\.1|localhost):\d+/")
+
+    def test_without_a_desktop(self):
+        ran = self.lanyard("notify", "--once", status=1)
+        self.assertIn("lanyard events --exec", ran.stderr)
+
+
+class AccountBrowser(Desktop):
+    def test_a_sign_in_opens_the_browser_of_the_account(self):
+        opened = os.path.join(self.place, "opened")
+        browser = os.path.join(self.place, "browser")
+        with open(browser, "w", encoding="utf-8") as file:
+            file.write(f'#!/bin/sh\necho "$@" > "{opened}.new"; mv "{opened}.new" "{opened}"\n')
+        os.chmod(browser, 0o700)
+        told = self.lanyard("account", "set", "work", "--browser", f"{browser} -P work")
+        self.assertIn(f"work signs in with the browser `{browser} -P work`", told.stdout)
+        self.assertEqual(
+            json.loads(self.lanyard("account", "show", "work", "--json").stdout),
+            {"account": self.alice, "browser": f"{browser} -P work"})
+        self.assertIn("usual browser", self.lanyard("account", "show", "home").stdout)
+        process = subprocess.Popen(
+            [LANYARD, "login", "-u", "work", "--json"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=self.environment(BROWSER="/bin/false"))
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not os.path.exists(opened):
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+        with open(opened, encoding="utf-8") as file:
+            self.assertRegex(file.read(), r"^-P work http://(127\.0\.0\.1|localhost):\d+/")
+        self.lanyard("account", "set", "work", "--browser", "no-such-browser", status=2)
+        self.assertIn("usual browser", self.lanyard("account", "set", "work", "--browser", "").stdout)
