@@ -203,6 +203,8 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
 	install -s -m 755 $(RELEASE)/lanyard-cli $(LIBEXEC)
 	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
+	install -d $(SHARE)/man/man1
+	$(RELEASE)/lanyard man --quiet --directory $(SHARE)/man/man1
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
 	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
@@ -221,6 +223,6 @@ is-built:
 uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
 	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo $(addprefix $(BIN)/,$(HELPERS))
 	rm -f $(SHARE)/bash-completion/completions/lanyard $(SHARE)/zsh/site-functions/_lanyard
-	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish
+	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish $(SHARE)/man/man1/lanyard.1 $(SHARE)/man/man1/lanyard-*.1
 	rm -f $(addprefix $(SHARE)/systemd/user/,lanyard.service lanyard-notify.service lanyard.socket)
 	rm -rf $(LIBEXEC) $(SHARE)/lanyard

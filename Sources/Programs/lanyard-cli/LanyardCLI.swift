@@ -29,7 +29,8 @@ import JSONRPC
         3  no agent                 8  vault locked
         4  sign in again          130  interrupted
 
-      Answers go to stdout, messages to stderr.
+      Answers go to stdout, messages to stderr. More: `lanyard help exit-codes`, `lanyard help environment`, `lanyard \
+      help json`, `lanyard man COMMAND`.
       """,
     version: Version.text,
     groupedSubcommands: [
@@ -63,6 +64,10 @@ import JSONRPC
     Interruption.prepare()
     let options = words.prefix { $0 != "--" }
     if options.contains("--quiet") || options.contains("-q") { Output.beQuiet() }
+    if let topic = HelpTopic.asked(in: words) {
+      Output.answer(topic.text)
+      Process.exit(.success)
+    }
     Process.exit(run(ArgumentOrder.commandFirst(words)))
   }
 

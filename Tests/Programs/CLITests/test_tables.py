@@ -1,6 +1,8 @@
 """Tables fit the terminal: 80 columns, long cells elided in the middle, wide characters counted."""
 
 import json
+import os
+import re
 import unicodedata
 import unittest
 
@@ -98,6 +100,34 @@ class ProgramTests(Person):
         for command in ("lanyard rename", "lanyard provider update", "lanyard grant create", "lanyard trust"):
             self.assertIn(f".SS {command}\n", page)
         self.assertFalse([line for line in page.splitlines() if line.startswith(("'", ". "))])
+
+    def test_each_command_has_a_page_and_its_json_is_described(self):
+        place = os.path.join(self.work, "pages")
+        os.mkdir(place)
+        self.answer("man", "--quiet", "--directory", place)
+        names = {name.removesuffix(".1") for name in os.listdir(place)}
+        self.assertLessEqual({"lanyard", "lanyard-agent", "lanyard-provider-add", "lanyard-setup"}, names)
+        with open(os.path.join(place, "lanyard-provider-add.1"), encoding="utf-8") as file:
+            self.assertEqual(self.answer("man", "provider", "add"), file.read())
+        shapes = set(re.findall(r"^  lanyard (.*)$", self.answer("help", "json"), re.MULTILINE))
+        silent = {"completion", "demo", "exec", "man", "notify"}
+        commands = {name.removeprefix("lanyard-").replace("-", " ") for name in names - {"lanyard", "lanyard-agent"}}
+        commands.discard("step up")
+        commands.add("step-up")
+        groups = {command for command in commands if any(other.startswith(command + " ") for other in commands)}
+        tools = {command for command in commands if command.startswith("credential ")}
+        self.assertEqual(shapes | silent, commands - groups - tools)
+
+    def test_topics_of_the_help(self):
+        codes = self.answer("help", "exit-codes")
+        for code in ("0", "1", "2", "3", "4", "5", "6", "7", "8", "130"):
+            self.assertRegex(codes, rf"(?m)^  {code} ")
+        variables = self.answer("help", "environment")
+        for name in ("LANYARD_ACCOUNT", "LANYARD_SOCKET", "LANYARD_NO_START", "LANYARD_GRANT_FILE", "BROWSER"):
+            self.assertRegex(variables, rf"(?m)^  {name} ")
+        for topic in ("exit-codes", "environment", "json"):
+            for line in self.answer("help", topic).splitlines():
+                self.assertLessEqual(len(line), 80)
 
     def test_examples_of_the_help_can_be_copied(self):
         page = self.answer("man").replace("\\-", "-").replace("\\e", "\\")

@@ -106,7 +106,8 @@ final class AccountRoles {
     than refused: IDTokenAnswer, of account: isolated Account
   ) async throws(AgentFailure) -> IDTokenAnswer? {
     do throws(AgentFailure) {
-      let token = try await account.idToken(minimumLifetime: .seconds(refused.expiresInSeconds + 1))
+      _ = try await account.answer(to: .forced, for: .standard)
+      let token = try await account.idToken(minimumLifetime: tokenLifetime)
       return token.secret.equals(refused.secret) ? nil : token
     } catch {
       guard case .identityLacks = error else { throw error }

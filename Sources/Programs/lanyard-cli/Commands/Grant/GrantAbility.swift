@@ -9,6 +9,8 @@ enum GrantAbility: String, CaseIterable, ExpressibleByArgument {
     case .tokens:
       [
         "token.get", "token.refresh", "token.reject", "token.proof", "token.exchange", "identity.get", "credential.aws",
+        // A credential helper asks which account answers for a URL.
+        "account.resolve",
       ]
     case .requests: ["request.send"]
     case .operations: ["operation.*"]

@@ -1,0 +1,71 @@
+/// What each command prints with `--json`. A result of a method is described in `Schemas/generated/reference.md`.
+enum JSONShapes {
+  /// By the command's words after `lanyard`.
+  static let all: KeyValuePairs = [
+    "account set": "{account, browser?}",
+    "account show": "{account, browser?}",
+    "audit": "{entries: [the entries of `audit.list`]}; with --verify the result of `audit.verify`",
+    "backup": "the result of `agent.backup`",
+    "can": "the decision of `authorization.check`",
+    "doctor": "{ok, findings: [{check, severity, subject?, account?, message}]}",
+    "events": "an event a line, as in the notification `event`; with --position first the result of `event.subscribe`",
+    "forget": "the result of `account.forget`",
+    "grant create": "the result of `grant.create`, without the secret if it went into a file",
+    "grant list": "the result of `grant.list`",
+    "grant revoke": "the result of `grant.revoke`",
+    "import":
+      "{source, entries: [{name, …}], results?: [{name, provider, providerAdded, account, alias, removed, failure?}]}",
+    "key add": "the result of `agent.addKeySlot`",
+    "key list": "the result of `agent.listKeySlots`",
+    "key remove": "the result of `agent.removeKeySlot`",
+    "key rotate": "the result of `agent.rotateRootKey`",
+    "list": "the result of `account.list`",
+    "lock": "the result of `agent.lock`",
+    "login": "the account, as in `account.get`; before it on stderr a line with the page to open or the code to enter",
+    "logout": "the result of `account.signOut`; with --all an array of these",
+    "operations cancel": "the result of `operation.cancel`",
+    "operations export": "the members of the operation with its payload",
+    "operations list": "{operations: [the operations of `operation.list`]}",
+    "operations retry": "the result of `operation.retry`",
+    "operations show": "the result of `operation.get`",
+    "policy check": "the result of `policy.validate`",
+    "policy explain": "the result of `policy.explain`",
+    "policy list": "the result of `policy.list`",
+    "policy set": "the result of `policy.set`",
+    "policy show": "the result of `policy.get`",
+    "prompt": "{label, state, sign}; nothing without an agent",
+    "provider add": "the result of `provider.add`",
+    "provider list": "the result of `provider.list`",
+    "provider pin": "{host, pins, keyInUse?}; for a change the result of `provider.update`",
+    "provider presets": "{presets: [name], servers: [{name, title, issuer?, …}]}",
+    "provider remove": "the result of `provider.remove`",
+    "provider show": "the result of `provider.get`",
+    "provider test": "{ok, findings: [{check, severity, subject?, account?, message}]}",
+    "provider update": "the result of `provider.update`",
+    "rename": "the result of `account.rename`",
+    "request": "the result of `request.send`",
+    "resolve": "the result of `account.resolve`",
+    "restore": "the result of `agent.restore`",
+    "revocations abandon": "the result of `revocation.abandon`",
+    "revocations list": "the result of `revocation.list`",
+    "revocations send": "the result of `revocation.retry`",
+    "rpc": "the result of the method, with and without --json",
+    "rule add": "the result of `rule.add`",
+    "rule list": "the result of `rule.list`",
+    "rule remove": "{removed: [rule]}",
+    "setup":
+      "{tools: [{tool, url?, account?, works, problem?}]}; for a tool {written: [{place, lines}]}, or {removed: …}",
+    "status": "{agent, selection: {account?, selector, because, path?, trusted?}, account?, session?, problem?}",
+    "step-up": "the result of the method of `stepUp` that was called",
+    "stop": "{}",
+    "switch": "the result of `account.switch`",
+    "token": "the result of `token.get`; with --id that of `identity.get`",
+    "trust": "{path, account?, trusted}; with --list {trusted: [path]}",
+    "unlock": "the result of `agent.unlock`",
+  ]
+
+  /// Commands whose answer is for one tool, or no answer: --json is about their errors alone.
+  static let without = ["completion", "demo", "exec", "man", "notify"]
+
+  static func of(_ command: String) -> String? { all.first { $0.key == command }?.value }
+}
