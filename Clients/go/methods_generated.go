@@ -44,6 +44,7 @@ type Methods struct {
 	Token         *TokenMethods
 	Identity      *IdentityMethods
 	Credential    *CredentialMethods
+	Exec          *ExecMethods
 	Request       *RequestMethods
 	Authorization *AuthorizationMethods
 	Snapshot      *SnapshotMethods
@@ -71,6 +72,7 @@ func NewMethods(caller Caller) Methods {
 		Token:         &TokenMethods{caller},
 		Identity:      &IdentityMethods{caller},
 		Credential:    &CredentialMethods{caller},
+		Exec:          &ExecMethods{caller},
 		Request:       &RequestMethods{caller},
 		Authorization: &AuthorizationMethods{caller},
 		Snapshot:      &SnapshotMethods{caller},
@@ -1132,6 +1134,27 @@ type CredentialAwsParams struct {
 // ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack.
 func (m *CredentialMethods) Aws(ctx context.Context, params *CredentialAwsParams) (*CredentialAwsResult, error) {
 	return invoke[CredentialAwsResult](ctx, m.caller, "credential.aws", params)
+}
+
+// ExecMethods has the methods exec.* of the contract.
+type ExecMethods struct{ caller Caller }
+
+// ExecBeginParams: The params of `Exec.Begin`.
+type ExecBeginParams struct {
+	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+	Account string `json:"account"`
+	// The name of the program, without its directory and its arguments: these may hold secrets.
+	Program string `json:"program"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Begin notes in the audit log that a program is given credentials of an account, before it is.
+//
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrStoreUnavailable,
+// ErrIntegrity.
+func (m *ExecMethods) Begin(ctx context.Context, params *ExecBeginParams) (*ExecBeginResult, error) {
+	return invoke[ExecBeginResult](ctx, m.caller, "exec.begin", params)
 }
 
 // RequestMethods has the methods request.* of the contract.

@@ -1106,6 +1106,15 @@ type EventUnsubscribeResult struct {
 	Extra Extra `json:"-"`
 }
 
+// ExecBeginResult: The result of `Exec.Begin`.
+type ExecBeginResult struct {
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // FailedCheck: A check that failed.
 type FailedCheck struct {
 	// `Capability`, `State`, `forbids`, `Clock`, `snapshot`, `Roles`, `Scopes`, `entitlements`, `online`, `token`,

@@ -101,6 +101,8 @@ func callTyped(
 		return callWith(ctx, params, client.Identity.Get)
 	case "credential.aws":
 		return callWith(ctx, params, client.Credential.Aws)
+	case "exec.begin":
+		return callWith(ctx, params, client.Exec.Begin)
 	case "token.proof":
 		return callWith(ctx, params, client.Token.Proof)
 	case "request.send":

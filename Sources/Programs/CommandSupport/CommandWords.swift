@@ -39,7 +39,7 @@ public enum CommandWords {
   private static let rawCall = "lanyard rpc "
 
   private static let namespaces: Set<String> = [
-    "account", "agent", "audit", "authorization", "connectivity", "credential", "event", "grant", "identity",
+    "account", "agent", "audit", "authorization", "connectivity", "credential", "event", "exec", "grant", "identity",
     "operation", "policy",
     "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
@@ -74,6 +74,7 @@ public enum CommandWords {
     "credential.aws": "lanyard credential aws",
     "event.subscribe": "lanyard events",
     "event.unsubscribe": "lanyard events",
+    "exec.begin": "lanyard exec",
     "grant.create": "lanyard grant create",
     "grant.list": "lanyard grant list",
     "grant.revoke": "lanyard grant revoke",

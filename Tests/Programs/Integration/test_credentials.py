@@ -488,6 +488,16 @@ class Exec(Credentials):
         ran = self.lanyard("exec", "work", "--file", "token", "--", "true", status=1)
         self.assertIn("yours alone", ran.stderr)
 
+    def test_the_audit_log_names_the_command_and_nothing_of_its_arguments(self):
+        self.lanyard("exec", "work", "--", "/bin/echo", "secret-argument")
+        entry = self.caller.call("audit.list", {"account": "work"})["entries"][-1]
+        self.assertEqual((entry["event"], entry["account"], entry["facts"]), ("exec.begin", self.alice, {"program": "echo"}))
+        self.assertIn("tokens given to the command echo", self.lanyard("audit").stdout)
+        self.lanyard("exec", "work", "--", os.path.join(self.place, "no-such-\u00e4"), status=127)
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        ran = self.lanyard("exec", "work", "--", "echo", "ran", status=4)
+        self.assertEqual(ran.stdout, "")
+
     def test_a_file_of_a_command_that_runs_is_not_taken(self):
         with subprocess.Popen(
                 [LANYARD, "exec", "work", "--file", "token", "--", "sh", "-c", 'echo ready; read line; cat "$LANYARD_TOKEN_FILE"'],

@@ -48,6 +48,7 @@ struct ContractTests {
     token.exchange account audience? resource? scopes? requestedTokenType? authorizationDetails? timeoutSeconds?
     identity.get account minimumLifetimeSeconds? timeoutSeconds?
     credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
+    exec.begin account program
     token.proof account method url fingerprint? nonce?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
@@ -131,6 +132,7 @@ struct ContractTests {
     ),
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
     ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt account"),
+    ("exec.begin", "account"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
     (
       "authorization.check",

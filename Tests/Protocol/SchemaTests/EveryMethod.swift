@@ -43,7 +43,7 @@ enum EveryMethod {
     TokenRefresh.self,
     TokenReject.self,
     TokenExchange.self,
-    IdentityGet.self, CredentialAws.self,
+    IdentityGet.self, CredentialAws.self, ExecBegin.self,
     TokenProof.self,
     RequestSend.self,
     AuthorizationCheck.self,

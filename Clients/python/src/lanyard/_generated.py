@@ -72,6 +72,7 @@ __all__ = [
     "EventSubscribeResult",
     "EventType",
     "EventUnsubscribeResult",
+    "ExecBeginResult",
     "FailedCheck",
     "FailureClass",
     "Finding",
@@ -1699,6 +1700,18 @@ class EventUnsubscribeResult(Record):
     """
 
     subscription: str
+
+
+@dataclass(frozen=True)
+class ExecBeginResult(Record):
+    """The result of `exec.begin`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
+
+    account: str
 
 
 @dataclass(frozen=True)
@@ -6593,6 +6606,88 @@ class AsyncCredentialMethods:
         )
 
 
+class ExecMethods:
+    """The methods `exec.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def begin(
+        self,
+        *,
+        account: str,
+        program: str,
+    ) -> ExecBeginResult:
+        """Notes in the audit log that a program is given credentials of an account, before it is.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            program: The name of the program, without its directory and its arguments: these may hold secrets.
+
+        Returns:
+            ExecBeginResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "exec.begin",
+            {
+                "account": account,
+                "program": program,
+            },
+            ExecBeginResult,
+        )
+
+
+class AsyncExecMethods:
+    """The methods `exec.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def begin(
+        self,
+        *,
+        account: str,
+        program: str,
+    ) -> ExecBeginResult:
+        """Notes in the audit log that a program is given credentials of an account, before it is.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            program: The name of the program, without its directory and its arguments: these may hold secrets.
+
+        Returns:
+            ExecBeginResult: with `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "exec.begin",
+            {
+                "account": account,
+                "program": program,
+            },
+            ExecBeginResult,
+        )
+
+
 class RequestMethods:
     """The methods `request.*` of the contract."""
 
@@ -9671,6 +9766,7 @@ class Methods:
         self.token: TokenMethods = TokenMethods(caller)
         self.identity: IdentityMethods = IdentityMethods(caller)
         self.credential: CredentialMethods = CredentialMethods(caller)
+        self.exec: ExecMethods = ExecMethods(caller)
         self.request: RequestMethods = RequestMethods(caller)
         self.authorization: AuthorizationMethods = AuthorizationMethods(caller)
         self.snapshot: SnapshotMethods = SnapshotMethods(caller)
@@ -9699,6 +9795,7 @@ class AsyncMethods:
         self.token: AsyncTokenMethods = AsyncTokenMethods(caller)
         self.identity: AsyncIdentityMethods = AsyncIdentityMethods(caller)
         self.credential: AsyncCredentialMethods = AsyncCredentialMethods(caller)
+        self.exec: AsyncExecMethods = AsyncExecMethods(caller)
         self.request: AsyncRequestMethods = AsyncRequestMethods(caller)
         self.authorization: AsyncAuthorizationMethods = AsyncAuthorizationMethods(caller)
         self.snapshot: AsyncSnapshotMethods = AsyncSnapshotMethods(caller)

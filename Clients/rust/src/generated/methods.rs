@@ -45,6 +45,10 @@ impl Client {
     pub fn credential(&self) -> CredentialMethods<'_> {
         CredentialMethods(self)
     }
+    /// The methods `exec.*`.
+    pub fn exec(&self) -> ExecMethods<'_> {
+        ExecMethods(self)
+    }
     /// The methods `request.*`.
     pub fn request(&self) -> RequestMethods<'_> {
         RequestMethods(self)
@@ -1031,6 +1035,28 @@ impl CredentialMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn aws(self, params: impl Into<CredentialAwsParams>) -> Result<CredentialAwsResult> {
         self.0.invoke("credential.aws", Some(&params.into()))
+    }
+}
+
+/// The methods `exec.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecMethods<'a>(&'a Client);
+
+impl ExecMethods<'_> {
+    /// Notes in the audit log that a program is given credentials of an account, before it is.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn begin(self, params: impl Into<ExecBeginParams>) -> Result<ExecBeginResult> {
+        self.0.invoke("exec.begin", Some(&params.into()))
     }
 }
 

@@ -45,6 +45,10 @@ impl AsyncClient {
     pub fn credential(&self) -> AsyncCredentialMethods<'_> {
         AsyncCredentialMethods(self)
     }
+    /// The methods `exec.*`.
+    pub fn exec(&self) -> AsyncExecMethods<'_> {
+        AsyncExecMethods(self)
+    }
     /// The methods `request.*`.
     pub fn request(&self) -> AsyncRequestMethods<'_> {
         AsyncRequestMethods(self)
@@ -1031,6 +1035,28 @@ impl AsyncCredentialMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn aws(self, params: impl Into<CredentialAwsParams>) -> Result<CredentialAwsResult> {
         self.0.invoke("credential.aws", Some(&params.into())).await
+    }
+}
+
+/// The methods `exec.*` of the contract, for async programs.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncExecMethods<'a>(&'a AsyncClient);
+
+impl AsyncExecMethods<'_> {
+    /// Notes in the audit log that a program is given credentials of an account, before it is.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub async fn begin(self, params: impl Into<ExecBeginParams>) -> Result<ExecBeginResult> {
+        self.0.invoke("exec.begin", Some(&params.into())).await
     }
 }
 

@@ -3297,6 +3297,55 @@ impl Json for CredentialAwsParams {
     }
 }
 
+/// The params of `exec().begin`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExecBeginParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The name of the program, without its directory and its arguments: these may hold secrets.
+    pub program: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ExecBeginParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, program: impl Into<String>) -> Self {
+        ExecBeginParams {
+            account: account.into(),
+            program: program.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for ExecBeginParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut program = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "program" => read_member(input, member, &mut program),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ExecBeginParams {
+            account: required(account, "account")?,
+            program: required(program, "program")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("program", &self.program);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The params of `token().proof`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

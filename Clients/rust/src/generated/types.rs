@@ -2389,6 +2389,39 @@ impl Json for EventUnsubscribeResult {
     }
 }
 
+/// The result of `exec().begin`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExecBeginResult {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for ExecBeginResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ExecBeginResult {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// A check that failed.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

@@ -1012,6 +1012,32 @@ export class CredentialMethods {
   }
 }
 
+/** The methods `exec.*` of the contract. */
+export class ExecMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Notes in the audit log that a program is given credentials of an account, before it is.
+   *
+   * @returns With `account`.
+   * @throws `AccountNotFoundError` - No account matches.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `SignedOutError` - The account is signed out.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  begin(
+    params: types.ExecBeginParams,
+    options?: CallOptions,
+  ): Promise<types.ExecBeginResult> {
+    return this.#caller.invoke("exec.begin", params, shapes.ExecBeginResult, options);
+  }
+}
+
 /** The methods `request.*` of the contract. */
 export class RequestMethods {
   readonly #caller: Caller;
@@ -1873,6 +1899,8 @@ export abstract class Methods implements Caller {
   readonly identity = new IdentityMethods(this);
   /** The methods `credential.*` of the contract. */
   readonly credential = new CredentialMethods(this);
+  /** The methods `exec.*` of the contract. */
+  readonly exec = new ExecMethods(this);
   /** The methods `request.*` of the contract. */
   readonly request = new RequestMethods(this);
   /** The methods `authorization.*` of the contract. */

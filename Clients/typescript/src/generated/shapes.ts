@@ -339,6 +339,11 @@ export const EventUnsubscribeResult: Shape<types.EventUnsubscribeResult> =
     subscription: required(text),
   }));
 
+export const ExecBeginResult: Shape<types.ExecBeginResult> =
+  new Shape("ExecBeginResult", () => ({
+    account: required(text),
+  }));
+
 export const FailedCheck: Shape<types.FailedCheck> =
   new Shape("FailedCheck", () => ({
     check: required(text),

@@ -988,6 +988,14 @@ export interface EventUnsubscribeResult {
   readonly subscription: string;
 }
 
+/** The result of `exec.begin`. */
+export interface ExecBeginResult {
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+}
+
 /** A check that failed. */
 export interface FailedCheck {
   /**
@@ -2472,6 +2480,14 @@ export interface CredentialAwsParams {
   readonly endpoint?: string | undefined;
   /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
   readonly timeoutSeconds?: number | undefined;
+}
+
+/** The params of `exec.begin`. */
+export interface ExecBeginParams {
+  /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
+  readonly account: string;
+  /** The name of the program, without its directory and its arguments: these may hold secrets. */
+  readonly program: string;
 }
 
 /** The params of `token.proof`. */

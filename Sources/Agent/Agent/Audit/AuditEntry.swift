@@ -25,6 +25,8 @@ package struct AuditEntry: Sendable {
     case stepUpEnroll = "stepUp.enroll", stepUpVerify = "stepUp.verify", stepUpUnenroll = "stepUp.unenroll"
     case stepUpClear = "stepUp.clear"
     case grantCreate = "grant.create", grantRevoke = "grant.revoke"
+    /// A program is given credentials in its environment or in a file.
+    case execBegin = "exec.begin"
     case ruleAdd = "rule.add", ruleRemove = "rule.remove"
     /// Repeats of decisions may be missing before it.
     case auditGap = "audit.gap"
@@ -35,7 +37,7 @@ package struct AuditEntry: Sendable {
     var isRefusable: Bool {
       switch self {
       case .accountSwitch, .accountRename, .providerAdd, .providerUpdate, .providerRemove, .policySet, .stepUpEnroll,
-        .grantCreate, .ruleAdd:
+        .grantCreate, .ruleAdd, .execBegin:
         true
       default: false
       }
@@ -62,6 +64,7 @@ package struct AuditEntry: Sendable {
     case keyEpoch(Int64)
     case grant(String)
     case grantee(String)
+    case program(String)
     case rule(String)
     case pattern(String)
     case accounts(Int64)
@@ -89,6 +92,7 @@ package struct AuditEntry: Sendable {
       case .keyEpoch(let epoch): writer.member("keyEpoch", epoch)
       case .grant(let id): writer.member("grant", id)
       case .grantee(let client): writer.member("grantee", client)
+      case .program(let name): writer.member("program", name)
       case .rule(let id): writer.member("rule", id)
       case .pattern(let text): writer.member("pattern", text)
       case .accounts(let count): writer.member("accounts", count)

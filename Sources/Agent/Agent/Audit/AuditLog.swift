@@ -41,6 +41,15 @@ package struct AuditLog {
     }.onlyIntoFreeRoom
   }
 
+  /// An entry for a program that is given credentials of a signed-in account.
+  package func lending(_ selector: AccountSelector, to program: String) throws(AgentFailure) -> ChangeSet<AccountID> {
+    let profile = try vault.directory.profile(selector)
+    guard profile.signInStatus == .signedIn else { throw .signedOut(profile.id) }
+    return ChangeSet(
+      [vault.audited(.execBegin, account: profile.id, .program(program))], of: profile.id, result: profile.id
+    ).onlyIntoFreeRoom
+  }
+
   /// Takes in the repeats that were counted beside the log.
   func settled(_ counting: RepeatCounting) -> ChangeSet<Void> {
     ChangeSet([.repeats(counting)] + vault.trustedTime.changes).onlyIntoFreeRoom

@@ -35,6 +35,7 @@ struct ServedMethods: Sendable {
     ServedMethod(CredentialAwsHandler.self),
     ServedMethod(ordered: EventSubscribeHandler.self),
     ServedMethod(ordered: EventUnsubscribeHandler.self),
+    ServedMethod(ExecBeginHandler.self),
     ServedMethod(GrantCreateHandler.self),
     ServedMethod(GrantListHandler.self),
     ServedMethod(GrantRevokeHandler.self),

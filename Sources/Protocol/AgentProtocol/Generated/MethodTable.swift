@@ -34,6 +34,7 @@ public enum MethodTable {
     CredentialAws.info,
     EventSubscribe.info,
     EventUnsubscribe.info,
+    ExecBegin.info,
     GrantCreate.info,
     GrantList.info,
     GrantRevoke.info,
@@ -97,5 +98,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "07ffa54b390a5c4f0765b6626072a94afb1b6e75ed971e02b102053627fbe10c"
+  public static let schemaDigest = "6a746e73eec5ee04b130b4a0b6712b05a53ec460cc3cb3465c74b82730439030"
 }

@@ -84,6 +84,11 @@ extension TextRule {
     TextPattern(
       #"^[a-z0-9][a-z0-9._-]{0,63}$"#,
       [.init(0x3ff000000000000, 0x7fffffe00000000, 1...1), .init(0x3ff600000000000, 0x7fffffe80000000, 0...63)]))
+  static let program = TextRule(
+    1...128,
+    TextPattern(
+      #"^[ -~]{1,128}$"#,
+      [.init(0xffffffff00000000, 0x7fffffffffffffff, 1...128)]))
   static let prompt = TextRule(
     1...64,
     TextPattern(

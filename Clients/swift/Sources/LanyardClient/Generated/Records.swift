@@ -1870,6 +1870,33 @@ public struct EventUnsubscribeResult: Record, WireRecord {
   }
 }
 
+/// The result of `exec.begin`.
+public struct ExecBeginResult: Record, WireRecord {
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    account: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    account = try members.required("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("account", account)
+  }
+}
+
 /// A check that failed.
 public struct FailedCheck: Record, WireRecord {
   /// `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,

@@ -27,6 +27,8 @@ enum TypedCalls {
       return try await identity(method, params, lanyard.identity)
     case "credential.aws":
       return try await credential(method, params, lanyard.credential)
+    case "exec.begin":
+      return try await exec(method, params, lanyard.exec)
     case "request.send":
       return try await request(method, params, lanyard.request)
     case "authorization.check", "authorization.checkMany":
@@ -351,6 +353,16 @@ enum TypedCalls {
         durationSeconds: params.optional("durationSeconds"),
         endpoint: params.optional("endpoint"),
         timeoutSeconds: params.optional("timeoutSeconds"))
+    default: return nil
+    }
+  }
+
+  private static func exec(_ method: String, _ params: WireMembers, _ methods: ExecMethods) async throws -> (any Record)? {
+    switch method {
+    case "exec.begin":
+      return try await methods.begin(
+        account: params.required("account"),
+        program: params.required("program"))
     default: return nil
     }
   }

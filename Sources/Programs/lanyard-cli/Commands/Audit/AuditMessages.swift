@@ -58,6 +58,9 @@ enum AuditMessages {
     case "stepUp.clear": "step-up ended"
     case "grant.create": "grant \(fact(facts, "grant") ?? "") created for \(fact(facts, "grantee") ?? "a program")"
     case "grant.revoke": "grant \(fact(facts, "grant") ?? "") of \(fact(facts, "grantee") ?? "a program") revoked"
+    case "exec.begin": "tokens given to the command \(fact(facts, "program") ?? "")"
+    case "rule.add": "rule added: answers for \(fact(facts, "pattern") ?? "")"
+    case "rule.remove": "rule \(fact(facts, "rule") ?? "") removed"
     default: nil
     }
   }

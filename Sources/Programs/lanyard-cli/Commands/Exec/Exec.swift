@@ -49,12 +49,24 @@ struct Exec: ParsableCommand {
     }
   }
 
+  /// The program's name as the audit log takes it.
+  private static func shown(_ program: String) -> String {
+    let text = String(decoding: program.utf8.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }.prefix(128), as: UTF8.self)
+    return text.isEmpty ? "?" : text
+  }
+
   func run() throws {
     var variables = env.compactMap { TokenVariable($0) }
     if variables.isEmpty, file == nil { variables = [TokenVariable(name: "LANYARD_TOKEN", kind: .access)] }
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let account = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
+    // Before the command has anything: what is given is in the log.
+    let program = String(command[0].split(separator: "/").last ?? "")
+    try agent.perform("exec.begin") { writer in
+      writer.member("account", account)
+      writer.member("program", Self.shown(program))
+    }
     var environment = ChildEnvironment()
     environment.set("LANYARD_ACCOUNT", to: account)
     for variable in variables { try environment.set(variable, of: account, via: &agent) }
