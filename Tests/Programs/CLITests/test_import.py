@@ -8,6 +8,8 @@ import unittest
 from import_fixture import Import
 
 SCOPES = ["openid", "offline_access"]
+ASK_SCOPES = ["-s", "openid offline_access"]
+NO_IDENTITY = "without the scope openid the server does not say whose it is"
 
 
 class MuttOAuth2Tests(Import):
@@ -18,7 +20,19 @@ class MuttOAuth2Tests(Import):
 
     def here(self):
         """What the script knows and its file does not."""
-        return ["--issuer", self.issuer, "--client-id", "lanyard-demo"]
+        return ["--issuer", self.issuer, "--client-id", "lanyard-demo", *ASK_SCOPES]
+
+    def test_a_token_without_an_identity_is_left_to_the_script(self):
+        """The agent would refuse it, and revoke it."""
+        path = self.write("tokens", self.store(self.token_of(), client_id="lanyard-demo"))
+        entry = self.listed("mutt_oauth2", path, "--issuer", self.issuer)["alice@acme.example"]
+        self.assertEqual((entry["importable"], entry["reason"]), ("provider", NO_IDENTITY))
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes", "--remove")
+        self.assertEqual(done.returncode, 0, done)
+        provider, = self.providers()
+        self.assertEqual(provider["scopes"], ["openid", "https://mail.google.com/"])
+        self.assertIn(f"Sign in: `lanyard login {provider['name']} --alias alice@acme.example`.", done.stdout)
+        self.assertEqual((len(self.requests("/token")), os.path.exists(path), self.accounts()), (1, True, []))
 
     def test_a_plain_file_is_listed_taken_over_and_deleted(self):
         path = self.write("tokens", self.store(self.token_of()))
@@ -39,7 +53,7 @@ class MuttOAuth2Tests(Import):
         self.make_key()
         text = self.encrypted(self.store(self.token_of(), client_id="lanyard-demo"))
         path = self.write("tokens", text, mode=0o644)  # the bytes are encrypted: no warning
-        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes")
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, *ASK_SCOPES, "--yes")
         self.assertEqual((done.returncode, "Other users" in done.stderr), (0, False), done)
         self.assertEqual(self.read(path), text)
         self.refreshes("alice@acme.example")
@@ -54,7 +68,7 @@ class MuttOAuth2Tests(Import):
         path = self.write("tokens", self.store(self.token_of(client="confidential", secret="practice-secret")))
         secret = self.write("secret", "practice-secret\n")
         result, = self.taken("mutt_oauth2", path, "--issuer", self.issuer, "--client-id", "confidential",
-                             "--client-secret-file", secret)
+                             "--client-secret-file", secret, *ASK_SCOPES)
         self.assertEqual(result["alias"], "alice@acme.example")
 
     def test_microsoft(self):
@@ -62,7 +76,7 @@ class MuttOAuth2Tests(Import):
         entry = self.listed("mutt_oauth2", path)["alice@acme.example"]
         self.assertEqual(entry["issuer"], "https://login.microsoftonline.com/acme.example/v2.0")
         self.assertIn("https://outlook.office.com/SMTP.Send", entry["scopes"])
-        self.assertEqual(entry["importable"], "token")
+        self.assertEqual((entry["importable"], entry["reason"]), ("provider", NO_IDENTITY))
 
     def test_a_refused_token_keeps_the_file(self):
         token = self.token_of()
@@ -108,7 +122,7 @@ class FileTests(Import):
         path = self.write("tokens", self.store(self.token_of()))
         link = os.path.join(self.home, "link")
         os.symlink(path, link)
-        done = self.lanyard("import", "mutt_oauth2", link, "--issuer", self.issuer, "--yes", "--remove")
+        done = self.lanyard("import", "mutt_oauth2", link, "--issuer", self.issuer, *ASK_SCOPES, "--yes", "--remove")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("alice was taken over", done.stderr)
         self.assertEqual([account["alias"] for account in self.accounts()], ["alice"])
@@ -262,10 +276,11 @@ class GCMTests(Import):
         self.secrets.append("gho_x")
         entries = self.listed("gcm")
         self.assertEqual({name: entry["importable"] for name, entry in entries.items()},
-                         {"github.com": "none", self.host: "token"})
+                         {"github.com": "none", self.host: "provider"})
         self.assertEqual((entries[self.host]["clientId"], entries[self.host]["clientSecretSet"]), ("confidential", True))
         self.assertEqual(entries["github.com"]["reason"], "a password or an access token without a refresh token")
-        result, = self.taken("gcm", "--remove")
+        self.assertEqual(entries[self.host]["reason"], NO_IDENTITY)
+        result, = self.taken("gcm", "--only", self.host, *ASK_SCOPES, "--remove")
         self.assertTrue(result["removed"])
         self.assertEqual((os.path.exists(path), os.path.exists(other)), (False, True))
         self.refreshes(result["alias"])
@@ -275,7 +290,7 @@ class GCMTests(Import):
         entry = self.listed("gcm")[self.host]
         self.assertEqual(entry["reason"], "its client id is not known: --client-id ID")
         self.assertIn("built into GCM", entry["advice"][0])
-        result, = self.taken("gcm", "--client-id", "lanyard-demo")
+        result, = self.taken("gcm", "--client-id", "lanyard-demo", *ASK_SCOPES)
         self.assertIn("account", result)
 
     def test_a_server_by_configuration_has_its_endpoints_there(self):
@@ -302,14 +317,14 @@ class GCMTests(Import):
         self.write(".password-store/bank.gpg", b"not to be opened")
         self.write(".password-store/git/https/github.com/alice.gpg", b"not to be opened")
         self.assertEqual({name: entry["importable"] for name, entry in self.listed("gcm").items()},
-                         {self.host: "token", "github.com": "none"})
-        result, = self.taken("gcm", "--remove")
+                         {self.host: "provider", "github.com": "none"})
+        result, = self.taken("gcm", *ASK_SCOPES, "--remove")
         self.assertEqual((result["removed"], os.path.exists(path)), (True, False))
 
     def test_a_refused_token_keeps_the_file(self):
         path = self.plain(self.token_of())
         self.post("/practice/revoke", user="alice")
-        done = self.lanyard("import", "gcm", "--client-id", "lanyard-demo", "--yes", "--remove")
+        done = self.lanyard("import", "gcm", "--client-id", "lanyard-demo", *ASK_SCOPES, "--yes", "--remove")
         self.assertEqual(done.returncode, 4, done)
         self.assertTrue(os.path.exists(path))
 
@@ -500,13 +515,12 @@ class CommandTests(Import):
                       ["oidc-agent", "--pw-file", "-", "--client-secret-file", "-"]):
             self.refused(2, "import", *words)
 
-    def test_a_locked_vault_ends_the_command_before_the_first_entry(self):
+    def test_without_an_agent_it_lists_and_takes_nothing_over(self):
         token = self.token_of()
         path = self.write("tokens", json.dumps({"registration": "x", "refresh_token": token, "client_id": "lanyard-demo"}))
-        self.answer("status", "--json")
-        self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--no-start")
-        self.assertEqual(self.lanyard("stop").returncode, 0)
-        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes", "--no-start")
+        entry = self.listed("mutt_oauth2", path, "--issuer", self.issuer, "--no-start")["x"]
+        self.assertEqual(entry["reason"], "its scopes are not known: --scope openid, if it has that")
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, *ASK_SCOPES, "--yes", "--no-start")
         self.assertEqual(done.returncode, 3, done)
         self.assertIn("No agent answers", done.stderr)
 

@@ -106,7 +106,8 @@ struct GCMSource: ImportSource {
 
   // MARK: the client
 
-  /// GCM has the client in git's configuration, or built in: then it is not in the store.
+  /// GCM has the client in git's configuration, or built in: then it is not in the store. The scopes of GitLab and
+  /// Bitbucket are built in, too.
   private func configure(_ entry: inout ImportEntry, at url: String, isGeneric: Bool) throws(CommandFailure) {
     entry.issuer = url
     entry.advice = [
@@ -119,6 +120,7 @@ struct GCMSource: ImportSource {
         ("gitLabDevClientId", "gitLabDevClientSecret"), ("cloudOAuthClientId", "cloudOAuthClientSecret"),
         ("bitbucketDataCenterOAuthClientId", "bitbucketDataCenterOAuthClientSecret"),
       ]
+    if !isGeneric { entry.scopes = url.contains("bitbucket") ? ["repository:write", "account"] : ["write_repository"] }
     for (id, secret) in names {
       guard let client = try Self.setting(id, url) else { continue }
       entry.clientID = client.text(0..<client.count)

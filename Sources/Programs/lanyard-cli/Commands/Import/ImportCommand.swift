@@ -19,7 +19,7 @@ struct ImportCommand: ParsableCommand {
         lanyard import oidc-agent                 # lists, and asks
         lanyard import oidc-agent --only work --yes --pw-file FILE
         lanyard import mutt_oauth2 FILE --client-id ID \\
-          --client-secret-file FILE
+          --client-secret-file FILE -s openid -s https://mail.google.com/
         lanyard import msal --json                # lists, for programs
         lanyard import gcm --yes --remove         # and empties GCM's store
         lanyard import netrc                      # who answers for which host
@@ -71,6 +71,11 @@ struct ImportCommand: ParsableCommand {
     completion: .file())
   var clientSecretFile: String?
 
+  @Option(
+    name: [.customShort("s"), .long],
+    help: "A scope that the refresh token has, where the other program does not tell it; may be repeated.")
+  var scope: [String] = []
+
   @OptionGroup var passphrase: PassphraseOptions
 
   @OptionGroup var tables: TableOptions
@@ -117,6 +122,7 @@ struct ImportCommand: ParsableCommand {
       guard entry.refreshToken != nil || entry.offersProvider else { return entry }
       entry.issuer = issuer ?? entry.issuer
       if issuer != nil { entry.endpoints = nil }
+      if !scope.isEmpty { entry.scopes = scope.flatMap { $0.split(separator: " ").map(String.init) } }
       if let clientID { (entry.clientID, entry.clientSecret, entry.advice) = (clientID, nil, []) }
       entry.clientSecret = secret ?? entry.clientSecret
       return entry

@@ -48,6 +48,12 @@ struct ImportEntry {
   var answeredBy: String?
   /// What a person can do where it can't be taken over.
   var advice: [String] = []
+  /// The scopes of a provider that is added for it: a sign-in there has to say who signed in.
+  var scopesToAdd: [String] {
+    if case .provider = verdict, !namesPerson { return ["openid"] + scopes }
+    return scopes
+  }
+
   /// Where it is in the store, for `ImportSource.remove`.
   var place = ""
 
@@ -70,7 +76,14 @@ struct ImportEntry {
     }
     if issuer == nil { return .none("its issuer is not known: --issuer URL") }
     if clientID == nil { return .none("its client id is not known: --client-id ID") }
-    return .token
+    // The agent refuses a token whose person the server does not name, and revokes it: the other program would lose it.
+    if scopes.isEmpty { return .none("its scopes are not known: --scope openid, if it has that") }
+    return namesPerson ? .token : .provider("without the scope openid the server does not say whose it is")
+  }
+
+  /// The server says whose the token is: in an ID token, or in a way of its own.
+  private var namesPerson: Bool {
+    scopes.contains("openid") || KnownServer.all.contains { $0.issuer == issuer && !$0.hasDiscovery }
   }
 
   var isImportable: Bool { if case .token = verdict { true } else { false } }
