@@ -2,10 +2,12 @@
 
 import json
 import os
-import re
+import subprocess
+import time
 import unittest
 
 from import_fixture import Import
+from person import PATIENCE_SECONDS
 
 SCOPES = ["openid", "offline_access"]
 ASK_SCOPES = ["-s", "openid offline_access"]
@@ -187,6 +189,10 @@ class MSALTests(Import):
                 "cached_at": "1893456000", "expires_on": "1893459600", "extended_expires_on": "1893459600"}
         return {"AccessToken": access, "Account": accounts, "IdToken": {}, "RefreshToken": refresh, "AppMetadata": {}}
 
+    @classmethod
+    def text(cls, tokens):
+        return json.dumps(cls.cache(tokens))
+
     def setUp(self):
         super().setUp()
         self.secrets += ["at-alice", "at-bob"]
@@ -316,10 +322,54 @@ class GCMTests(Import):
         # Neither the rest of the person's passwords nor what is no refresh token is decrypted.
         self.write(".password-store/bank.gpg", b"not to be opened")
         self.write(".password-store/git/https/github.com/alice.gpg", b"not to be opened")
-        self.assertEqual({name: entry["importable"] for name, entry in self.listed("gcm").items()},
-                         {self.host: "provider", "github.com": "none"})
+        self.write(".password-store/git/https/gitlab.com/refresh_token/oauth2.gpg", b"\x85for another key")
+        self.assertEqual({name: entry["reason"] for name, entry in self.listed("gcm").items()}, {
+            self.host: NO_IDENTITY, "refresh_token": "gpg does not open it",
+            "github.com": "a password or an access token without a refresh token"})
         result, = self.taken("gcm", *ASK_SCOPES, "--remove")
         self.assertEqual((result["removed"], os.path.exists(path)), (True, False))
+
+    def test_the_keyring(self):
+        self.open_keyring()
+        self.configure("gitLabDevClientId", "lanyard-demo")
+        self.keep(self.token_of(), f"git:{self.issuer}/refresh_token", "oauth2")
+        self.secrets.append("gho_x")
+        self.keep("gho_x", "git:https://github.com", "alice")
+        self.assertEqual({name: (entry["user"], entry["importable"]) for name, entry in self.listed("gcm").items()},
+                         {self.host: ("oauth2", "provider"), "github.com": ("alice", "none")})
+        result, = self.taken("gcm", *ASK_SCOPES, "--remove")
+        self.assertTrue(result["removed"])
+        self.assertEqual(list(self.listed("gcm")), ["github.com"])
+        self.refreshes(result["alias"])
+
+    def open_keyring(self):
+        """A session bus of the test's own, and a keyring at it."""
+        bus = subprocess.Popen(["dbus-daemon", "--session", "--nofork", "--print-address"], env=self.settings(None),
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.end_at_the_end(bus)
+        self.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().strip()
+        keyring = subprocess.Popen(
+            ["gnome-keyring-daemon", "--foreground", "--components=secrets", "--unlock"], env=self.settings(None),
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.end_at_the_end(keyring)
+        keyring.stdin.write(b"password")
+        keyring.stdin.close()
+        asked = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/",
+                 "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
+        end = time.monotonic() + PATIENCE_SECONDS
+        while b"boolean true" not in self.run_program(*asked):
+            self.assertLess(time.monotonic(), end, "the keyring does not start")
+
+    def end_at_the_end(self, process):
+        if process.stdout:
+            self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+    def keep(self, secret, service, account):
+        self.run_program("secret-tool", "store", "--label", service, "xdg:schema",
+                         "com.microsoft.GitCredentialManager", "service", service, "account", account,
+                         input=secret.encode())
 
     def test_a_refused_token_keeps_the_file(self):
         path = self.plain(self.token_of())
@@ -522,7 +572,15 @@ class CommandTests(Import):
         self.assertEqual(entry["reason"], "its scopes are not known: --scope openid, if it has that")
         done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, *ASK_SCOPES, "--yes", "--no-start")
         self.assertEqual(done.returncode, 3, done)
-        self.assertIn("No agent answers", done.stderr)
+        self.assertIn("x was not taken over: No agent answers", done.stderr)
+
+    def test_a_locked_vault(self):
+        path = self.write("tokens", MSALTests.text({"alice": "rt", "bob": "rt"}))
+        phrase = self.write("phrase", "correct horse\n")
+        self.assertEqual(self.lanyard("key", "add", "passphrase", "--pw-file", phrase).returncode, 0)
+        self.answer("lock")
+        done = self.lanyard("import", "msal", path, "--yes", "--json")
+        self.assertEqual((done.returncode, len(json.loads(done.stdout)["results"])), (8, 1), done)
 
 
 if __name__ == "__main__":

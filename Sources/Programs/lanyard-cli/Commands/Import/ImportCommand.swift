@@ -105,7 +105,9 @@ struct ImportCommand: ParsableCommand {
       return Output.note("Nothing was taken over. --yes takes over what can be; --only NAME chooses.")
     }
     var run = ImportRun(store: store, removes: remove, common: common)
-    for entry in candidates where yes || asks(about: entry, of: store) { try run.take(entry) }
+    for entry in candidates where yes || asks(about: entry, of: store) {
+      guard run.take(entry) else { break }
+    }
     if common.json { ImportReport(source: source.rawValue, entries: entries, results: run.results).answer() }
     try run.finish()
   }
