@@ -51,6 +51,17 @@ class MuttOAuth2Tests(Import):
         self.assertFalse(os.path.exists(path))
         self.refreshes("alice@acme.example")
 
+    def test_a_person_who_is_here_keeps_the_alias(self):
+        self.add_provider()
+        self.answer("login", "idp", "--import", "--alias", "work", input=self.token_of() + "\n")
+        path = self.write("tokens", self.store(self.token_of()))
+        done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "Took over alice@acme.example: alice-acme at idp, account work.")
+        self.assertEqual([account["alias"] for account in self.accounts()], ["work"])
+        self.refreshes("work")
+
     def test_an_encrypted_file(self):
         self.make_key()
         text = self.encrypted(self.store(self.token_of(), client_id="lanyard-demo"))
@@ -210,6 +221,13 @@ class MSALTests(Import):
             "clientId": "04b07795-8ddb-461a-bbee-02f9e1bf7b46", "importable": "token",
             "scopes": ["https://mail.example/.default", "openid", "profile", "offline_access"]})
 
+    def test_an_account_of_a_program_that_names_no_tenant(self):
+        cache = self.cache({"alice": "rt"})
+        for account in cache["Account"].values():
+            account["realm"] = {self.REALM: "organizations"}.get(account["realm"], account["realm"])
+        entry = self.listed("msal", self.write("cache", json.dumps(cache)))["alice@acme.example"]
+        self.assertEqual(entry["issuer"], "https://login.microsoftonline.com/organizations/v2.0")
+
     def test_only_what_was_taken_over_is_cut_out(self):
         result, = self.taken("msal", *self.here(), "--only", "alice@acme.example", "--remove")
         self.assertEqual((result["alias"], result["removed"]), ("alice@acme.example", True))
@@ -335,11 +353,16 @@ class GCMTests(Import):
         self.keep(self.token_of(), f"git:{self.issuer}/refresh_token", "oauth2")
         self.secrets.append("gho_x")
         self.keep("gho_x", "git:https://github.com", "alice")
+        log = self.watch("secret-tool", "git")
         self.assertEqual({name: (entry["user"], entry["importable"]) for name, entry in self.listed("gcm").items()},
                          {self.host: ("oauth2", "provider"), "github.com": ("alice", "none")})
         result, = self.taken("gcm", *ASK_SCOPES, "--remove")
         self.assertTrue(result["removed"])
         self.assertEqual(list(self.listed("gcm")), ["github.com"])
+        # The secret of github.com was not even asked for.
+        service = "xdg:schema com.microsoft.GitCredentialManager service"
+        self.show_watched(log, f"secret-tool lookup {service} git:{self.issuer}/refresh_token account oauth2")
+        self.assertNotIn("lookup " + service + " git:https://github.com", self.shown[-1])
         self.refreshes(result["alias"])
 
     def open_keyring(self):
@@ -419,6 +442,10 @@ class GHTests(Import):
         self.assertTrue(done.stderr.endswith("Nothing here can be taken over. Nothing was changed.\n"), done.stderr)
         self.assertEqual(done.stderr.count("--preset github "), 1)
         self.refused_by_name("github.com/hubot")
+        # On a screen the reasons stand below the table, in full.
+        screen = self.on_terminal("import", "gh")
+        self.assertIn("\ngithub.com/monalisa, ghe.example/bob: gh's tokens have no refresh token\n", screen.text)
+        self.assertRegex(screen.text, r"(?m)github.com/hubot.* no$")
         self.assertEqual(self.read(self.path), self.HOSTS.encode())
 
     def refused_by_name(self, name):
@@ -436,6 +463,7 @@ class GHTests(Import):
 
 
 class PizauthTests(Import):
+    # The client secret of `mail` is that of the provider's client, or the sign-in fails.
     def configuration(self):
         return f'''
 auth_notify_cmd = "notify-send \\"$PIZAUTH_ACCOUNT\\""; // a comment with "quotes"
@@ -444,7 +472,7 @@ account "mail" {{
   auth_uri = "{self.issuer}/authorize";
   token_uri = "{self.issuer}/token";
   client_id = "confidential";
-  client_secret = "practice-secret";
+  client_secret = "practice\\-secret"; // a backslash stands before any sign
   scopes = ["openid", "offline_access"];
   auth_uri_fields = {{ "prompt": "consent" }};
   login_hint = "alice@acme.example";

@@ -78,8 +78,10 @@ class OIDCAgentTests(Import):
         self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "confidential",
                     "--client-secret-file", "-", "-s", "openid", "-s", "offline_access", input="practice-secret\n")
         self.generate("work")
+        log = self.watch("oidc-gen")
         result, = self.taken("oidc-agent", "--pw-file", self.password)
         self.assertEqual((result["provider"], result["providerAdded"]), ("idp", False))
+        self.show_watched(log, "oidc-gen --accounts", f"oidc-gen --print={self.path('work')} --pw-file=/dev/stdin")
         self.assertEqual(len(self.providers()), 1)
 
     def test_removing_ends_no_session_at_the_provider(self):

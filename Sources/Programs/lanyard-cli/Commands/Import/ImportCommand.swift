@@ -149,21 +149,27 @@ struct ImportCommand: ParsableCommand {
 
   private func show(_ entries: [ImportEntry], of store: any ImportSource) {
     guard !entries.isEmpty else { return }
+    // A screen has no room for the reasons: they stand below.
+    let isScreen = Terminal.showsAnswers
     var table = Table(["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"])
     for entry in entries {
       table.add([
         .init(entry.name, .bold), .init(entry.issuer ?? entry.server ?? "-"), .init(entry.user ?? "-"),
         .init(entry.clientID ?? "-"), .init(entry.scopes.isEmpty ? "-" : entry.scopes.joined(separator: " ")),
-        .init(entry.verdictText, entry.isImportable ? .good : nil),
+        .init(
+          [entry.verdictWord, isScreen ? nil : entry.reason].compactMap { $0 }.joined(separator: ": "),
+          entry.isImportable ? .good : nil),
       ])
     }
     table.print(tables)
-    // Advice that several entries share is given once.
-    let others = entries.filter { !$0.isImportable }
+    // What several entries share is told once.
+    let notes = entries.filter { !$0.isImportable }.map { entry in
+      (name: entry.name, lines: (isScreen ? [entry.reason].compactMap { $0 } : []) + entry.advice)
+    }
     var told: Set<String> = []
-    for advice in others.flatMap(\.advice) where told.insert(advice).inserted {
-      let names = others.filter { $0.advice.contains(advice) }.map(\.name)
-      Output.note(Text.shown("\(names.joined(separator: ", ")): \(advice)"))
+    for line in notes.flatMap(\.lines) where told.insert(line).inserted {
+      let names = notes.filter { $0.lines.contains(line) }.map(\.name)
+      Output.note(Text.shown("\(names.joined(separator: ", ")): \(line)"))
     }
   }
 

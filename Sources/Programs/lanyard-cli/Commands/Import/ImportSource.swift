@@ -89,11 +89,20 @@ struct ImportEntry {
   var isImportable: Bool { if case .token = verdict { true } else { false } }
 
   /// For the table.
-  var verdictText: String {
+  var verdictWord: String {
     switch verdict {
     case .token: "yes"
-    case .provider(let reason): "provider alone: \(reason)"
-    case .none(let reason): answeredBy.map { "not needed: \($0) answers" } ?? "no: \(reason)"
+    case .provider: "provider alone"
+    case .none: answeredBy == nil ? "no" : "not needed"
+    }
+  }
+
+  /// Why it can't be taken over; nil if it can.
+  var reason: String? {
+    switch verdict {
+    case .token: nil
+    case .provider(let reason): reason
+    case .none(let reason): answeredBy.map { "\($0) answers" } ?? reason
     }
   }
 

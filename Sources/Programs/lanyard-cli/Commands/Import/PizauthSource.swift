@@ -96,13 +96,27 @@ struct PizauthConfiguration {
     guard let first = texts.first else { return }
     switch key {
     case "client_id": account.clientID = contents.text(first)
-    case "client_secret": account.clientSecret = contents.part(first)
+    case "client_secret": account.clientSecret = unescaped(contents.part(first))
     case "auth_uri": account.authorization = contents.text(first)
     case "token_uri": account.token = contents.text(first)
     case "login_hint": account.loginHint = contents.text(first)
     case "scopes": account.scopes = texts.map { contents.text($0) }
     default: break
     }
+  }
+
+  /// A backslash stands before a quote or a backslash.
+  private static func unescaped(_ text: HeldBytes) -> HeldBytes {
+    let plain = HeldBytes(capacity: text.count)
+    text.withBytes { bytes in
+      var index = 0
+      while index < bytes.count {
+        if bytes[index] == UInt8(ascii: "\\"), index + 1 < bytes.count { index += 1 }
+        plain.append(UnsafeRawBufferPointer(rebasing: bytes[index...index]))
+        index += 1
+      }
+    }
+    return plain
   }
 
   /// The words between `=` and `;`; nil if these are missing.
