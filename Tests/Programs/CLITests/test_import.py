@@ -463,7 +463,6 @@ class GHTests(Import):
 
 
 class PizauthTests(Import):
-    # The client secret of `mail` is that of the provider's client, or the sign-in fails.
     def configuration(self):
         return f'''
 auth_notify_cmd = "notify-send \\"$PIZAUTH_ACCOUNT\\""; // a comment with "quotes"
@@ -472,7 +471,7 @@ account "mail" {{
   auth_uri = "{self.issuer}/authorize";
   token_uri = "{self.issuer}/token";
   client_id = "confidential";
-  client_secret = "practice\\-secret"; // a backslash stands before any sign
+  client_secret = "practice-secret";
   scopes = ["openid", "offline_access"];
   auth_uri_fields = {{ "prompt": "consent" }};
   login_hint = "alice@acme.example";
@@ -480,7 +479,7 @@ account "mail" {{
 account "office" {{
   auth_uri = "https://login.microsoftonline.com/common/oauth2/v2.0/authorize";
   token_uri = "https://login.microsoftonline.com/common/oauth2/v2.0/token";
-  client_id = "c";
+  client_id = "c\\"\\\\";
   scopes = ["https://outlook.office365.com/SMTP.Send"];
 }}
 '''
@@ -494,7 +493,7 @@ account "office" {{
         self.assertEqual({name: (entry["issuer"], entry["clientId"], entry["clientSecretSet"], entry["importable"])
                           for name, entry in entries.items()}, {
             "mail": (self.issuer, "confidential", True, "provider"),
-            "office": ("https://login.microsoftonline.com/common/v2.0", "c", False, "provider")})
+            "office": ("https://login.microsoftonline.com/common/v2.0", 'c"\\', False, "provider")})
         self.assertEqual(entries["mail"]["scopes"], SCOPES)
         self.assertEqual(entries["mail"]["user"], "alice@acme.example")
         self.assertEqual(entries["mail"]["reason"], "pizauth does not give its refresh tokens away")

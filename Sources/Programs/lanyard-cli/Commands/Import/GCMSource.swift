@@ -79,7 +79,7 @@ struct GCMSource: ImportSource {
   private func entry(_ path: String) throws(CommandFailure) -> ImportEntry {
     let isSealed = path.hasSuffix(".gpg")
     // What is no refresh token by its path is not decrypted: each may ask the person for a passphrase.
-    if isSealed, file == nil, !path.contains("refresh_token") {
+    if isSealed, path != file, !path.contains("refresh_token") {
       let words = path.split(separator: "/").map(String.init)
       let host = words.count > 2 ? words[words.count - 2] : path
       let user = String((words.last ?? "").dropLast(".gpg".count))
