@@ -4,8 +4,10 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import unittest
+import urllib.request
 
 from import_fixture import Import
 from person import PATIENCE_SECONDS
@@ -42,6 +44,12 @@ class OIDCAgentTests(Import):
         return json.loads(self.run_program(
             "oidc-gen", f"--print={name}", *([] if encryption else [f"--pw-file={self.password}"])))
 
+    def page(self, process):
+        for line in process.stdout:
+            if found := re.search(r"http://\S+/authorize\S+", line):
+                return found[0]
+        self.fail("no address was shown")
+
     def path(self, name):
         return os.path.join(self.home, ".config", "oidc-agent", name)
 
@@ -73,6 +81,32 @@ class OIDCAgentTests(Import):
         self.refreshes("work")
         self.refreshes("home")
         self.assertEqual(sorted(os.listdir(self.path("."))), ["home", "issuer.config", "work"])
+
+    def test_an_account_with_a_client_that_oidc_agent_registered(self):
+        """As a person makes one: oidc-gen registers a client and sends the person to the provider's page."""
+        self.start_agent()
+        self.post("/practice/options", registration="open", autoApprove="alice")
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        generator = subprocess.Popen(
+            ["oidc-gen", "work", f"--iss={self.issuer}/", f"--pw-file={self.password}", "--flow=code",
+             "--scope=openid offline_access", "--no-url-call", "--prompt=none", f"--port={port}"],
+            env=self.settings({"OIDC_SOCK": self.socket_of_oidc_agent}), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(generator.stdout.close)
+        self.addCleanup(generator.kill)
+        with urllib.request.urlopen(self.page(generator), timeout=PATIENCE_SECONDS) as page:
+            page.read()
+        self.assertEqual(generator.wait(PATIENCE_SECONDS), 0)
+        stored = self.stored("work")
+        self.secrets += [stored["refresh_token"], stored["client_secret"], stored["registration_access_token"]]
+        result, = self.taken("oidc-agent", "--pw-file", self.password, "--remove")
+        self.assertEqual((result["alias"], result["removed"]), ("work", True))
+        provider, = self.providers()
+        self.assertEqual((provider["clientId"], provider["clientSecretSet"], provider["tokenEndpointAuthMethod"]),
+                         (stored["client_id"], True, "client_secret_basic"))
+        self.refreshes("work")
 
     def test_a_provider_with_issuer_and_client_is_used_again(self):
         self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "confidential",

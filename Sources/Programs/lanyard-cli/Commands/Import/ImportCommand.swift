@@ -125,7 +125,9 @@ struct ImportCommand: ParsableCommand {
       entry.issuer = issuer ?? entry.issuer
       if issuer != nil { entry.endpoints = nil }
       if !scope.isEmpty { entry.scopes = scope.flatMap { $0.split(separator: " ").map(String.init) } }
-      if let clientID { (entry.clientID, entry.clientSecret, entry.advice) = (clientID, nil, []) }
+      if let clientID {
+        (entry.clientID, entry.clientSecret, entry.authMethod, entry.advice) = (clientID, nil, nil, [])
+      }
       entry.clientSecret = secret ?? entry.clientSecret
       return entry
     }

@@ -36,6 +36,8 @@ struct ImportEntry {
   var user: String?
   var clientID: String?
   var clientSecret: HeldBytes?
+  /// How the client was registered to authenticate (OpenID Connect Core §9).
+  var authMethod: String?
   var scopes: [String] = []
   /// For servers without discovery.
   var endpoints: Endpoints?

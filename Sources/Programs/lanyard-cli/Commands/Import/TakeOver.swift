@@ -53,6 +53,7 @@ struct TakeOver {
       writer.member("preset", server.known?.name)
       writer.member("clientId", entry.clientID)
       writer.member("clientSecret", secret: entry.clientSecret)
+      writer.member("tokenEndpointAuthMethod", entry.authMethod)
       writer.member("scopes", ifAny: entry.scopesToAdd)
       if let endpoints {
         writer.key("endpoints")
