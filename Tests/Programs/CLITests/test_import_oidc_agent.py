@@ -2,6 +2,7 @@
 
 import json
 import os
+import random
 import re
 import signal
 import socket
@@ -24,7 +25,7 @@ class OIDCAgentTests(Import):
         self.password = self.write("password", PASSWORD + "\n")
 
     def start_agent(self):
-        told = self.run_program("oidc-agent").decode()
+        told = self.run_program("oidc-agent", environment={"TMPDIR": self.place}).decode()
         self.socket_of_oidc_agent = re.search("OIDC_SOCK=([^;]+);", told)[1]
         self.addCleanup(os.kill, int(re.search("OIDCD_PID=([0-9]+);", told)[1]), signal.SIGTERM)
 
@@ -44,11 +45,24 @@ class OIDCAgentTests(Import):
         return json.loads(self.run_program(
             "oidc-gen", f"--print={name}", *([] if encryption else [f"--pw-file={self.password}"])))
 
+    def free_port(self):
+        """oidc-gen refuses the ports of the kernel's own choice."""
+        for port in random.sample(range(20000, 32768), 100):
+            with socket.socket() as listener:
+                try:
+                    listener.bind(("127.0.0.1", port))
+                except OSError:
+                    continue
+                return port
+        self.fail("no port is free")
+
     def page(self, process):
+        told = []
         for line in process.stdout:
+            told.append(line)
             if found := re.search(r"http://\S+/authorize\S+", line):
                 return found[0]
-        self.fail("no address was shown")
+        self.fail(f"no address was shown, but: {told}")
 
     def path(self, name):
         return os.path.join(self.home, ".config", "oidc-agent", name)
@@ -86,12 +100,9 @@ class OIDCAgentTests(Import):
         """As a person makes one: oidc-gen registers a client and sends the person to the provider's page."""
         self.start_agent()
         self.post("/practice/options", registration="open", autoApprove="alice")
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
         generator = subprocess.Popen(
             ["oidc-gen", "work", f"--iss={self.issuer}/", f"--pw-file={self.password}", "--flow=code",
-             "--scope=openid offline_access", "--no-url-call", "--prompt=none", f"--port={port}"],
+             "--scope=openid offline_access", "--no-url-call", "--prompt=none", f"--port={self.free_port()}"],
             env=self.settings({"OIDC_SOCK": self.socket_of_oidc_agent}), stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(generator.stdout.close)
