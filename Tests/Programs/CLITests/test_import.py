@@ -528,15 +528,15 @@ account "office" {{
 
 
 class NetrcTests(Import):
-    NETRC = ('# hosts of mine\nmachine api.acme.example login alice password "a b\\"c"\n\n'
-             "machine other.example\n  login bob\n  password #hash # kept\n"
-             "machine ftp.acme.example login alice password p3\nmacdef init\nput a\n\n"
-             "machine twice.acme.example login alice password p4 machine last.example login x password p5\n"
-             "default login anonymous password p6\n")
+    NETRC = ('# hosts of mine\nmachine api.acme.example login alice password "one secret\\"c"\n\n'
+             "machine other.example\n  login bob\n  password #secret2 # kept\n"
+             "machine ftp.acme.example login alice password secret3\nmacdef init\nput a\n\n"
+             "machine twice.acme.example login alice password secret4 machine last.example login x password secret5\n"
+             "default login anonymous password secret6\n")
 
     def setUp(self):
         super().setUp()
-        self.secrets += ["a b", "#hash", "p3", "p4", "p5", "p6"]
+        self.secrets += ["one secret", "#secret2", "secret3", "secret4", "secret5", "secret6"]
         self.path = self.write(".netrc", self.NETRC)
         self.add_provider()
         self.answer("login", "idp", "--import", "--alias", "work", input=self.token_of() + "\n")
@@ -556,7 +556,7 @@ class NetrcTests(Import):
         result, = self.taken("netrc", "--remove")
         self.assertEqual((result["name"], result["removed"]), ("api.acme.example", True))
         self.assertEqual(self.read(self.path).decode(),
-                         self.NETRC.replace('machine api.acme.example login alice password "a b\\"c"\n', ""))
+                         self.NETRC.replace('machine api.acme.example login alice password "one secret\\"c"\n', ""))
         done = self.lanyard("import", "netrc", "--yes", "--remove")
         self.assertIn("Nothing here can be taken over.", done.stderr)
 
@@ -568,9 +568,9 @@ class NetrcTests(Import):
                          {"api.acme.example": True, "twice.acme.example": True, "ftp.acme.example": False})
         self.assertIn("macdef", results["ftp.acme.example"]["failure"]["error"]["message"])
         left = self.read(self.path).decode()
-        self.assertIn("\n machine last.example login x password p5\n", left)
-        self.assertIn("machine ftp.acme.example login alice password p3\nmacdef init\nput a\n\n", left)
-        self.assertNotIn("p4", left)
+        self.assertIn("\n machine last.example login x password secret5\n", left)
+        self.assertIn("machine ftp.acme.example login alice password secret3\nmacdef init\nput a\n\n", left)
+        self.assertNotIn("secret4", left)
 
     def test_a_terminal_asks_before_it_removes(self):
         screen = self.on_terminal("import", "netrc", "--remove", size=(24, 160),
