@@ -43,6 +43,7 @@ type Methods struct {
 	Session       *SessionMethods
 	Token         *TokenMethods
 	Identity      *IdentityMethods
+	Credential    *CredentialMethods
 	Request       *RequestMethods
 	Authorization *AuthorizationMethods
 	Snapshot      *SnapshotMethods
@@ -69,6 +70,7 @@ func NewMethods(caller Caller) Methods {
 		Session:       &SessionMethods{caller},
 		Token:         &TokenMethods{caller},
 		Identity:      &IdentityMethods{caller},
+		Credential:    &CredentialMethods{caller},
 		Request:       &RequestMethods{caller},
 		Authorization: &AuthorizationMethods{caller},
 		Snapshot:      &SnapshotMethods{caller},
@@ -1099,6 +1101,37 @@ type IdentityGetParams struct {
 // ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack.
 func (m *IdentityMethods) Get(ctx context.Context, params *IdentityGetParams) (*IdentityGetResult, error) {
 	return invoke[IdentityGetResult](ctx, m.caller, "identity.get", params)
+}
+
+// CredentialMethods has the methods credential.* of the contract.
+type CredentialMethods struct{ caller Caller }
+
+// CredentialAwsParams: The params of `Credential.Aws`.
+type CredentialAwsParams struct {
+	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+	Account string `json:"account"`
+	// The role: `arn:aws:iam::ACCOUNT:role/NAME`.
+	RoleArn string `json:"roleArn"`
+	// What the log of AWS names the session; absent: `lanyard`.
+	SessionName *string `json:"sessionName,omitempty"`
+	// How long the credentials shall live; absent: as long as AWS gives by itself.
+	DurationSeconds *int64 `json:"durationSeconds,omitempty"`
+	// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
+	Endpoint *string `json:"endpoint,omitempty"`
+	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Aws returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+// AssumeRoleWithWebIdentity).
+//
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut,
+// ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack.
+func (m *CredentialMethods) Aws(ctx context.Context, params *CredentialAwsParams) (*CredentialAwsResult, error) {
+	return invoke[CredentialAwsResult](ctx, m.caller, "credential.aws", params)
 }
 
 // RequestMethods has the methods request.* of the contract.

@@ -954,6 +954,21 @@ type Connectivity struct {
 	Extra Extra `json:"-"`
 }
 
+// CredentialAwsResult: The result of `Credential.Aws`.
+type CredentialAwsResult struct {
+	AccessKeyID     string `json:"accessKeyId"`
+	SecretAccessKey Secret `json:"secretAccessKey"`
+	SessionToken    Secret `json:"sessionToken"`
+	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account string `json:"account"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // Decision: A decision.
 type Decision struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.

@@ -99,6 +99,8 @@ func callTyped(
 		return callWith(ctx, params, client.Token.Exchange)
 	case "identity.get":
 		return callWith(ctx, params, client.Identity.Get)
+	case "credential.aws":
+		return callWith(ctx, params, client.Credential.Aws)
 	case "token.proof":
 		return callWith(ctx, params, client.Token.Proof)
 	case "request.send":

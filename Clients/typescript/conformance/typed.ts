@@ -48,6 +48,7 @@ export const typedCalls: ReadonlyMap<string, TypedCall> = new Map<string, TypedC
   ["token.reject", (client, params, options) => client.token.reject(params, options)],
   ["token.exchange", (client, params, options) => client.token.exchange(params, options)],
   ["identity.get", (client, params, options) => client.identity.get(params, options)],
+  ["credential.aws", (client, params, options) => client.credential.aws(params, options)],
   ["token.proof", (client, params, options) => client.token.proof(params, options)],
   ["request.send", (client, params, options) => client.request.send(params, options)],
   ["authorization.check", (client, params, options) => client.authorization.check(params, options)],

@@ -72,6 +72,8 @@ extension RecordKind {
   package static let operationTraces = RecordKind(rawValue: 44)
   /// Which account answers for a URL (docs/desktop.md, Which account).
   package static let rule = RecordKind(rawValue: 45)
+  /// The credentials of roles that an ID token was exchanged for (docs/desktop.md, AWS).
+  package static let roleCredentials = RecordKind(rawValue: 46)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {

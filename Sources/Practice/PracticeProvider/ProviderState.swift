@@ -14,6 +14,8 @@ struct ProviderState {
   var proofs = PossessionProofs()
   /// Effects at `/protected`, by idempotency key.
   var effects = ProtectedEffects()
+  /// How often credentials of a role were given at `/sts`.
+  var rolesAssumed = 0
 
   var faults = FaultQueue()
   var log = RequestLog()

@@ -64,6 +64,7 @@ extension ProviderState {
     case "/revoke": return try revoke(request)
     case "/introspect": return try introspect(request)
     case "/userinfo": return try userInfo(request)
+    case "/sts": return try assumeRole(request)
     case "/entitlements": return try entitlements(request)
     case "/logout": return logout(request)
     case "/": return WelcomePage(issuer: context.issuer, users: context.options.users).response()

@@ -39,7 +39,8 @@ public enum CommandWords {
   private static let rawCall = "lanyard rpc "
 
   private static let namespaces: Set<String> = [
-    "account", "agent", "audit", "authorization", "connectivity", "event", "grant", "identity", "operation", "policy",
+    "account", "agent", "audit", "authorization", "connectivity", "credential", "event", "grant", "identity",
+    "operation", "policy",
     "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
@@ -70,6 +71,7 @@ public enum CommandWords {
     "authorization.check": "lanyard can",
     "authorization.checkMany": "lanyard can",
     "connectivity.get": "lanyard status",
+    "credential.aws": "lanyard credential aws",
     "event.subscribe": "lanyard events",
     "event.unsubscribe": "lanyard events",
     "grant.create": "lanyard grant create",

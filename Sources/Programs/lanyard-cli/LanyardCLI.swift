@@ -40,7 +40,7 @@ import JSONRPC
           ImportCommand.self,
         ]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
-      CommandGroup(name: "Tools", subcommands: [CredentialCommand.self, RuleCommand.self, Resolve.self]),
+      CommandGroup(name: "Tools", subcommands: [SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",

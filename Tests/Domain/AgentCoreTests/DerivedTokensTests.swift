@@ -7,7 +7,7 @@ struct DerivedTokensTests {
   let start = BootInstant(milliseconds: 1_000_000)
   let billing = DerivedTokenKey(audience: "billing")
 
-  func facts(_ serial: UInt64, after seconds: Int64 = 0) -> DerivedTokens.Facts {
+  func facts(_ serial: UInt64, after seconds: Int64 = 0) -> DerivedTokenFacts {
     .init(
       serial: serial, lifetime: .seconds(300), expiresAt: start + .seconds(seconds + 300), fingerprint: "print\(serial)"
     )
@@ -16,7 +16,7 @@ struct DerivedTokensTests {
   func at(_ seconds: Int64) -> BootInstant { start + .seconds(seconds) }
 
   @Test func tokenServesUntilItsLeadTime() {
-    var tokens = DerivedTokens()
+    var tokens = DerivedTokens<DerivedTokenKey>()
     #expect(tokens.wanted(billing, at: start) == .ask)
     tokens.brought(billing, facts(1), at: start)
     let (fresh, stale) = (tokens.wanted(billing, at: at(254)), tokens.wanted(billing, at: at(255)))
@@ -27,7 +27,7 @@ struct DerivedTokensTests {
   }
 
   @Test func keysShareNoToken() throws {
-    var tokens = DerivedTokens()
+    var tokens = DerivedTokens<DerivedTokenKey>()
     tokens.brought(billing, facts(1), at: start)
     let others = [
       DerivedTokenKey(), DerivedTokenKey(resource: "billing"),
@@ -43,7 +43,7 @@ struct DerivedTokensTests {
   }
 
   @Test func refusalIsAnsweredFromMemoryForAMinute() {
-    var tokens = DerivedTokens()
+    var tokens = DerivedTokens<DerivedTokenKey>()
     let refusal = ExchangeFailure.misconfigured("invalid_target")
     let pause = tokens.failed(billing, refusal, at: start, jitter: 0)
     #expect(pause == .seconds(60))
@@ -56,7 +56,7 @@ struct DerivedTokensTests {
   }
 
   @Test func failureLeavesATokenThatHasNotExpired() {
-    var tokens = DerivedTokens()
+    var tokens = DerivedTokens<DerivedTokenKey>()
     tokens.brought(billing, facts(1), at: start)
     let pause = tokens.failed(billing, .transient("status503", retryAfter: .seconds(20)), at: at(260), jitter: 0)
     #expect(pause == .seconds(20))
@@ -66,7 +66,7 @@ struct DerivedTokensTests {
   }
 
   @Test func refusedTokenIsReplacedOnceInAMinute() {
-    var tokens = DerivedTokens()
+    var tokens = DerivedTokens<DerivedTokenKey>()
     tokens.brought(billing, facts(1), at: start)
     #expect(tokens.key(ofFingerprint: "print1") == billing)
     #expect(tokens.key(ofFingerprint: "other") == nil)
@@ -84,14 +84,14 @@ struct DerivedTokensTests {
   }
 
   @Test func memoryIsBounded_longestUnwantedGoesFirst() {
-    var tokens = DerivedTokens()
-    for number in 0..<DerivedTokens.most {
+    var tokens = DerivedTokens<DerivedTokenKey>()
+    for number in 0..<DerivedTokens<DerivedTokenKey>.most {
       let key = DerivedTokenKey(audience: "\(number)")
       tokens.brought(key, facts(UInt64(number)), at: at(Int64(number)))
     }
     _ = tokens.wanted(DerivedTokenKey(audience: "0"), at: at(100))
     tokens.brought(billing, facts(1000), at: at(101))
-    #expect(tokens.serials.count == DerivedTokens.most)
+    #expect(tokens.serials.count == DerivedTokens<DerivedTokenKey>.most)
     #expect(tokens.serials.contains(0))
     #expect(!tokens.serials.contains(1))
     #expect(tokens.serials.contains(1000))

@@ -266,6 +266,25 @@ class Protocols(Credentials):
         self.assertEqual((ran.stdout, ran.stderr), ("", ""))
         self.lanyard("credential", "keyring", "set", url, "alice", status=1)
 
+    def test_aws(self):
+        role = ("--role-arn", "arn:aws:iam::123456789012:role/deploy", "--endpoint", self.idp.issuer + "/sts")
+        ran = self.lanyard("credential", "aws", "-u", "work", *role)
+        self.assertEqual(ran.stderr, "")
+        answer = json.loads(ran.stdout)
+        self.assertEqual(
+            {name: answer[name] for name in ("Version", "AccessKeyId", "SecretAccessKey", "SessionToken")},
+            {"Version": 1, "AccessKeyId": "ASIA1", "SecretAccessKey": "secret/key+1", "SessionToken": "session+token/1=="})
+        self.assertRegex(answer["Expiration"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+        self.assertEqual(json.loads(self.lanyard("credential", "aws", "-u", "work", *role).stdout), answer)
+        ran = self.lanyard("credential", "aws", "-u", "work", "--role-arn", "deploy", status=2)
+        self.assertIn("--role-arn must be arn:aws:iam::ACCOUNT:role/NAME", ran.stderr)
+        ran = self.lanyard(
+            "credential", "aws", "-u", "work", "--role-arn", "arn:aws:iam::123456789012:role/denied", *role[2:], status=1)
+        self.assertIn("refuses the role: AccessDenied", ran.stderr)
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        ran = self.lanyard("credential", "aws", "-u", "work", *role, status=4)
+        self.assertIn("lanyard login", ran.stderr)
+
     def test_gcp(self):
         environment = {
             "GOOGLE_EXTERNAL_ACCOUNT_AUDIENCE": "//iam.example/x", "GOOGLE_EXTERNAL_ACCOUNT_INTERACTIVE": "0",
@@ -453,13 +472,21 @@ class Exec(Credentials):
             self.assertIn("Nothing was written", ran.stderr)
         with open(target, encoding="utf-8") as file:
             self.assertEqual(file.read(), "kept")
-        # What a killed command left beside the socket is no hindrance.
-        left = os.path.join(os.path.dirname(self.agent.socket), "token")
-        with open(os.open(left, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
-            file.write("an old token")
+        # What a killed command left in the directory of these files is no hindrance; a person's file beside the socket stays.
+        beside = os.path.dirname(self.agent.socket)
+        left = os.path.join(beside, "exec-tokens", "token")
+        os.mkdir(os.path.dirname(left), 0o700)
+        for place in (left, os.path.join(beside, "token")):
+            with open(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:
+                file.write("an old token")
         shown = self.lanyard("exec", "work", "--file", "token", "--", "sh", "-c", 'cat "$LANYARD_TOKEN_FILE"').stdout
         self.assertEqual(shown, self.token())
         self.assertFalse(os.path.exists(left))
+        with open(os.path.join(beside, "token"), encoding="utf-8") as file:
+            self.assertEqual(file.read(), "an old token")
+        os.chmod(os.path.dirname(left), 0o755)
+        ran = self.lanyard("exec", "work", "--file", "token", "--", "true", status=1)
+        self.assertIn("yours alone", ran.stderr)
 
     def test_a_file_of_a_command_that_runs_is_not_taken(self):
         with subprocess.Popen(

@@ -47,6 +47,7 @@ struct ContractTests {
     token.reject account fingerprint challenge?
     token.exchange account audience? resource? scopes? requestedTokenType? authorizationDetails? timeoutSeconds?
     identity.get account minimumLifetimeSeconds? timeoutSeconds?
+    credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
     token.proof account method url fingerprint? nonce?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
@@ -129,6 +130,7 @@ struct ContractTests {
       "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
     ),
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
+    ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt account"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
     (
       "authorization.check",

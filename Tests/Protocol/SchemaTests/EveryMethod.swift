@@ -43,7 +43,7 @@ enum EveryMethod {
     TokenRefresh.self,
     TokenReject.self,
     TokenExchange.self,
-    IdentityGet.self,
+    IdentityGet.self, CredentialAws.self,
     TokenProof.self,
     RequestSend.self,
     AuthorizationCheck.self,

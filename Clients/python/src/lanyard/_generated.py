@@ -53,6 +53,7 @@ __all__ = [
     "Connectivity",
     "ConnectivityBasis",
     "ConnectivityState",
+    "CredentialAwsResult",
     "DataDisposition",
     "DataLocked",
     "DataProtection",
@@ -1515,6 +1516,24 @@ class Connectivity(Record):
     state: Union[ConnectivityState, str]
     since: datetime
     basis: Union[ConnectivityBasis, str]
+
+
+@dataclass(frozen=True)
+class CredentialAwsResult(Record):
+    """The result of `credential.aws`.
+
+    Attributes:
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+    """
+
+    access_key_id: str
+    secret_access_key: str = field(repr=False)
+    session_token: str = field(repr=False)
+    expires_at: datetime
+    account: str
 
 
 @dataclass(frozen=True)
@@ -6436,6 +6455,144 @@ class AsyncIdentityMethods:
         )
 
 
+class CredentialMethods:
+    """The methods `credential.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def aws(
+        self,
+        *,
+        account: str,
+        role_arn: str,
+        session_name: Optional[str] = None,
+        duration_seconds: Optional[int] = None,
+        endpoint: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> CredentialAwsResult:
+        """Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+        AssumeRoleWithWebIdentity).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            role_arn: The role: `arn:aws:iam::ACCOUNT:role/NAME`.
+            session_name: What the log of AWS names the session; absent: `lanyard`.
+            duration_seconds: How long the credentials shall live; absent: as long as AWS gives by itself.
+            endpoint: The Security Token Service; absent: that of AWS for the role. A caller with a grant may name
+                one of AWS alone.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
+                `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "credential.aws",
+            {
+                "account": account,
+                "roleArn": role_arn,
+                "sessionName": session_name,
+                "durationSeconds": duration_seconds,
+                "endpoint": endpoint,
+                "timeoutSeconds": timeout_seconds,
+            },
+            CredentialAwsResult,
+        )
+
+
+class AsyncCredentialMethods:
+    """The methods `credential.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def aws(
+        self,
+        *,
+        account: str,
+        role_arn: str,
+        session_name: Optional[str] = None,
+        duration_seconds: Optional[int] = None,
+        endpoint: Optional[str] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> CredentialAwsResult:
+        """Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+        AssumeRoleWithWebIdentity).
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            role_arn: The role: `arn:aws:iam::ACCOUNT:role/NAME`.
+            session_name: What the log of AWS names the session; absent: `lanyard`.
+            duration_seconds: How long the credentials shall live; absent: as long as AWS gives by itself.
+            endpoint: The Security Token Service; absent: that of AWS for the role. A caller with a grant may name
+                one of AWS alone.
+            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
+                account shares goes on.
+
+        Returns:
+            CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
+                `account`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "credential.aws",
+            {
+                "account": account,
+                "roleArn": role_arn,
+                "sessionName": session_name,
+                "durationSeconds": duration_seconds,
+                "endpoint": endpoint,
+                "timeoutSeconds": timeout_seconds,
+            },
+            CredentialAwsResult,
+        )
+
+
 class RequestMethods:
     """The methods `request.*` of the contract."""
 
@@ -9513,6 +9670,7 @@ class Methods:
         self.session: SessionMethods = SessionMethods(caller)
         self.token: TokenMethods = TokenMethods(caller)
         self.identity: IdentityMethods = IdentityMethods(caller)
+        self.credential: CredentialMethods = CredentialMethods(caller)
         self.request: RequestMethods = RequestMethods(caller)
         self.authorization: AuthorizationMethods = AuthorizationMethods(caller)
         self.snapshot: SnapshotMethods = SnapshotMethods(caller)
@@ -9540,6 +9698,7 @@ class AsyncMethods:
         self.session: AsyncSessionMethods = AsyncSessionMethods(caller)
         self.token: AsyncTokenMethods = AsyncTokenMethods(caller)
         self.identity: AsyncIdentityMethods = AsyncIdentityMethods(caller)
+        self.credential: AsyncCredentialMethods = AsyncCredentialMethods(caller)
         self.request: AsyncRequestMethods = AsyncRequestMethods(caller)
         self.authorization: AsyncAuthorizationMethods = AsyncAuthorizationMethods(caller)
         self.snapshot: AsyncSnapshotMethods = AsyncSnapshotMethods(caller)

@@ -41,6 +41,10 @@ impl Client {
     pub fn identity(&self) -> IdentityMethods<'_> {
         IdentityMethods(self)
     }
+    /// The methods `credential.*`.
+    pub fn credential(&self) -> CredentialMethods<'_> {
+        CredentialMethods(self)
+    }
     /// The methods `request.*`.
     pub fn request(&self) -> RequestMethods<'_> {
         RequestMethods(self)
@@ -988,6 +992,45 @@ impl IdentityMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn get(self, params: impl Into<IdentityGetParams>) -> Result<IdentityGetResult> {
         self.0.invoke("identity.get", Some(&params.into()))
+    }
+}
+
+/// The methods `credential.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct CredentialMethods<'a>(&'a Client);
+
+impl CredentialMethods<'_> {
+    /// Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+    /// AssumeRoleWithWebIdentity).
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn aws(self, params: impl Into<CredentialAwsParams>) -> Result<CredentialAwsResult> {
+        self.0.invoke("credential.aws", Some(&params.into()))
     }
 }
 

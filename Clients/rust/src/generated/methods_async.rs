@@ -41,6 +41,10 @@ impl AsyncClient {
     pub fn identity(&self) -> AsyncIdentityMethods<'_> {
         AsyncIdentityMethods(self)
     }
+    /// The methods `credential.*`.
+    pub fn credential(&self) -> AsyncCredentialMethods<'_> {
+        AsyncCredentialMethods(self)
+    }
     /// The methods `request.*`.
     pub fn request(&self) -> AsyncRequestMethods<'_> {
         AsyncRequestMethods(self)
@@ -988,6 +992,45 @@ impl AsyncIdentityMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub async fn get(self, params: impl Into<IdentityGetParams>) -> Result<IdentityGetResult> {
         self.0.invoke("identity.get", Some(&params.into())).await
+    }
+}
+
+/// The methods `credential.*` of the contract, for async programs.
+#[derive(Clone, Copy, Debug)]
+pub struct AsyncCredentialMethods<'a>(&'a AsyncClient);
+
+impl AsyncCredentialMethods<'_> {
+    /// Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+    /// AssumeRoleWithWebIdentity).
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub async fn aws(self, params: impl Into<CredentialAwsParams>) -> Result<CredentialAwsResult> {
+        self.0.invoke("credential.aws", Some(&params.into())).await
     }
 }
 

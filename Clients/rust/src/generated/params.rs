@@ -3192,6 +3192,111 @@ impl Json for IdentityGetParams {
     }
 }
 
+/// The params of `credential().aws`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CredentialAwsParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The role: `arn:aws:iam::ACCOUNT:role/NAME`.
+    pub role_arn: String,
+    /// What the log of AWS names the session; absent: `lanyard`.
+    pub session_name: Option<String>,
+    /// How long the credentials shall live; absent: as long as AWS gives by itself.
+    pub duration_seconds: Option<u64>,
+    /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
+    pub endpoint: Option<String>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl CredentialAwsParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, role_arn: impl Into<String>) -> Self {
+        CredentialAwsParams {
+            account: account.into(),
+            role_arn: role_arn.into(),
+            session_name: None,
+            duration_seconds: None,
+            endpoint: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// What the log of AWS names the session; absent: `lanyard`.
+    #[must_use]
+    pub fn session_name(mut self, session_name: impl Into<String>) -> Self {
+        self.session_name = Some(session_name.into());
+        self
+    }
+
+    /// How long the credentials shall live; absent: as long as AWS gives by itself.
+    #[must_use]
+    pub fn duration_seconds(mut self, duration_seconds: u64) -> Self {
+        self.duration_seconds = Some(duration_seconds);
+        self
+    }
+
+    /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
+    #[must_use]
+    pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = Some(endpoint.into());
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl Json for CredentialAwsParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut role_arn = None;
+        let mut session_name = None;
+        let mut duration_seconds = None;
+        let mut endpoint = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "roleArn" => read_member(input, member, &mut role_arn),
+            "sessionName" => read_member(input, member, &mut session_name),
+            "durationSeconds" => read_member(input, member, &mut duration_seconds),
+            "endpoint" => read_member(input, member, &mut endpoint),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(CredentialAwsParams {
+            account: required(account, "account")?,
+            role_arn: required(role_arn, "roleArn")?,
+            session_name,
+            duration_seconds,
+            endpoint,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("roleArn", &self.role_arn);
+        object.optional("sessionName", &self.session_name);
+        object.optional("durationSeconds", &self.duration_seconds);
+        object.optional("endpoint", &self.endpoint);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The params of `token().proof`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

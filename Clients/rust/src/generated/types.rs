@@ -1770,6 +1770,64 @@ impl Json for Connectivity {
     }
 }
 
+/// The result of `credential().aws`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CredentialAwsResult {
+    /// The member `accessKeyId`.
+    pub access_key_id: String,
+    /// The member `secretAccessKey`.
+    pub secret_access_key: Secret,
+    /// The member `sessionToken`.
+    pub session_token: Secret,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub expires_at: Timestamp,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for CredentialAwsResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut access_key_id = None;
+        let mut secret_access_key = None;
+        let mut session_token = None;
+        let mut expires_at = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "accessKeyId" => read_member(input, member, &mut access_key_id),
+            "secretAccessKey" => read_member(input, member, &mut secret_access_key),
+            "sessionToken" => read_member(input, member, &mut session_token),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(CredentialAwsResult {
+            access_key_id: required(access_key_id, "accessKeyId")?,
+            secret_access_key: required(secret_access_key, "secretAccessKey")?,
+            session_token: required(session_token, "sessionToken")?,
+            expires_at: required(expires_at, "expiresAt")?,
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("accessKeyId", &self.access_key_id);
+        object.member("secretAccessKey", &self.secret_access_key);
+        object.member("sessionToken", &self.session_token);
+        object.member("expiresAt", &self.expires_at);
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// A decision.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

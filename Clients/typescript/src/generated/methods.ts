@@ -972,6 +972,46 @@ export class IdentityMethods {
   }
 }
 
+/** The methods `credential.*` of the contract. */
+export class CredentialMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+   * AssumeRoleWithWebIdentity).
+   *
+   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `account`.
+   * @throws `AccountNotFoundError` - No account matches.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `SignedOutError` - The account is signed out.
+   * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
+   *   the response of its last use was lost at a provider with strict reuse detection.
+   * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
+   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
+   * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
+   * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
+   *   `expired`, `pinMismatch` or `tls`.
+   * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
+   *   it.
+   */
+  aws(
+    params: types.CredentialAwsParams,
+    options?: CallOptions,
+  ): Promise<types.CredentialAwsResult> {
+    return this.#caller.invoke("credential.aws", params, shapes.CredentialAwsResult, options);
+  }
+}
+
 /** The methods `request.*` of the contract. */
 export class RequestMethods {
   readonly #caller: Caller;
@@ -1831,6 +1871,8 @@ export abstract class Methods implements Caller {
   readonly token = new TokenMethods(this);
   /** The methods `identity.*` of the contract. */
   readonly identity = new IdentityMethods(this);
+  /** The methods `credential.*` of the contract. */
+  readonly credential = new CredentialMethods(this);
   /** The methods `request.*` of the contract. */
   readonly request = new RequestMethods(this);
   /** The methods `authorization.*` of the contract. */

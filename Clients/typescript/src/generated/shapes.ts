@@ -258,6 +258,15 @@ export const Connectivity: Shape<types.Connectivity> =
     basis: required(text),
   }));
 
+export const CredentialAwsResult: Shape<types.CredentialAwsResult> =
+  new Shape("CredentialAwsResult", () => ({
+    accessKeyId: required(text),
+    secretAccessKey: secret(required(text)),
+    sessionToken: secret(required(text)),
+    expiresAt: required(instant),
+    account: required(text),
+  }));
+
 export const Decision: Shape<types.Decision> =
   new Shape("Decision", () => ({
     decisionId: required(text),

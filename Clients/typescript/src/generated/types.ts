@@ -834,6 +834,24 @@ export interface Connectivity {
   readonly basis: ConnectivityBasis;
 }
 
+/** The result of `credential.aws`. */
+export interface CredentialAwsResult {
+  readonly accessKeyId: string;
+  /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
+  readonly secretAccessKey: string;
+  /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
+  readonly sessionToken: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   */
+  readonly expiresAt: Date;
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+}
+
 /** A decision. */
 export interface Decision {
   /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
@@ -2436,6 +2454,22 @@ export interface IdentityGetParams {
   readonly account: string;
   /** The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
+  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  readonly timeoutSeconds?: number | undefined;
+}
+
+/** The params of `credential.aws`. */
+export interface CredentialAwsParams {
+  /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
+  readonly account: string;
+  /** The role: `arn:aws:iam::ACCOUNT:role/NAME`. */
+  readonly roleArn: string;
+  /** What the log of AWS names the session; absent: `lanyard`. */
+  readonly sessionName?: string | undefined;
+  /** How long the credentials shall live; absent: as long as AWS gives by itself. */
+  readonly durationSeconds?: number | undefined;
+  /** The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone. */
+  readonly endpoint?: string | undefined;
   /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
   readonly timeoutSeconds?: number | undefined;
 }

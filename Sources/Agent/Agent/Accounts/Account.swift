@@ -10,8 +10,8 @@ package import Secrets
 /// state and replaces its grant; `Account+Requests.swift` serves the callers. Its parts are isolated to it: `GrantLoader`
 /// reads the grant from the vault, `ExchangeRunner` performs the exchange, `AccountTokens` keeps the tokens that it
 /// brought, `RenewalPlan` renews them without a request, `AccountIdentity` keeps the ID token,
-/// `AccountDerivedTokens` the tokens that were exchanged for one of these, `RightsFetcher` and `AccountConfirmer` ask for
-/// the rest.
+/// `AccountDerivedTokens` the tokens that were exchanged for one of these, `AccountRoles` the credentials of roles,
+/// `RightsFetcher` and `AccountConfirmer` ask for the rest.
 package actor Account {
   package nonisolated let id: AccountID
   let dependencies: AccountDependencies
@@ -23,6 +23,7 @@ package actor Account {
   let rightsFetcher = RightsFetcher()
   let identity = AccountIdentity()
   let derived = AccountDerivedTokens()
+  let roles = AccountRoles()
   let confirmer: AccountConfirmer
   /// The `reachabilityGeneration` that was last reported to the machine.
   private var noticedReachability: UInt64 = 0
@@ -73,6 +74,7 @@ package actor Account {
     tokens.removeAll()
     identity.forget(telling: nil)
     derived.forget(telling: .token(.signedOut, id))
+    roles.forget(telling: .token(.signedOut, id))
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.answers.keep(only: exchanges.machine.neededAnswers)
@@ -105,6 +107,7 @@ package actor Account {
     rightsFetcher.refuseWaiters(error)
     identity.forget(telling: error)
     derived.forget(telling: error)
+    roles.forget(telling: error)
     loaded = nil
     exchanges.machine.released()
     renewal.clear()
@@ -127,6 +130,7 @@ package actor Account {
     loaded?.profile.isIssuedElsewhere = profile.isIssuedElsewhere
     identity.reconfigured()
     derived.forgetFailures()
+    roles.forgetFailures()
     perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
 
@@ -159,6 +163,7 @@ package actor Account {
     noticedReachability = reachabilityGeneration
     loaded?.machine.reconnected()
     derived.forgetFailures()
+    roles.forgetFailures()
   }
 
   func clockChanged() { tokens.clockChanged(of: self) }

@@ -7,24 +7,19 @@ internal import Secrets
 /// The exchanged tokens of one account, in memory only, and the exchanges in flight: one for each key, which all its
 /// callers share (docs/tokens.md, Exchanged tokens). A part of `Account`, to which all its functions are isolated.
 final class AccountDerivedTokens {
-  private typealias Caller = CheckedContinuation<Result<UInt64, AgentFailure>, Never>
-
-  /// Exchanges in flight at once; more programs than that are told to wait.
-  private static let mostInFlight = 16
   /// The least lifetime of the subject token: that of a token that `token.get` returns.
   private static let subjectLifetime = Milliseconds.seconds(60)
 
-  private var machine = DerivedTokens()
+  private var machine = DerivedTokens<DerivedTokenKey>()
   private var tokens: [UInt64: DerivedToken] = [:]
   private var serials: UInt64 = 0
-  private var flights: [DerivedTokenKey: [UInt64: Caller]] = [:]
-  private var lastCaller: UInt64 = 0
+  private let flights = AccountFlights<DerivedTokenKey, UInt64>("token exchanges of one account")
   /// Counts sign-ins and sign-outs: a flight that began before belongs to another session.
   private var session: UInt64 = 0
 
   subscript(serial: UInt64) -> DerivedToken? { tokens[serial] }
 
-  func wanted(_ key: DerivedTokenKey, at now: BootInstant) -> DerivedTokens.Step { machine.wanted(key, at: now) }
+  func wanted(_ key: DerivedTokenKey, at now: BootInstant) -> DerivedTokenStep { machine.wanted(key, at: now) }
   func live(_ key: DerivedTokenKey, at now: BootInstant) -> UInt64? { machine.live(key, at: now) }
   func forgetFailures() { machine.forgetFailures() }
 
@@ -55,9 +50,7 @@ final class AccountDerivedTokens {
     session += 1
     machine = DerivedTokens()
     tokens = [:]
-    let ended = flights
-    flights = [:]
-    for callers in ended.values { Self.resume(callers, .failure(error)) }
+    flights.endAll(error)
   }
 
   private func wipe() {
@@ -69,38 +62,10 @@ final class AccountDerivedTokens {
 
   /// Joins the exchange in flight for this key, or begins one. Returns the serial of the token.
   static func ask(_ key: DerivedTokenKey, of account: isolated Account) async throws(AgentFailure) -> UInt64 {
-    let derived = account.derived
-    derived.lastCaller += 1
-    let caller = derived.lastCaller
-    let result: Result<UInt64, AgentFailure> = await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
-        guard !Task.isCancelled else { return continuation.resume(returning: .failure(AgentFailure.cancelled)) }
-        derived.join(key, caller, continuation, of: account)
-      }
-    } onCancel: {
-      account.dependencies.background.start { await leave(key, caller, of: account) }
+    let session = account.derived.session
+    return try await AccountFlights.ask(key, of: account, at: { $0.derived.flights }) { account in
+      await fly(key, session, of: account)
     }
-    return try result.get()
-  }
-
-  private static func leave(_ key: DerivedTokenKey, _ caller: UInt64, of account: isolated Account) {
-    account.derived.flights[key]?.removeValue(forKey: caller)?.resume(returning: .failure(AgentFailure.cancelled))
-  }
-
-  private func join(
-    _ key: DerivedTokenKey, _ caller: UInt64, _ continuation: Caller, of account: isolated Account
-  ) {
-    if flights[key] != nil {
-      flights[key]?[caller] = continuation
-      return
-    }
-    guard flights.count < Self.mostInFlight else {
-      return continuation.resume(returning: .failure(AgentFailure.overloaded("token exchanges of one account")))
-    }
-    flights[key] = [caller: continuation]
-    let session = session
-    let isStarted = account.dependencies.background.start { await Self.fly(key, session, of: account) }
-    if !isStarted { end(key, .failure(.shuttingDown)) }
   }
 
   private static func fly(_ key: DerivedTokenKey, _ session: UInt64, of account: isolated Account) async {
@@ -114,18 +79,10 @@ final class AccountDerivedTokens {
     // The account was signed out, or signed in again: its callers were answered, and the token belongs to no one.
     guard derived.session == session else { return }
     switch result {
-    case .success(let (token, sentAt)): derived.end(key, derived.keep(token, sentAt: sentAt, for: key, of: account))
-    case .failure(let failure): derived.end(key, .failure(failure))
+    case .success(let (token, sentAt)):
+      derived.flights.end(key, derived.keep(token, sentAt: sentAt, for: key, of: account))
+    case .failure(let failure): derived.flights.end(key, .failure(failure))
     }
-  }
-
-  private func end(_ key: DerivedTokenKey, _ result: Result<UInt64, AgentFailure>) {
-    guard let callers = flights.removeValue(forKey: key) else { return }
-    Self.resume(callers, result)
-  }
-
-  private static func resume(_ callers: [UInt64: Caller], _ result: Result<UInt64, AgentFailure>) {
-    for (_, caller) in callers.sorted(by: { $0.key < $1.key }) { caller.resume(returning: result) }
   }
 
   // MARK: one exchange
@@ -160,7 +117,7 @@ final class AccountDerivedTokens {
       return .failure(failed(key, .transient(TokenMachine.noUsableToken, retryAfter: nil), session, of: account))
     }
     serials += 1
-    let facts = DerivedTokens.Facts(
+    let facts = DerivedTokenFacts(
       serial: serials, lifetime: lifetime, expiresAt: sentAt + lifetime, fingerprint: Fingerprint.of(token.secret))
     tokens[serials] = DerivedToken(
       secret: token.secret, tokenType: token.tokenType,

@@ -17,7 +17,7 @@ package struct DerivedToken: Sendable {
   /// The requested resource, if the token shows that it is for it.
   package var resource: String?
   package var generation: UInt64
-  package var facts: DerivedTokens.Facts
+  package var facts: DerivedTokenFacts
 
   /// For a token without `expires_in`. No caller can force a new one, so a wrong guess must not last.
   static let assumedLifetime = Milliseconds.seconds(300)

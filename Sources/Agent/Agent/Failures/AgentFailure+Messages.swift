@@ -47,6 +47,13 @@ extension AgentFailure {
       "The provider gives no ID token that is valid long enough when the session is refreshed. Access tokens are not affected; sign in again by `signIn.begin` for a new one."
     case .identityLacks(.invalidIDToken, _):
       "The ID token that the provider gave does not pass the checks, so it was discarded. Access tokens are not affected."
+    case .roleRefused("InvalidIdentityToken", _), .roleRefused("ExpiredTokenException", _):
+      """
+      The Security Token Service does not take the ID token of this account. In AWS, an identity provider for its issuer \
+      and client must be there, and the role must trust it.
+      """
+    case .roleRefused(let code, _):
+      "The Security Token Service refuses the role: \(code). Check the role's name, and that it trusts this account's provider."
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
       "The account's provider does not list this origin, so nothing was sent. Add it: `lanyard provider update NAME --allowed-origin ORIGIN`."

@@ -50,6 +50,8 @@ package enum AgentFailure: Error, Sendable {
   case wouldNarrow(AccountID, UncoveredRights = .scopes)
   /// A refresh brings no ID token that may be given out.
   case identityLacks(IDTokenMachine.Lack, AccountID)
+  /// The Security Token Service refuses the role, with this error code.
+  case roleRefused(String, AccountID)
   /// The account's token is a bearer token, for which there is no proof of possession.
   case notBound(AccountID)
   case rights(RightsFailure, AccountID? = nil)
@@ -192,7 +194,8 @@ extension AgentFailure {
   package var account: AccountID? {
     switch self {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
-      .identityLacks(_, let id), .notBound(let id), .stepUp(_, let id, _), .originNotAllowed(let id),
+      .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
+      .originNotAllowed(let id),
       .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id):
       id
     case .denied(let decision): decision.account

@@ -33,7 +33,7 @@ extension AgentFailure {
     case .signedOut: .signedOut
     case .dataSealed, .dataUnderPIN, .vault(.dataLocked, _): .dataLocked
     case .token(let refusal, _): refusal.kind
-    case .wouldNarrow, .identityLacks, .notBound: .providerMisconfigured
+    case .wouldNarrow, .identityLacks, .roleRefused, .notBound: .providerMisconfigured
     case .rights(let failure, _): failure.kind
     case .originNotAllowed: .originNotAllowed
     case .challenged: .interactionRequired

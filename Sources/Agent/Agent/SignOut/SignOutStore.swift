@@ -33,7 +33,7 @@ package struct SignOutStore {
   package let vault: OpenVault
 
   /// The records that an account has only while it is signed in.
-  static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens]
+  static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens, .roleCredentials]
 
   /// `accessTokens` are those in memory, with their remaining lifetimes.
   package func signOut(

@@ -88,6 +88,7 @@ extension AgentFailure {
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
+    case .roleRefused(let code, _): code
     case .notBound: TokenMachine.notBound
     case .queueFull: "queueFull"
     case .denied(let recorded): recorded.decision.reason.rawValue

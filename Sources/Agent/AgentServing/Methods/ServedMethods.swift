@@ -32,6 +32,7 @@ struct ServedMethods: Sendable {
     ServedMethod(AuthorizationCheckManyHandler.self),
     ServedMethod(ConnectivityGetHandler.self),
     ServedMethod(ordered: ConnectivityReportHandler.self),
+    ServedMethod(CredentialAwsHandler.self),
     ServedMethod(ordered: EventSubscribeHandler.self),
     ServedMethod(ordered: EventUnsubscribeHandler.self),
     ServedMethod(GrantCreateHandler.self),

@@ -22,35 +22,41 @@ public struct DerivedTokenKey: Hashable, Sendable {
   }
 }
 
-/// The facts about the tokens that were exchanged for an account's access token (docs/tokens.md, Exchanged tokens).
-/// They are apart from the tokens of the grant: no failure here says anything of the grant's health.
-public struct DerivedTokens: Sendable {
+/// The facts about one credential that was obtained for a token of the account.
+public struct DerivedTokenFacts: Hashable, Sendable {
+  public var serial: UInt64
+  public var refreshAt: BootInstant
+  public var expiresAt: BootInstant
+  public var fingerprint: String
+
+  /// - Parameter lead: how long before its end it is replaced; nil: as for an access token of this lifetime.
+  public init(
+    serial: UInt64, lifetime: Milliseconds, lead: Milliseconds? = nil, expiresAt: BootInstant, fingerprint: String
+  ) {
+    self.serial = serial
+    self.expiresAt = expiresAt
+    self.fingerprint = fingerprint
+    refreshAt = expiresAt + (.zero - (lead ?? LeadTime.of(lifetime: lifetime)))
+  }
+}
+
+/// What to do for a caller that wants a derived token.
+public enum DerivedTokenStep: Hashable, Sendable {
+  case answer(serial: UInt64)
+  /// A failure that is not asked about again yet. `stale`: the token that has not expired.
+  case refuse(ExchangeFailure, retryAfter: Milliseconds, stale: UInt64?)
+  case ask
+}
+
+/// The facts about what was obtained for the tokens of an account: other tokens (docs/tokens.md, Exchanged tokens) or
+/// credentials of a role (docs/desktop.md, AWS). They are apart from the tokens of the grant: no failure here says
+/// anything of the grant's health.
+public struct DerivedTokens<Key: Hashable & Sendable>: Sendable {
   /// As many as an account has access tokens. One that is forgotten costs one exchange.
-  public static let most = TokenMachine.Audiences.most
-
-  public struct Facts: Hashable, Sendable {
-    public var serial: UInt64
-    public var refreshAt: BootInstant
-    public var expiresAt: BootInstant
-    public var fingerprint: String
-
-    public init(serial: UInt64, lifetime: Milliseconds, expiresAt: BootInstant, fingerprint: String) {
-      self.serial = serial
-      self.expiresAt = expiresAt
-      self.fingerprint = fingerprint
-      refreshAt = expiresAt + (.zero - LeadTime.of(lifetime: lifetime))
-    }
-  }
-
-  public enum Step: Hashable, Sendable {
-    case answer(serial: UInt64)
-    /// A failure that is not asked about again yet. `stale`: the token that has not expired.
-    case refuse(ExchangeFailure, retryAfter: Milliseconds, stale: UInt64?)
-    case ask
-  }
+  public static var most: Int { TokenMachine.Audiences.most }
 
   private struct Entry {
-    var token: Facts?
+    var token: DerivedTokenFacts?
     var failure: (ExchangeFailure, until: BootInstant)?
     var failures = 0
     /// When a resource refused its last token.
@@ -58,14 +64,14 @@ public struct DerivedTokens: Sendable {
     var lastWanted: BootInstant
   }
 
-  private var entries: [DerivedTokenKey: Entry] = [:]
+  private var entries: [Key: Entry] = [:]
 
   public init() {}
 
   /// The tokens that may still be answered; the shell wipes all others.
   public var serials: Set<UInt64> { Set(entries.values.compactMap { $0.token?.serial }) }
 
-  public mutating func wanted(_ key: DerivedTokenKey, at now: BootInstant) -> Step {
+  public mutating func wanted(_ key: Key, at now: BootInstant) -> DerivedTokenStep {
     entries[key]?.lastWanted = now
     guard let entry = entries[key] else { return .ask }
     if let token = entry.token, now < token.refreshAt { return .answer(serial: token.serial) }
@@ -74,18 +80,18 @@ public struct DerivedTokens: Sendable {
   }
 
   /// The token, if it has not expired.
-  public func live(_ key: DerivedTokenKey, at now: BootInstant) -> UInt64? {
+  public func live(_ key: Key, at now: BootInstant) -> UInt64? {
     entries[key]?.token.flatMap { now < $0.expiresAt ? $0.serial : nil }
   }
 
-  public mutating func brought(_ key: DerivedTokenKey, _ token: Facts, at now: BootInstant) {
+  public mutating func brought(_ key: Key, _ token: DerivedTokenFacts, at now: BootInstant) {
     entries[key] = Entry(token: token, rejectedAt: entries[key]?.rejectedAt, lastWanted: now)
     forgetOld(but: key, at: now)
   }
 
   /// Returns how long the failure is answered from memory. `jitter` is a fraction from 0 up to 1.
   public mutating func failed(
-    _ key: DerivedTokenKey, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
+    _ key: Key, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
   ) -> Milliseconds {
     var entry = entries[key] ?? Entry(lastWanted: now)
     entry.failures += 1
@@ -103,13 +109,13 @@ public struct DerivedTokens: Sendable {
   }
 
   /// The key of the token with this fingerprint; nil if it is none of these.
-  public func key(ofFingerprint fingerprint: String) -> DerivedTokenKey? {
+  public func key(ofFingerprint fingerprint: String) -> Key? {
     entries.first { $0.value.token?.fingerprint == fingerprint }?.key
   }
 
   /// Drops the token that a resource refused. True if its predecessor was refused within `TokenMachine.breakerWindow`, so
   /// that another one would be refused as well: then it stays. Nil without a token.
-  public mutating func reject(_ key: DerivedTokenKey, at now: BootInstant) -> Bool? {
+  public mutating func reject(_ key: Key, at now: BootInstant) -> Bool? {
     guard let entry = entries[key], entry.token != nil else { return nil }
     if let rejectedAt = entry.rejectedAt, now < rejectedAt + TokenMachine.breakerWindow { return true }
     entries[key]?.token = nil
@@ -126,7 +132,7 @@ public struct DerivedTokens: Sendable {
   }
 
   /// Callers choose the keys freely. The one that was wanted longest ago goes first.
-  private mutating func forgetOld(but newest: DerivedTokenKey, at now: BootInstant) {
+  private mutating func forgetOld(but newest: Key, at now: BootInstant) {
     for (key, entry) in entries where key != newest {
       let isOver = entry.token.map { $0.expiresAt <= now } ?? true
       if isOver, entry.failure.map({ $0.until <= now }) ?? true { entries[key] = nil }

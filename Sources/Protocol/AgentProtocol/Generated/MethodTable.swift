@@ -31,6 +31,7 @@ public enum MethodTable {
     AuthorizationCheckMany.info,
     ConnectivityGet.info,
     ConnectivityReport.info,
+    CredentialAws.info,
     EventSubscribe.info,
     EventUnsubscribe.info,
     GrantCreate.info,
@@ -96,5 +97,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "14b7bf78f7931d700b815df98aed4bb125a1800958ff2622a2b9b3f426ead7b0"
+  public static let schemaDigest = "07ffa54b390a5c4f0765b6626072a94afb1b6e75ed971e02b102053627fbe10c"
 }

@@ -1406,6 +1406,55 @@ public struct Connectivity: Record, WireRecord {
   }
 }
 
+/// The result of `credential.aws`.
+public struct CredentialAwsResult: Record, WireRecord {
+  public var accessKeyId: String
+  public var secretAccessKey: Secret
+  public var sessionToken: Secret
+  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  public var expiresAt: Date
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    accessKeyId: String,
+    secretAccessKey: Secret,
+    sessionToken: Secret,
+    expiresAt: Date,
+    account: String,
+    extra: ExtraMembers = [:]
+  ) {
+    self.accessKeyId = accessKeyId
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+    self.expiresAt = expiresAt
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    accessKeyId = try members.required("accessKeyId")
+    secretAccessKey = try members.required("secretAccessKey")
+    sessionToken = try members.required("sessionToken")
+    expiresAt = try members.required("expiresAt")
+    account = try members.required("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("accessKeyId", accessKeyId)
+    writer.member("secretAccessKey", secretAccessKey)
+    writer.member("sessionToken", sessionToken)
+    writer.member("expiresAt", expiresAt)
+    writer.member("account", account)
+  }
+}
+
 /// A decision.
 public struct Decision: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.

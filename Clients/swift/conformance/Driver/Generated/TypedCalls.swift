@@ -25,6 +25,8 @@ enum TypedCalls {
       return try await token(method, params, lanyard.token)
     case "identity.get":
       return try await identity(method, params, lanyard.identity)
+    case "credential.aws":
+      return try await credential(method, params, lanyard.credential)
     case "request.send":
       return try await request(method, params, lanyard.request)
     case "authorization.check", "authorization.checkMany":
@@ -334,6 +336,20 @@ enum TypedCalls {
       return try await methods.get(
         account: params.required("account"),
         minimumLifetimeSeconds: params.optional("minimumLifetimeSeconds"),
+        timeoutSeconds: params.optional("timeoutSeconds"))
+    default: return nil
+    }
+  }
+
+  private static func credential(_ method: String, _ params: WireMembers, _ methods: CredentialMethods) async throws -> (any Record)? {
+    switch method {
+    case "credential.aws":
+      return try await methods.aws(
+        account: params.required("account"),
+        roleArn: params.required("roleArn"),
+        sessionName: params.optional("sessionName"),
+        durationSeconds: params.optional("durationSeconds"),
+        endpoint: params.optional("endpoint"),
         timeoutSeconds: params.optional("timeoutSeconds"))
     default: return nil
     }

@@ -18,7 +18,8 @@ struct CredentialCommand: ParsableCommand {
       """,
     subcommands: [
       CredentialGit.self, CredentialDocker.self, CredentialKubectl.self, CredentialCargo.self, CredentialKeyring.self,
-      CredentialGCP.self, CredentialBazel.self, CredentialTerraform.self, CredentialNetrc.self, CredentialHeaders.self,
+      CredentialAWS.self, CredentialGCP.self, CredentialBazel.self, CredentialTerraform.self, CredentialNetrc.self,
+      CredentialHeaders.self,
       CredentialXOAuth2.self,
     ])
 }

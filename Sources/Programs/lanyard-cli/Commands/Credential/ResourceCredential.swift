@@ -127,6 +127,9 @@ struct IssuedCredential {
 
   var expiresAt: Moment? { answer["expiresAt"]?.string.flatMap { Moment($0) } }
 
+  /// By the agent's clock, whatever this machine's is set to.
+  var expiresInSeconds: Int? { answer["expiresInSeconds"]?.integer.map { Int(clamping: $0) } }
+
   var fingerprint: String? { answer["fingerprint"]?.string }
 
   func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result { body(secret.plainText!) }

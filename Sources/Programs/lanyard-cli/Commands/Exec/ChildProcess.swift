@@ -7,13 +7,24 @@ enum ChildProcess {
   private static let notFound: Int32 = 127
   private static let notRunnable: Int32 = 126
 
+  /// The signals that this process got before it took them for the command.
+  struct Signals: ~Copyable {
+    fileprivate let taken: ChildSignals
+    fileprivate var before = sigset_t()
+
+    /// From now on no signal ends this process, so that what it writes is removed in the end.
+    init() throws(CommandFailure) {
+      sigprocmask(SIG_BLOCK, nil, &before)
+      taken = try ChildSignals()
+    }
+  }
+
   /// Returns the exit code for this process.
   static func run(
-    _ command: [String], _ environment: consuming ChildEnvironment, whileWaiting file: TokenFile?
-  ) throws(CommandFailure) -> Int32 {
-    var before = sigset_t()
-    sigprocmask(SIG_BLOCK, nil, &before)
-    let signals = try ChildSignals()
+    _ command: [String], _ environment: consuming ChildEnvironment, _ signals: borrowing Signals,
+    whileWaiting file: TokenFile?
+  ) -> Int32 {
+    var before = signals.before
     let (child, error) = start(command, environment, mask: &before)
     // The tokens are the command's now: they need not stay here for its lifetime.
     _ = consume environment
@@ -28,7 +39,7 @@ enum ChildProcess {
         let signal = status & 0x7F
         return signal == 0 ? (status >> 8) & 0xFF : 128 + signal
       }
-      signals.wait(milliseconds: file?.renewWhenDue() ?? -1, passingTo: child)
+      signals.taken.wait(milliseconds: file?.renewWhenDue() ?? -1, passingTo: child)
     }
   }
 

@@ -58,17 +58,14 @@ struct Exec: ParsableCommand {
     var environment = ChildEnvironment()
     environment.set("LANYARD_ACCOUNT", to: account)
     for variable in variables { try environment.set(variable, of: account, via: &agent) }
+    // Ctrl-C ends the wait for a token, and nothing after the first write: the file has to be removed.
+    if file != nil { try ResourceCredential(account: account).token(via: &agent) { _ in } }
+    let signals = try ChildProcess.Signals()
     let tokenFile = try file.map { (path) throws(CommandFailure) in
       try TokenFile(path: TokenFile.path(for: path), account: account, mayStart: !common.noStart)
     }
     if let tokenFile { environment.set("LANYARD_TOKEN_FILE", to: tokenFile.path) }
-    let status: Int32
-    do throws(CommandFailure) {
-      status = try ChildProcess.run(command, consume environment, whileWaiting: tokenFile)
-    } catch {
-      tokenFile?.remove()
-      throw error
-    }
+    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: tokenFile)
     tokenFile?.remove()
     Glibc.exit(status)
   }

@@ -8,7 +8,8 @@ final class TokenFile {
   let path: String
   private let account: String
   private let mayStart: Bool
-  private var renewAt = Moment.now
+  /// On the clock of this boot, which no one sets.
+  private var renewAt = 0
   /// A token that has less left is replaced by the agent; nil until the first one is there.
   private var leastSeconds: Int?
   private var hasToldFailure = false
@@ -29,15 +30,41 @@ final class TokenFile {
   static func path(for word: String) throws(CommandFailure) -> String {
     guard !word.isEmpty else { throw .usage("The name of the file is empty.") }
     if word.hasPrefix("/") { return word }
-    guard word.contains("/") else { return try "\(AgentPaths.directory(of: AgentPaths.socket()))/\(word)" }
+    guard word.contains("/") else {
+      guard word != ".", word != ".." else { throw .usage("\(word) is no name of a file.") }
+      let directory = try runtimeDirectory()
+      guard mkdir(directory, 0o700) == 0 || errno == EEXIST, isOwn(directory: directory) else {
+        throw CommandFailure(
+          .other, name: "output", "\(Text.shown(directory)) can't hold a token: it is no directory of yours alone.")
+      }
+      return "\(directory)/\(word)"
+    }
     guard let working = getcwd(nil, 0) else { return word }
     defer { free(working) }
     return "\(String(cString: working))/\(word)"
   }
 
+  /// Where files lie that were named without a directory: no other program writes there.
+  private static func runtimeDirectory() throws(CommandFailure) -> String {
+    try "\(AgentPaths.directory(of: AgentPaths.socket()))/exec-tokens"
+  }
+
+  private static func isOwn(directory: String) -> Bool {
+    var information = stat()
+    return lstat(directory, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+      && information.st_uid == geteuid() && information.st_mode & 0o077 == 0
+  }
+
+  /// Seconds of this boot, also those in which the machine slept.
+  private static var bootSeconds: Int {
+    var time = timespec()
+    clock_gettime(CLOCK_BOOTTIME, &time)
+    return time.tv_sec
+  }
+
   /// Writes a new token if it is time. Returns the milliseconds until the next attempt.
   func renewWhenDue() -> Int32 {
-    if Moment.now >= renewAt {
+    if Self.bootSeconds >= renewAt {
       do throws(CommandFailure) {
         try write()
         hasToldFailure = false
@@ -46,10 +73,10 @@ final class TokenFile {
           Output.warning("The token in \(Text.shown(path)) could not be renewed: \(error.message) It is tried again.")
         }
         hasToldFailure = true
-        renewAt = Moment(seconds: Moment.now.seconds + Self.pauseSeconds)
+        renewAt = Self.bootSeconds + Self.pauseSeconds
       }
     }
-    return Int32(clamping: max(1, renewAt.seconds - Moment.now.seconds) * 1000)
+    return Int32(clamping: max(1, renewAt - Self.bootSeconds) * 1000)
   }
 
   /// Removes the file, if it is still the one that was written.
@@ -72,12 +99,11 @@ final class TokenFile {
   private func requireFree() throws(CommandFailure) {
     var information = stat()
     guard lstat(path, &information) == 0 else { return }
-    // A command that was killed leaves its file. In the runtime directory nothing else has this form.
+    // A `lanyard exec` that was killed leaves its file. No other program writes into this directory.
     let isLeft =
       information.st_mode & S_IFMT == S_IFREG && information.st_uid == geteuid()
       && information.st_mode & 0o777 == 0o600 && information.st_nlink == 1
-    let runtime = try AgentPaths.directory(of: AgentPaths.socket())
-    guard isLeft, AgentPaths.directory(of: path) == runtime else { throw isTaken }
+    guard isLeft, try AgentPaths.directory(of: path) == Self.runtimeDirectory() else { throw isTaken }
     let left = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     defer { close(left) }
     // Another command that runs holds the lock of its file.
@@ -97,10 +123,9 @@ final class TokenFile {
       var text = JSONWriter()
       text.text(token)
       try replace(by: text)
-      let now = Moment.now.seconds
-      let left = max(2, (token.expiresAt?.seconds ?? now + 3600) - now)
+      let left = max(2, token.expiresInSeconds ?? 3600)
       leastSeconds = min(60, max(1, left / 4)) + 1
-      renewAt = Moment(seconds: now + left - min(60, max(1, left / 4)))
+      renewAt = Self.bootSeconds + left - min(60, max(1, left / 4))
     }
   }
 

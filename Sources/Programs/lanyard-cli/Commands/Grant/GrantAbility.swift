@@ -6,7 +6,10 @@ enum GrantAbility: String, CaseIterable, ExpressibleByArgument {
 
   var methods: [String] {
     switch self {
-    case .tokens: ["token.get", "token.refresh", "token.reject", "token.proof", "token.exchange", "identity.get"]
+    case .tokens:
+      [
+        "token.get", "token.refresh", "token.reject", "token.proof", "token.exchange", "identity.get", "credential.aws",
+      ]
     case .requests: ["request.send"]
     case .operations: ["operation.*"]
     case .decisions: ["authorization.check", "authorization.checkMany", "policy.explain", "snapshot.get"]

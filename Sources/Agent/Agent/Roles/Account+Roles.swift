@@ -1,0 +1,39 @@
+package import AgentCore
+package import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+
+/// The requests of callers for the credentials of a role.
+extension Account {
+  /// Returns credentials from memory, or after the one exchange that all callers for this role share.
+  package func credentials(of role: RoleSession) async throws(AgentFailure) -> RoleAnswer {
+    try await load()
+    if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
+    try await AccountRoles.open(of: self)
+    noticeReachability()
+    // A disabled account gives none from memory, as it gives no access token.
+    switch loaded?.machine.health == .locked ? .ask : roles.wanted(role, at: clock.boot()) {
+    case .answer(let serial): return try answer(serial)
+    case .refuse(_, _, let stale?): return try answer(stale)
+    case .refuse(let failure, let pause, nil): throw .role(failure, retryAfter: pause, id)
+    case .ask: break
+    }
+    do throws(AgentFailure) {
+      return try answer(try await AccountRoles.ask(role, of: self))
+    } catch {
+      // A failure spoils nothing that still works.
+      guard error.mayPass, loaded?.machine.health != .locked, let stale = roles.live(role, at: clock.boot()) else {
+        throw error
+      }
+      if case .cancelled = error { throw error }
+      return try answer(stale)
+    }
+  }
+
+  private func answer(_ serial: UInt64) throws(AgentFailure) -> RoleAnswer {
+    guard let kept = roles[serial], let provider = loaded?.profile.provider else { throw .token(.signedOut, id) }
+    return RoleAnswer(
+      accessKeyID: kept.accessKeyID, secretAccessKey: kept.secretAccessKey, sessionToken: kept.sessionToken,
+      account: id, expiresAt: dependencies.time.wall(kept.expiresAt, of: provider))
+  }
+}

@@ -1,0 +1,149 @@
+package import AgentCore
+package import AgentModel
+package import AgentPorts
+package import Secrets
+
+/// The credentials of a role, from the Security Token Service of AWS.
+package struct RoleCredentials: Sendable {
+  package var accessKeyID: String
+  package var secretAccessKey: Secret
+  package var sessionToken: Secret
+  package var lifetime: Milliseconds
+
+  package init(accessKeyID: String, secretAccessKey: Secret, sessionToken: Secret, lifetime: Milliseconds) {
+    self.accessKeyID = accessKeyID
+    self.secretAccessKey = secretAccessKey
+    self.sessionToken = sessionToken
+    self.lifetime = lifetime
+  }
+}
+
+/// The exchange of an ID token for the credentials of a role (AWS STS, `AssumeRoleWithWebIdentity`). It spends nothing:
+/// it may be repeated after a lost answer.
+package struct RoleExchange: Sendable {
+  package enum Answer: Sendable {
+    case credentials(RoleCredentials, sentAt: BootInstant)
+    /// The service does not take this ID token; its error code.
+    case tokenRefused(String)
+    /// The service refuses the role, whatever the token; its error code.
+    case refused(String)
+    case failed(ExchangeFailure)
+  }
+
+  private let role: RoleSession
+  private let http: any HTTPExchange
+
+  package init(_ role: RoleSession, via http: any HTTPExchange) {
+    self.role = role
+    self.http = http
+  }
+
+  /// - Parameter now: the wall clock, for a service that does not tell its own.
+  package func send(_ idToken: Secret, now: Timestamp) async -> Answer {
+    var form = FormBody()
+    form.append("Action", "AssumeRoleWithWebIdentity")
+    form.append("Version", "2011-06-15")
+    form.append("RoleArn", role.roleARN)
+    form.append("RoleSessionName", role.name)
+    if let seconds = role.durationSeconds { form.append("DurationSeconds", String(seconds)) }
+    form.append("WebIdentityToken", idToken)
+    let fields = [
+      HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "text/xml, application/xml"),
+    ]
+    let request = HTTPRequest(method: "POST", to: role.endpoint, fields: fields, body: form.finish(), pins: [])
+    switch await http.send(request) {
+    case .response(let response): return Self.read(response, now: now)
+    case .notConnected(let failure): return .failed(.offline(failure.rawValue))
+    case .untrusted(let reason): return .failed(.untrustedServer(reason))
+    case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
+    }
+  }
+
+  static func read(_ response: HTTPResponse, now: Timestamp) -> Answer {
+    response.body.withBytes { bytes in
+      let answer = FlatXML(bytes)
+      if response.status == 200 {
+        let clock = response.field("Date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
+        guard let credentials = Self.credentials(answer, now: clock) else {
+          return .failed(.transient("malformedAnswer", retryAfter: nil))
+        }
+        return .credentials(credentials, sentAt: response.sentAt)
+      }
+      let code = answer.text("Code").map { String($0.prefix(64)) }
+      switch (code, response.status) {
+      case ("ExpiredTokenException", _), ("ExpiredToken", _), ("InvalidIdentityToken", _): return .tokenRefused(code!)
+      case ("IDPCommunicationError", _), ("Throttling", _), ("ThrottlingException", _), ("RequestLimitExceeded", _),
+        (_, 429), (_, 500...):
+        return .failed(.transient(code ?? "status\(response.status)", retryAfter: nil))
+      case (let code?, 400...): return .refused(code)
+      default: return .failed(.transient("status\(response.status)", retryAfter: nil))
+      }
+    }
+  }
+
+  private static func credentials(_ answer: FlatXML, now: Timestamp) -> RoleCredentials? {
+    guard let key = answer.text("AccessKeyId"), let secret = answer.secret("SecretAccessKey"),
+      let token = answer.secret("SessionToken"), let end = answer.text("Expiration").flatMap(Timestamp.init(rfc3339:))
+    else { return nil }
+    return RoleCredentials(
+      accessKeyID: key, secretAccessKey: secret, sessionToken: token,
+      lifetime: min(max(.zero, end - now), longestLifetime))
+  }
+
+  /// AWS gives no longer session (12 hours).
+  private static let longestLifetime = Milliseconds.seconds(43_200)
+}
+
+/// The texts of a small XML document whose elements have distinct names, read from guarded memory.
+struct FlatXML {
+  private let bytes: UnsafeRawBufferPointer
+
+  init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+  /// The text of the only element with this name; nil also if it has attributes, elements or references in it, or if a
+  /// second element has the name.
+  private func content(_ name: StaticString) -> UnsafeRawBufferPointer? {
+    let open = Array("<\(name)>".utf8)
+    let close = Array("</\(name)>".utf8)
+    guard let start = first(open, from: 0), first(open, from: start + open.count) == nil,
+      let end = first(close, from: start + open.count)
+    else { return nil }
+    var (low, high) = (start + open.count, end)
+    while low < high, Self.isSpace(bytes[low]) { low += 1 }
+    while low < high, Self.isSpace(bytes[high - 1]) { high -= 1 }
+    let text = UnsafeRawBufferPointer(rebasing: bytes[low..<high])
+    guard !text.isEmpty, text.count <= 16_384, text.allSatisfy({ 0x21...0x7E ~= $0 && $0 != 0x26 && $0 != 0x3C }) else {
+      return nil
+    }
+    return text
+  }
+
+  func text(_ name: StaticString) -> String? { content(name).map { String(decoding: $0, as: UTF8.self) } }
+
+  func secret(_ name: StaticString) -> Secret? { content(name).map { Secret(copying: $0) } }
+
+  private func first(_ wanted: [UInt8], from start: Int) -> Int? {
+    guard bytes.count >= wanted.count, start <= bytes.count - wanted.count else { return nil }
+    return (start...(bytes.count - wanted.count)).first { place in
+      wanted.indices.allSatisfy { bytes[place + $0] == wanted[$0] }
+    }
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool { byte == 0x20 || 0x09...0x0D ~= byte }
+}
+
+extension Timestamp {
+  /// An instant in UTC (RFC 3339), without its fraction of a second; nil for a day that no calendar has.
+  init?(rfc3339 text: String) {
+    let bytes = Array(text.utf8)
+    guard bytes.count >= 20, bytes.last == UInt8(ascii: "Z") else { return nil }
+    func number(_ range: Range<Int>) -> Int64? {
+      bytes[range].allSatisfy { 0x30...0x39 ~= $0 } ? Int64(String(decoding: bytes[range], as: UTF8.self)) : nil
+    }
+    guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10), let hour = number(11..<13),
+      let minute = number(14..<16), let second = number(17..<19)
+    else { return nil }
+    self.init(year: year, month: month, day: day, hour: hour, minute: minute, second: second)
+    guard rfc3339.utf8.prefix(19).elementsEqual(bytes.prefix(19)) else { return nil }
+  }
+}

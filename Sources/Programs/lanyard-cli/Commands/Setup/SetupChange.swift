@@ -1,0 +1,20 @@
+import CommandSupport
+
+/// One thing that `lanyard setup` writes for a tool, and takes back.
+protocol SetupChange {
+  /// Where it is written: a file, or a command.
+  var place: String { get }
+  /// What is written there, for a person.
+  var lines: [String] { get }
+
+  func state() throws(CommandFailure) -> SetupState
+  func apply() throws(CommandFailure)
+  /// Takes back exactly what `apply` wrote.
+  func undo() throws(CommandFailure)
+}
+
+enum SetupState: Equatable {
+  case absent, present
+  /// Something else is there, which stays: what it is, for a person.
+  case taken(String)
+}

@@ -1,0 +1,60 @@
+import CommandSupport
+import Glibc
+
+/// A configuration file of the person. A link to it, as many keep in their home directory, stays a link.
+struct SetupFile {
+  let path: String
+  let text: String
+  private let present: StoreFile?
+
+  init(_ named: String) throws(CommandFailure) {
+    path = Self.target(of: named)
+    present = try StoreFile.read(path)
+    guard let present else {
+      text = ""
+      return
+    }
+    text = present.contents.text(0..<present.contents.count)
+    guard text.utf8.count == present.contents.count else { throw present.malformed("text in UTF-8") }
+  }
+
+  /// Replaces the file in one step. A file that would be empty is removed.
+  func replace(by new: String) throws(CommandFailure) {
+    var new = new
+    if let present {
+      if new.isEmpty { return try present.delete() }
+      return try present.replace(by: new.withUTF8 { HeldBytes(UnsafeRawBufferPointer($0)) })
+    }
+    guard !new.isEmpty else { return }
+    try makeDirectories(AgentPaths.directory(of: path))
+    let draft = "\(path).lanyard-\(getpid())"
+    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { throw failure() }
+    let isWritten = new.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: file) } && fsync(file) == 0
+    close(file)
+    // Nothing that another program puts there meanwhile is replaced.
+    guard isWritten, link(draft, path) == 0 else {
+      let failure = failure()
+      unlink(draft)
+      throw failure
+    }
+    unlink(draft)
+  }
+
+  private func makeDirectories(_ directory: String) throws(CommandFailure) {
+    if access(directory, F_OK) == 0 { return }
+    try makeDirectories(AgentPaths.directory(of: directory))
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure() }
+  }
+
+  private func failure() -> CommandFailure {
+    CommandFailure(
+      .other, name: "output", "\(path) can't be written: \(SystemError.message(errno)). It is as it was.")
+  }
+
+  private static func target(of named: String) -> String {
+    guard let found = realpath(named, nil) else { return named }
+    defer { free(found) }
+    return String(cString: found)
+  }
+}
