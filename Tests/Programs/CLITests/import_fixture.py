@@ -37,6 +37,25 @@ class Import(RealProvider):
         # The check comes last, also behind the other clean-ups of the test.
         self.addCleanup(self.show_no_secret)
 
+    def watch(self, *programs):
+        """Keeps the arguments and the environment that lanyard gives to these programs."""
+        place = os.path.join(self.place, "watched")
+        os.makedirs(place)
+        log = os.path.join(self.place, "log")
+        for program in programs:
+            path = os.path.join(place, program)
+            with open(path, "w") as file:
+                file.write(f'#!/bin/sh\nprintf "%s\\n" "{program} $*" >> {log}\nenv >> {log}\nexec /usr/bin/{program} "$@"\n')
+            os.chmod(path, 0o755)
+        self.environment["PATH"] = place + ":" + self.environment["PATH"]
+        return log
+
+    def show_watched(self, log, *expected):
+        with open(log) as file:
+            self.shown.append(file.read())
+        for words in expected:
+            self.assertIn(words + "\n", self.shown[-1])
+
     def show_no_secret(self):
         for text in self.shown:
             for secret in self.secrets:

@@ -2,12 +2,16 @@
 
 import json
 import os
-import re
+import subprocess
+import time
 import unittest
 
 from import_fixture import Import
+from person import PATIENCE_SECONDS
 
 SCOPES = ["openid", "offline_access"]
+ASK_SCOPES = ["-s", "openid offline_access"]
+NO_IDENTITY = "without the scope openid the server does not say whose it is"
 
 
 class MuttOAuth2Tests(Import):
@@ -18,7 +22,19 @@ class MuttOAuth2Tests(Import):
 
     def here(self):
         """What the script knows and its file does not."""
-        return ["--issuer", self.issuer, "--client-id", "lanyard-demo"]
+        return ["--issuer", self.issuer, "--client-id", "lanyard-demo", *ASK_SCOPES]
+
+    def test_a_token_without_an_identity_is_left_to_the_script(self):
+        """The agent would refuse it, and revoke it."""
+        path = self.write("tokens", self.store(self.token_of(), client_id="lanyard-demo"))
+        entry = self.listed("mutt_oauth2", path, "--issuer", self.issuer)["alice@acme.example"]
+        self.assertEqual((entry["importable"], entry["reason"]), ("provider", NO_IDENTITY))
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes", "--remove")
+        self.assertEqual(done.returncode, 0, done)
+        provider, = self.providers()
+        self.assertEqual(provider["scopes"], ["openid", "https://mail.google.com/"])
+        self.assertIn(f"Sign in: `lanyard login {provider['name']} --alias alice@acme.example`.", done.stdout)
+        self.assertEqual((len(self.requests("/token")), os.path.exists(path), self.accounts()), (1, True, []))
 
     def test_a_plain_file_is_listed_taken_over_and_deleted(self):
         path = self.write("tokens", self.store(self.token_of()))
@@ -35,11 +51,22 @@ class MuttOAuth2Tests(Import):
         self.assertFalse(os.path.exists(path))
         self.refreshes("alice@acme.example")
 
+    def test_a_person_who_is_here_keeps_the_alias(self):
+        self.add_provider()
+        self.answer("login", "idp", "--import", "--alias", "work", input=self.token_of() + "\n")
+        path = self.write("tokens", self.store(self.token_of()))
+        done = self.lanyard("import", "mutt_oauth2", path, *self.here(), "--yes")
+        self.assertEqual(done.returncode, 0, done)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "Took over alice@acme.example: alice-acme at idp, account work.")
+        self.assertEqual([account["alias"] for account in self.accounts()], ["work"])
+        self.refreshes("work")
+
     def test_an_encrypted_file(self):
         self.make_key()
         text = self.encrypted(self.store(self.token_of(), client_id="lanyard-demo"))
         path = self.write("tokens", text, mode=0o644)  # the bytes are encrypted: no warning
-        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes")
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, *ASK_SCOPES, "--yes")
         self.assertEqual((done.returncode, "Other users" in done.stderr), (0, False), done)
         self.assertEqual(self.read(path), text)
         self.refreshes("alice@acme.example")
@@ -54,7 +81,7 @@ class MuttOAuth2Tests(Import):
         path = self.write("tokens", self.store(self.token_of(client="confidential", secret="practice-secret")))
         secret = self.write("secret", "practice-secret\n")
         result, = self.taken("mutt_oauth2", path, "--issuer", self.issuer, "--client-id", "confidential",
-                             "--client-secret-file", secret)
+                             "--client-secret-file", secret, *ASK_SCOPES)
         self.assertEqual(result["alias"], "alice@acme.example")
 
     def test_microsoft(self):
@@ -62,7 +89,7 @@ class MuttOAuth2Tests(Import):
         entry = self.listed("mutt_oauth2", path)["alice@acme.example"]
         self.assertEqual(entry["issuer"], "https://login.microsoftonline.com/acme.example/v2.0")
         self.assertIn("https://outlook.office.com/SMTP.Send", entry["scopes"])
-        self.assertEqual(entry["importable"], "token")
+        self.assertEqual((entry["importable"], entry["reason"]), ("provider", NO_IDENTITY))
 
     def test_a_refused_token_keeps_the_file(self):
         token = self.token_of()
@@ -108,7 +135,7 @@ class FileTests(Import):
         path = self.write("tokens", self.store(self.token_of()))
         link = os.path.join(self.home, "link")
         os.symlink(path, link)
-        done = self.lanyard("import", "mutt_oauth2", link, "--issuer", self.issuer, "--yes", "--remove")
+        done = self.lanyard("import", "mutt_oauth2", link, "--issuer", self.issuer, *ASK_SCOPES, "--yes", "--remove")
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("alice was taken over", done.stderr)
         self.assertEqual([account["alias"] for account in self.accounts()], ["alice"])
@@ -173,6 +200,10 @@ class MSALTests(Import):
                 "cached_at": "1893456000", "expires_on": "1893459600", "extended_expires_on": "1893459600"}
         return {"AccessToken": access, "Account": accounts, "IdToken": {}, "RefreshToken": refresh, "AppMetadata": {}}
 
+    @classmethod
+    def text(cls, tokens):
+        return json.dumps(cls.cache(tokens))
+
     def setUp(self):
         super().setUp()
         self.secrets += ["at-alice", "at-bob"]
@@ -189,6 +220,13 @@ class MSALTests(Import):
             "server": "login.microsoftonline.com", "user": "alice@acme.example", "clientSecretSet": False,
             "clientId": "04b07795-8ddb-461a-bbee-02f9e1bf7b46", "importable": "token",
             "scopes": ["https://mail.example/.default", "openid", "profile", "offline_access"]})
+
+    def test_an_account_of_a_program_that_names_no_tenant(self):
+        cache = self.cache({"alice": "rt"})
+        for account in cache["Account"].values():
+            account["realm"] = {self.REALM: "organizations"}.get(account["realm"], account["realm"])
+        entry = self.listed("msal", self.write("cache", json.dumps(cache)))["alice@acme.example"]
+        self.assertEqual(entry["issuer"], "https://login.microsoftonline.com/organizations/v2.0")
 
     def test_only_what_was_taken_over_is_cut_out(self):
         result, = self.taken("msal", *self.here(), "--only", "alice@acme.example", "--remove")
@@ -262,10 +300,11 @@ class GCMTests(Import):
         self.secrets.append("gho_x")
         entries = self.listed("gcm")
         self.assertEqual({name: entry["importable"] for name, entry in entries.items()},
-                         {"github.com": "none", self.host: "token"})
+                         {"github.com": "none", self.host: "provider"})
         self.assertEqual((entries[self.host]["clientId"], entries[self.host]["clientSecretSet"]), ("confidential", True))
         self.assertEqual(entries["github.com"]["reason"], "a password or an access token without a refresh token")
-        result, = self.taken("gcm", "--remove")
+        self.assertEqual(entries[self.host]["reason"], NO_IDENTITY)
+        result, = self.taken("gcm", "--only", self.host, *ASK_SCOPES, "--remove")
         self.assertTrue(result["removed"])
         self.assertEqual((os.path.exists(path), os.path.exists(other)), (False, True))
         self.refreshes(result["alias"])
@@ -275,7 +314,7 @@ class GCMTests(Import):
         entry = self.listed("gcm")[self.host]
         self.assertEqual(entry["reason"], "its client id is not known: --client-id ID")
         self.assertIn("built into GCM", entry["advice"][0])
-        result, = self.taken("gcm", "--client-id", "lanyard-demo")
+        result, = self.taken("gcm", "--client-id", "lanyard-demo", *ASK_SCOPES)
         self.assertIn("account", result)
 
     def test_a_server_by_configuration_has_its_endpoints_there(self):
@@ -301,15 +340,64 @@ class GCMTests(Import):
         # Neither the rest of the person's passwords nor what is no refresh token is decrypted.
         self.write(".password-store/bank.gpg", b"not to be opened")
         self.write(".password-store/git/https/github.com/alice.gpg", b"not to be opened")
-        self.assertEqual({name: entry["importable"] for name, entry in self.listed("gcm").items()},
-                         {self.host: "token", "github.com": "none"})
-        result, = self.taken("gcm", "--remove")
+        self.write(".password-store/git/https/gitlab.com/refresh_token/oauth2.gpg", b"\x85for another key")
+        self.assertEqual({name: entry["reason"] for name, entry in self.listed("gcm").items()}, {
+            self.host: NO_IDENTITY, "refresh_token": "gpg does not open it",
+            "github.com": "a password or an access token without a refresh token"})
+        result, = self.taken("gcm", *ASK_SCOPES, "--remove")
         self.assertEqual((result["removed"], os.path.exists(path)), (True, False))
+
+    def test_the_keyring(self):
+        self.open_keyring()
+        self.configure("gitLabDevClientId", "lanyard-demo")
+        self.keep(self.token_of(), f"git:{self.issuer}/refresh_token", "oauth2")
+        self.secrets.append("gho_x")
+        self.keep("gho_x", "git:https://github.com", "alice")
+        log = self.watch("secret-tool", "git")
+        self.assertEqual({name: (entry["user"], entry["importable"]) for name, entry in self.listed("gcm").items()},
+                         {self.host: ("oauth2", "provider"), "github.com": ("alice", "none")})
+        result, = self.taken("gcm", *ASK_SCOPES, "--remove")
+        self.assertTrue(result["removed"])
+        self.assertEqual(list(self.listed("gcm")), ["github.com"])
+        # The secret of github.com was not even asked for.
+        service = "xdg:schema com.microsoft.GitCredentialManager service"
+        self.show_watched(log, f"secret-tool lookup {service} git:{self.issuer}/refresh_token account oauth2")
+        self.assertNotIn("lookup " + service + " git:https://github.com", self.shown[-1])
+        self.refreshes(result["alias"])
+
+    def open_keyring(self):
+        """A session bus of the test's own, and a keyring at it."""
+        bus = subprocess.Popen(["dbus-daemon", "--session", "--nofork", "--print-address"], env=self.settings(None),
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        self.end_at_the_end(bus)
+        self.environment["DBUS_SESSION_BUS_ADDRESS"] = bus.stdout.readline().strip()
+        keyring = subprocess.Popen(
+            ["gnome-keyring-daemon", "--foreground", "--components=secrets", "--unlock"], env=self.settings(None),
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.end_at_the_end(keyring)
+        keyring.stdin.write(b"password")
+        keyring.stdin.close()
+        asked = ["dbus-send", "--session", "--print-reply", "--dest=org.freedesktop.DBus", "/",
+                 "org.freedesktop.DBus.NameHasOwner", "string:org.freedesktop.secrets"]
+        end = time.monotonic() + PATIENCE_SECONDS
+        while b"boolean true" not in self.run_program(*asked):
+            self.assertLess(time.monotonic(), end, "the keyring does not start")
+
+    def end_at_the_end(self, process):
+        if process.stdout:
+            self.addCleanup(process.stdout.close)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+
+    def keep(self, secret, service, account):
+        self.run_program("secret-tool", "store", "--label", service, "xdg:schema",
+                         "com.microsoft.GitCredentialManager", "service", service, "account", account,
+                         input=secret.encode())
 
     def test_a_refused_token_keeps_the_file(self):
         path = self.plain(self.token_of())
         self.post("/practice/revoke", user="alice")
-        done = self.lanyard("import", "gcm", "--client-id", "lanyard-demo", "--yes", "--remove")
+        done = self.lanyard("import", "gcm", "--client-id", "lanyard-demo", *ASK_SCOPES, "--yes", "--remove")
         self.assertEqual(done.returncode, 4, done)
         self.assertTrue(os.path.exists(path))
 
@@ -354,6 +442,10 @@ class GHTests(Import):
         self.assertTrue(done.stderr.endswith("Nothing here can be taken over. Nothing was changed.\n"), done.stderr)
         self.assertEqual(done.stderr.count("--preset github "), 1)
         self.refused_by_name("github.com/hubot")
+        # On a screen the reasons stand below the table, in full.
+        screen = self.on_terminal("import", "gh")
+        self.assertIn("\ngithub.com/monalisa, ghe.example/bob: gh's tokens have no refresh token\n", screen.text)
+        self.assertRegex(screen.text, r"(?m)github.com/hubot.* no$")
         self.assertEqual(self.read(self.path), self.HOSTS.encode())
 
     def refused_by_name(self, name):
@@ -387,7 +479,7 @@ account "mail" {{
 account "office" {{
   auth_uri = "https://login.microsoftonline.com/common/oauth2/v2.0/authorize";
   token_uri = "https://login.microsoftonline.com/common/oauth2/v2.0/token";
-  client_id = "c";
+  client_id = "c\\"\\\\";
   scopes = ["https://outlook.office365.com/SMTP.Send"];
 }}
 '''
@@ -401,7 +493,7 @@ account "office" {{
         self.assertEqual({name: (entry["issuer"], entry["clientId"], entry["clientSecretSet"], entry["importable"])
                           for name, entry in entries.items()}, {
             "mail": (self.issuer, "confidential", True, "provider"),
-            "office": ("https://login.microsoftonline.com/common/v2.0", "c", False, "provider")})
+            "office": ("https://login.microsoftonline.com/common/v2.0", 'c"\\', False, "provider")})
         self.assertEqual(entries["mail"]["scopes"], SCOPES)
         self.assertEqual(entries["mail"]["user"], "alice@acme.example")
         self.assertEqual(entries["mail"]["reason"], "pizauth does not give its refresh tokens away")
@@ -436,15 +528,15 @@ account "office" {{
 
 
 class NetrcTests(Import):
-    NETRC = ('# hosts of mine\nmachine api.acme.example login alice password "a b\\"c"\n\n'
-             "machine other.example\n  login bob\n  password #hash # kept\n"
-             "machine ftp.acme.example login alice password p3\nmacdef init\nput a\n\n"
-             "machine twice.acme.example login alice password p4 machine last.example login x password p5\n"
-             "default login anonymous password p6\n")
+    NETRC = ('# hosts of mine\nmachine api.acme.example login alice password "one secret\\"c"\n\n'
+             "machine other.example\n  login bob\n  password #secret2 # kept\n"
+             "machine ftp.acme.example login alice password secret3\nmacdef init\nput a\n\n"
+             "machine twice.acme.example login alice password secret4 machine last.example login x password secret5\n"
+             "default login anonymous password secret6\n")
 
     def setUp(self):
         super().setUp()
-        self.secrets += ["a b", "#hash", "p3", "p4", "p5", "p6"]
+        self.secrets += ["one secret", "#secret2", "secret3", "secret4", "secret5", "secret6"]
         self.path = self.write(".netrc", self.NETRC)
         self.add_provider()
         self.answer("login", "idp", "--import", "--alias", "work", input=self.token_of() + "\n")
@@ -464,7 +556,7 @@ class NetrcTests(Import):
         result, = self.taken("netrc", "--remove")
         self.assertEqual((result["name"], result["removed"]), ("api.acme.example", True))
         self.assertEqual(self.read(self.path).decode(),
-                         self.NETRC.replace('machine api.acme.example login alice password "a b\\"c"\n', ""))
+                         self.NETRC.replace('machine api.acme.example login alice password "one secret\\"c"\n', ""))
         done = self.lanyard("import", "netrc", "--yes", "--remove")
         self.assertIn("Nothing here can be taken over.", done.stderr)
 
@@ -476,9 +568,9 @@ class NetrcTests(Import):
                          {"api.acme.example": True, "twice.acme.example": True, "ftp.acme.example": False})
         self.assertIn("macdef", results["ftp.acme.example"]["failure"]["error"]["message"])
         left = self.read(self.path).decode()
-        self.assertIn("\n machine last.example login x password p5\n", left)
-        self.assertIn("machine ftp.acme.example login alice password p3\nmacdef init\nput a\n\n", left)
-        self.assertNotIn("p4", left)
+        self.assertIn("\n machine last.example login x password secret5\n", left)
+        self.assertIn("machine ftp.acme.example login alice password secret3\nmacdef init\nput a\n\n", left)
+        self.assertNotIn("secret4", left)
 
     def test_a_terminal_asks_before_it_removes(self):
         screen = self.on_terminal("import", "netrc", "--remove", size=(24, 160),
@@ -500,15 +592,22 @@ class CommandTests(Import):
                       ["oidc-agent", "--pw-file", "-", "--client-secret-file", "-"]):
             self.refused(2, "import", *words)
 
-    def test_a_locked_vault_ends_the_command_before_the_first_entry(self):
+    def test_without_an_agent_it_lists_and_takes_nothing_over(self):
         token = self.token_of()
         path = self.write("tokens", json.dumps({"registration": "x", "refresh_token": token, "client_id": "lanyard-demo"}))
-        self.answer("status", "--json")
-        self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--no-start")
-        self.assertEqual(self.lanyard("stop").returncode, 0)
-        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, "--yes", "--no-start")
+        entry = self.listed("mutt_oauth2", path, "--issuer", self.issuer, "--no-start")["x"]
+        self.assertEqual(entry["reason"], "its scopes are not known: --scope openid, if it has that")
+        done = self.lanyard("import", "mutt_oauth2", path, "--issuer", self.issuer, *ASK_SCOPES, "--yes", "--no-start")
         self.assertEqual(done.returncode, 3, done)
-        self.assertIn("No agent answers", done.stderr)
+        self.assertIn("x was not taken over: No agent answers", done.stderr)
+
+    def test_a_locked_vault(self):
+        path = self.write("tokens", MSALTests.text({"alice": "rt", "bob": "rt"}))
+        phrase = self.write("phrase", "correct horse\n")
+        self.assertEqual(self.lanyard("key", "add", "passphrase", "--pw-file", phrase).returncode, 0)
+        self.answer("lock")
+        done = self.lanyard("import", "msal", path, "--yes", "--json")
+        self.assertEqual((done.returncode, len(json.loads(done.stdout)["results"])), (8, 1), done)
 
 
 if __name__ == "__main__":

@@ -2,10 +2,13 @@
 
 import json
 import os
+import random
 import re
 import signal
+import socket
 import subprocess
 import unittest
+import urllib.request
 
 from import_fixture import Import
 from person import PATIENCE_SECONDS
@@ -22,7 +25,7 @@ class OIDCAgentTests(Import):
         self.password = self.write("password", PASSWORD + "\n")
 
     def start_agent(self):
-        told = self.run_program("oidc-agent").decode()
+        told = self.run_program("oidc-agent", environment={"TMPDIR": self.place}).decode()
         self.socket_of_oidc_agent = re.search("OIDC_SOCK=([^;]+);", told)[1]
         self.addCleanup(os.kill, int(re.search("OIDCD_PID=([0-9]+);", told)[1]), signal.SIGTERM)
 
@@ -41,6 +44,25 @@ class OIDCAgentTests(Import):
     def stored(self, name, encryption=None):
         return json.loads(self.run_program(
             "oidc-gen", f"--print={name}", *([] if encryption else [f"--pw-file={self.password}"])))
+
+    def free_port(self):
+        """oidc-gen refuses the ports of the kernel's own choice."""
+        for port in random.sample(range(20000, 32768), 100):
+            with socket.socket() as listener:
+                try:
+                    listener.bind(("127.0.0.1", port))
+                except OSError:
+                    continue
+                return port
+        self.fail("no port is free")
+
+    def page(self, process):
+        told = []
+        for line in process.stdout:
+            told.append(line)
+            if found := re.search(r"http://\S+/authorize\S+", line):
+                return found[0]
+        self.fail(f"no address was shown, but: {told}")
 
     def path(self, name):
         return os.path.join(self.home, ".config", "oidc-agent", name)
@@ -74,12 +96,37 @@ class OIDCAgentTests(Import):
         self.refreshes("home")
         self.assertEqual(sorted(os.listdir(self.path("."))), ["home", "issuer.config", "work"])
 
+    def test_an_account_with_a_client_that_oidc_agent_registered(self):
+        """As a person makes one: oidc-gen registers a client and sends the person to the provider's page."""
+        self.start_agent()
+        self.post("/practice/options", registration="open", autoApprove="alice")
+        generator = subprocess.Popen(
+            ["oidc-gen", "work", f"--iss={self.issuer}/", f"--pw-file={self.password}", "--flow=code",
+             "--scope=openid offline_access", "--no-url-call", "--prompt=none", f"--port={self.free_port()}"],
+            env=self.settings({"OIDC_SOCK": self.socket_of_oidc_agent}), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self.addCleanup(generator.stdout.close)
+        self.addCleanup(generator.kill)
+        with urllib.request.urlopen(self.page(generator), timeout=PATIENCE_SECONDS) as page:
+            page.read()
+        self.assertEqual(generator.wait(PATIENCE_SECONDS), 0)
+        stored = self.stored("work")
+        self.secrets += [stored["refresh_token"], stored["client_secret"], stored["registration_access_token"]]
+        result, = self.taken("oidc-agent", "--pw-file", self.password, "--remove")
+        self.assertEqual((result["alias"], result["removed"]), ("work", True))
+        provider, = self.providers()
+        self.assertEqual((provider["clientId"], provider["clientSecretSet"], provider["tokenEndpointAuthMethod"]),
+                         (stored["client_id"], True, "client_secret_basic"))
+        self.refreshes("work")
+
     def test_a_provider_with_issuer_and_client_is_used_again(self):
         self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "confidential",
                     "--client-secret-file", "-", "-s", "openid", "-s", "offline_access", input="practice-secret\n")
         self.generate("work")
+        log = self.watch("oidc-gen")
         result, = self.taken("oidc-agent", "--pw-file", self.password)
         self.assertEqual((result["provider"], result["providerAdded"]), ("idp", False))
+        self.show_watched(log, "oidc-gen --accounts", f"oidc-gen --print={self.path('work')} --pw-file=/dev/stdin")
         self.assertEqual(len(self.providers()), 1)
 
     def test_removing_ends_no_session_at_the_provider(self):

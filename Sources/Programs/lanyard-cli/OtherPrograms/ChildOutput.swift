@@ -4,12 +4,17 @@ import Glibc
 /// What a program of the other store said. Its stdout goes through a pipe to this process and nowhere else.
 struct ChildOutput {
   let stdout: HeldBytes
-  /// Its last line on stderr.
-  let complaint: String
+  let stderr: HeldBytes
   /// The exit code, or 128 plus the number of the signal.
   let status: Int32
 
   var hasSucceeded: Bool { status == 0 }
+
+  /// The last line on stderr.
+  var complaint: String {
+    let line = stderr.text(0..<stderr.count).split(whereSeparator: \.isNewline).last.map(String.init) ?? ""
+    return Text.shown(String(line.prefix(200)))
+  }
 
   /// The path of a program.
   ///
@@ -58,7 +63,7 @@ struct ChildOutput {
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
     let signal = status & 0x7F
     return ChildOutput(
-      stdout: stdout, complaint: lastLine(stderr), status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
+      stdout: stdout, stderr: stderr, status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
   }
 
   /// Writes the input and reads both outputs at once: each alone could fill its pipe and wait for the other. Closes
@@ -93,11 +98,6 @@ struct ChildOutput {
       }
     }
     if isOpen { close(source) }
-  }
-
-  private static func lastLine(_ stderr: HeldBytes) -> String {
-    let line = stderr.text(0..<stderr.count).split(whereSeparator: \.isNewline).last.map(String.init) ?? ""
-    return Text.shown(String(line.prefix(200)))
   }
 
   private static func unable(_ path: String, _ error: Int32) -> CommandFailure {

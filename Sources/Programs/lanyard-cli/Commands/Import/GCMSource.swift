@@ -1,8 +1,8 @@
 import CommandSupport
 import Glibc
 
-/// The stores of Git Credential Manager on Linux: plain files, and files of `pass`. A credential is a secret on the first
-/// line, then `service=URL` and `account=NAME`. A refresh token has a service of its own: the path `/refresh_token`
+/// The stores of Git Credential Manager on Linux: plain files, files of `pass`, and the keyring (`GCMKeyring`). A
+/// credential in a file is a secret on the first line, then `service=URL` and `account=NAME`. A refresh token has a service of its own: the path `/refresh_token`
 /// (GitLab, Bitbucket), or a host that begins with `refresh_token.` (OAuth by configuration).
 struct GCMSource: ImportSource {
   let program = "gcm"
@@ -17,8 +17,20 @@ struct GCMSource: ImportSource {
   func entries() throws(CommandFailure) -> [ImportEntry] {
     var entries: [ImportEntry] = []
     for path in try paths() { entries.append(try entry(path)) }
+    guard file == nil else { return entries.named() }
+    for item in try GCMKeyring.items() {
+      guard let service = WebOrigin(item.url) else { continue }
+      let place = Self.keyring + item.service + "\u{0}" + (item.account ?? "")
+      entries.append(
+        try entry(of: service, item.account, at: place) { () throws(CommandFailure) in
+          try GCMKeyring.secret(of: item)
+        })
+    }
     return entries.named()
   }
+
+  /// What `ImportEntry.place` of an item in the keyring begins with.
+  private static let keyring = "keyring\u{0}"
 
   private func paths() throws(CommandFailure) -> [String] {
     let roots: [String]
@@ -67,7 +79,7 @@ struct GCMSource: ImportSource {
   private func entry(_ path: String) throws(CommandFailure) -> ImportEntry {
     let isSealed = path.hasSuffix(".gpg")
     // What is no refresh token by its path is not decrypted: each may ask the person for a passphrase.
-    if isSealed, file == nil, !path.contains("refresh_token") {
+    if isSealed, path != file, !path.contains("refresh_token") {
       let words = path.split(separator: "/").map(String.init)
       let host = words.count > 2 ? words[words.count - 2] : path
       let user = String((words.last ?? "").dropLast(".gpg".count))
@@ -75,21 +87,39 @@ struct GCMSource: ImportSource {
     }
     let store = try StoreFile.require(path)
     if !isSealed { store.warnOfReaders() }
-    let text = isSealed ? try GnuPG.decrypt(store) : store.contents
+    let text: HeldBytes
+    do throws(CommandFailure) {
+      text = isSealed ? try GnuPG.decrypt(store) : store.contents
+    } catch {
+      // Another one may be for another key.
+      var entry = ImportEntry(name: AgentPaths.file(of: AgentPaths.directory(of: path)))
+      entry.place = path
+      entry.lack = "gpg does not open it"
+      entry.advice = error.hints
+      return entry
+    }
     guard let credential = GCMCredential(text), let service = WebOrigin(credential.service) else {
       throw store.malformed("a secret on the first line, then the lines service=URL and account=NAME")
     }
+    return try entry(of: service, credential.account, at: path) { () throws(CommandFailure) in credential.secret }
+  }
+
+  /// The entry of a credential. `secret` is called for a refresh token only.
+  private func entry(
+    of service: WebOrigin, _ account: String?, at place: String, secret: () throws(CommandFailure) -> HeldBytes?
+  ) throws(CommandFailure) -> ImportEntry {
     let isPath = service.path == "/refresh_token" || service.path == "/refresh_token/"
     let prefix = "refresh_token."
     guard isPath || service.host.hasPrefix(prefix) else {
-      return Self.lacking(service: service.text, user: credential.account, at: path)
+      return Self.lacking(service: service.text, user: account, at: place)
     }
     let host = isPath ? service.host : String(service.host.dropFirst(prefix.count))
     var entry = ImportEntry(name: host)
     entry.server = "\(service.scheme)://\(host)"
-    entry.user = credential.account
-    entry.refreshToken = credential.secret
-    entry.place = path
+    entry.user = account
+    entry.refreshToken = try secret()
+    if entry.refreshToken == nil { entry.lack = "the keyring does not open it" }
+    entry.place = place
     try configure(&entry, at: "\(service.scheme)://\(host)", isGeneric: !isPath)
     return entry
   }
@@ -106,7 +136,8 @@ struct GCMSource: ImportSource {
 
   // MARK: the client
 
-  /// GCM has the client in git's configuration, or built in: then it is not in the store.
+  /// GCM has the client in git's configuration, or built in: then it is not in the store. The scopes of GitLab and
+  /// Bitbucket are built in, too.
   private func configure(_ entry: inout ImportEntry, at url: String, isGeneric: Bool) throws(CommandFailure) {
     entry.issuer = url
     entry.advice = [
@@ -119,6 +150,7 @@ struct GCMSource: ImportSource {
         ("gitLabDevClientId", "gitLabDevClientSecret"), ("cloudOAuthClientId", "cloudOAuthClientSecret"),
         ("bitbucketDataCenterOAuthClientId", "bitbucketDataCenterOAuthClientSecret"),
       ]
+    if !isGeneric { entry.scopes = url.contains("bitbucket") ? ["repository:write", "account"] : ["write_repository"] }
     for (id, secret) in names {
       guard let client = try Self.setting(id, url) else { continue }
       entry.clientID = client.text(0..<client.count)
@@ -153,6 +185,11 @@ struct GCMSource: ImportSource {
 
   /// GCM removes a credential in the same way.
   func remove(_ entry: ImportEntry) throws(CommandFailure) -> String {
+    if entry.place.hasPrefix(Self.keyring) {
+      let words = entry.place.split(separator: "\u{0}", omittingEmptySubsequences: false).map(String.init)
+      let item = GCMKeyring.Item(service: words[1], account: words[2].isEmpty ? nil : words[2])
+      return try GCMKeyring.remove(item, ifIts: entry.refreshToken)
+    }
     let isSealed = entry.place.hasSuffix(".gpg")
     guard let store = try StoreFile.read(entry.place) else { return "\(entry.place) is gone already" }
     let text = isSealed ? try GnuPG.decrypt(store) : store.contents

@@ -19,7 +19,7 @@ struct ImportCommand: ParsableCommand {
         lanyard import oidc-agent                 # lists, and asks
         lanyard import oidc-agent --only work --yes --pw-file FILE
         lanyard import mutt_oauth2 FILE --client-id ID \\
-          --client-secret-file FILE
+          --client-secret-file FILE -s openid -s https://mail.google.com/
         lanyard import msal --json                # lists, for programs
         lanyard import gcm --yes --remove         # and empties GCM's store
         lanyard import netrc                      # who answers for which host
@@ -71,6 +71,11 @@ struct ImportCommand: ParsableCommand {
     completion: .file())
   var clientSecretFile: String?
 
+  @Option(
+    name: [.customShort("s"), .long],
+    help: "A scope that the refresh token has, where the other program does not tell it; may be repeated.")
+  var scope: [String] = []
+
   @OptionGroup var passphrase: PassphraseOptions
 
   @OptionGroup var tables: TableOptions
@@ -100,7 +105,9 @@ struct ImportCommand: ParsableCommand {
       return Output.note("Nothing was taken over. --yes takes over what can be; --only NAME chooses.")
     }
     var run = ImportRun(store: store, removes: remove, common: common)
-    for entry in candidates where yes || asks(about: entry, of: store) { try run.take(entry) }
+    for entry in candidates where yes || asks(about: entry, of: store) {
+      guard run.take(entry) else { break }
+    }
     if common.json { ImportReport(source: source.rawValue, entries: entries, results: run.results).answer() }
     try run.finish()
   }
@@ -117,7 +124,10 @@ struct ImportCommand: ParsableCommand {
       guard entry.refreshToken != nil || entry.offersProvider else { return entry }
       entry.issuer = issuer ?? entry.issuer
       if issuer != nil { entry.endpoints = nil }
-      if let clientID { (entry.clientID, entry.clientSecret, entry.advice) = (clientID, nil, []) }
+      if !scope.isEmpty { entry.scopes = scope.flatMap { $0.split(separator: " ").map(String.init) } }
+      if let clientID {
+        (entry.clientID, entry.clientSecret, entry.authMethod, entry.advice) = (clientID, nil, nil, [])
+      }
       entry.clientSecret = secret ?? entry.clientSecret
       return entry
     }
@@ -141,21 +151,27 @@ struct ImportCommand: ParsableCommand {
 
   private func show(_ entries: [ImportEntry], of store: any ImportSource) {
     guard !entries.isEmpty else { return }
+    // A screen has no room for the reasons: they stand below.
+    let isScreen = Terminal.showsAnswers
     var table = Table(["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"])
     for entry in entries {
       table.add([
         .init(entry.name, .bold), .init(entry.issuer ?? entry.server ?? "-"), .init(entry.user ?? "-"),
         .init(entry.clientID ?? "-"), .init(entry.scopes.isEmpty ? "-" : entry.scopes.joined(separator: " ")),
-        .init(entry.verdictText, entry.isImportable ? .good : nil),
+        .init(
+          [entry.verdictWord, isScreen ? nil : entry.reason].compactMap { $0 }.joined(separator: ": "),
+          entry.isImportable ? .good : nil),
       ])
     }
     table.print(tables)
-    // Advice that several entries share is given once.
-    let others = entries.filter { !$0.isImportable }
+    // What several entries share is told once.
+    let notes = entries.filter { !$0.isImportable }.map { entry in
+      (name: entry.name, lines: (isScreen ? [entry.reason].compactMap { $0 } : []) + entry.advice)
+    }
     var told: Set<String> = []
-    for advice in others.flatMap(\.advice) where told.insert(advice).inserted {
-      let names = others.filter { $0.advice.contains(advice) }.map(\.name)
-      Output.note(Text.shown("\(names.joined(separator: ", ")): \(advice)"))
+    for line in notes.flatMap(\.lines) where told.insert(line).inserted {
+      let names = notes.filter { $0.lines.contains(line) }.map(\.name)
+      Output.note(Text.shown("\(names.joined(separator: ", ")): \(line)"))
     }
   }
 

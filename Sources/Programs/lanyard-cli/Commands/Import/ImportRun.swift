@@ -12,24 +12,24 @@ struct ImportRun {
     (self.store, self.removes, self.common) = (store, removes, common)
   }
 
-  mutating func take(_ entry: ImportEntry) throws(CommandFailure) {
+  /// False if the agent is the reason of a failure, so that the next entry would fail as well.
+  mutating func take(_ entry: ImportEntry) -> Bool {
     var result = ImportResult(name: entry.name)
     do throws(CommandFailure) {
       if case .none = entry.verdict {
         result.removal = try store.remove(entry)
       } else {
-        // No agent at all is a failure of the command, not of the entry.
         var agent = try common.connect()
         let outcome = try TakeOver(entry: entry).run(via: &agent)
         result.outcome = outcome
         if outcome.account != nil, removes { result.removal = try store.remove(entry) }
       }
     } catch {
-      if error.status == .noAgent || error.status == .locked { throw error }
       result.failure = error
     }
     if !common.json { show(result, of: entry) }
     results.append(result)
+    return result.failure.map { !$0.isAgent } ?? true
   }
 
   private func show(_ result: ImportResult, of entry: ImportEntry) {
@@ -41,6 +41,8 @@ struct ImportRun {
       } else {
         let name = ErrorMessages.shellWord(TakeOver.alias(of: entry.name) ?? "ALIAS")
         Output.answer(Text.shown("Sign in: `lanyard login \(outcome.provider) --alias \(name)`."))
+        Output.note(
+          Text.shown("`lanyard provider show \(outcome.provider)` shows the redirect URI that its client needs."))
       }
     }
     if let removal = result.removal {
@@ -69,10 +71,16 @@ struct ImportRun {
     }
     let failures = results.compactMap(\.failure)
     guard !failures.isEmpty else { return }
-    let areRefused = failures.count == results.count && failures.allSatisfy(\.isRefusedToken)
-    throw CommandFailure(
-      areRefused ? .signInAgain : .other, name: areRefused ? "signInFailed" : "importFailed",
-      "\(failures.count) of \(results.count) failed.")
+    let areAll = failures.count == results.count
+    let status: ExitStatus =
+      if areAll, failures.allSatisfy(\.isRefusedToken) {
+        .signInAgain
+      } else if areAll, let failure = failures.last, failure.isAgent {
+        failure.status
+      } else {
+        .other
+      }
+    throw CommandFailure(status, name: "importFailed", "\(failures.count) of \(results.count) failed.")
   }
 }
 
@@ -87,6 +95,9 @@ struct ImportResult {
 }
 
 extension CommandFailure {
+  /// No agent answers, or its vault is locked.
+  fileprivate var isAgent: Bool { status == .noAgent || status == .locked }
+
   /// The provider refused the refresh token.
   fileprivate var isRefusedToken: Bool {
     guard let wire else { return false }

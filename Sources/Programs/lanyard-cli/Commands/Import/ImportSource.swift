@@ -36,6 +36,8 @@ struct ImportEntry {
   var user: String?
   var clientID: String?
   var clientSecret: HeldBytes?
+  /// How the client was registered to authenticate (OpenID Connect Core §9).
+  var authMethod: String?
   var scopes: [String] = []
   /// For servers without discovery.
   var endpoints: Endpoints?
@@ -48,6 +50,12 @@ struct ImportEntry {
   var answeredBy: String?
   /// What a person can do where it can't be taken over.
   var advice: [String] = []
+  /// The scopes of a provider that is added for it: a sign-in there has to say who signed in.
+  var scopesToAdd: [String] {
+    if case .provider = verdict, !namesPerson { return ["openid"] + scopes }
+    return scopes
+  }
+
   /// Where it is in the store, for `ImportSource.remove`.
   var place = ""
 
@@ -70,17 +78,33 @@ struct ImportEntry {
     }
     if issuer == nil { return .none("its issuer is not known: --issuer URL") }
     if clientID == nil { return .none("its client id is not known: --client-id ID") }
-    return .token
+    // The agent refuses a token whose person the server does not name, and revokes it: the other program would lose it.
+    if scopes.isEmpty { return .none("its scopes are not known: --scope openid, if it has that") }
+    return namesPerson ? .token : .provider("without the scope openid the server does not say whose it is")
+  }
+
+  /// The server says whose the token is: in an ID token, or in a way of its own.
+  private var namesPerson: Bool {
+    scopes.contains("openid") || KnownServer.all.contains { $0.issuer == issuer && !$0.hasDiscovery }
   }
 
   var isImportable: Bool { if case .token = verdict { true } else { false } }
 
   /// For the table.
-  var verdictText: String {
+  var verdictWord: String {
     switch verdict {
     case .token: "yes"
-    case .provider(let reason): "provider alone: \(reason)"
-    case .none(let reason): answeredBy.map { "not needed: \($0) answers" } ?? "no: \(reason)"
+    case .provider: "provider alone"
+    case .none: answeredBy == nil ? "no" : "not needed"
+    }
+  }
+
+  /// Why it can't be taken over; nil if it can.
+  var reason: String? {
+    switch verdict {
+    case .token: nil
+    case .provider(let reason): reason
+    case .none(let reason): answeredBy.map { "\($0) answers" } ?? reason
     }
   }
 

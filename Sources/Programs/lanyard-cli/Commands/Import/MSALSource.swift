@@ -64,9 +64,11 @@ struct MSALSource: ImportSource {
     else { return nil }
     let own = accounts.filter { $0.home == home && $0.environment == environment && !$0.realm.isEmpty }
       .sorted { $0.realm < $1.realm }
-    // The part behind the dot is the tenant that the account is at home in; in others it is a guest.
+    // The part behind the dot is the tenant that the account is at home in; in others it is a guest. A program that
+    // named no tenant has one of the words instead.
     let homeTenant = home.split(separator: ".").last.map(String.init) ?? ""
-    let account = own.first { $0.realm == homeTenant } ?? own.first
+    let preferred = [homeTenant, "organizations", "common", "consumers"]
+    let account = preferred.lazy.compactMap { realm in own.first { $0.realm == realm } }.first ?? own.first
     var entry = ImportEntry(name: account?.user ?? home)
     entry.user = account?.user
     entry.server = environment

@@ -83,6 +83,10 @@ final class OIDCAgentSource: ImportSource {
     entry.issuer = issuer
     entry.clientID = client
     entry.clientSecret = HeldBytes(node["client_secret"])
+    // Only what a registration wrote, and only what goes with what the file has.
+    let methods = ["client_secret_basic", "client_secret_post"]
+    entry.authMethod = node["token_endpoint_auth_method"]?.string.flatMap { methods.contains($0) ? $0 : nil }
+    if entry.clientSecret == nil { entry.authMethod = nil }
     entry.scopes = node["scope"]?.string?.split(separator: " ").map(String.init) ?? []
     entry.user = node["username"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     entry.refreshToken = HeldBytes(node["refresh_token"])

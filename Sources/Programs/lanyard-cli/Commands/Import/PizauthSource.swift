@@ -94,15 +94,34 @@ struct PizauthConfiguration {
 
   private static func set(_ key: String, _ texts: [Range<Int>], of account: inout Account, _ contents: HeldBytes) {
     guard let first = texts.first else { return }
+    let text = { (range: Range<Int>) in
+      let plain = unescaped(contents.part(range))
+      return plain.text(0..<plain.count)
+    }
     switch key {
-    case "client_id": account.clientID = contents.text(first)
-    case "client_secret": account.clientSecret = contents.part(first)
-    case "auth_uri": account.authorization = contents.text(first)
-    case "token_uri": account.token = contents.text(first)
-    case "login_hint": account.loginHint = contents.text(first)
-    case "scopes": account.scopes = texts.map { contents.text($0) }
+    case "client_id": account.clientID = text(first)
+    case "client_secret": account.clientSecret = unescaped(contents.part(first))
+    case "auth_uri": account.authorization = text(first)
+    case "token_uri": account.token = text(first)
+    case "login_hint": account.loginHint = text(first)
+    case "scopes": account.scopes = texts.map(text)
     default: break
     }
+  }
+
+  /// A backslash stands before a quote or a backslash.
+  private static func unescaped(_ text: HeldBytes) -> HeldBytes {
+    let plain = HeldBytes(capacity: text.count)
+    text.withBytes { bytes in
+      var index = 0
+      while index < bytes.count {
+        let isEscape = bytes[index] == UInt8(ascii: "\\") && index + 1 < bytes.count
+        if isEscape, #""\"#.utf8.contains(bytes[index + 1]) { index += 1 }
+        plain.append(UnsafeRawBufferPointer(rebasing: bytes[index...index]))
+        index += 1
+      }
+    }
+    return plain
   }
 
   /// The words between `=` and `;`; nil if these are missing.

@@ -16,7 +16,9 @@ struct TakeOver {
   /// - Throws: after a failure nothing of the entry is left in the agent.
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> Outcome {
     let (provider, isAdded) = try findProvider(via: &agent)
-    guard let token = entry.refreshToken else { return Outcome(provider: provider, isProviderAdded: isAdded) }
+    guard entry.isImportable, let token = entry.refreshToken else {
+      return Outcome(provider: provider, isProviderAdded: isAdded)
+    }
     do throws(CommandFailure) {
       let id = try agent.call("signIn.import") { writer in
         writer.member("provider", provider)
@@ -51,7 +53,8 @@ struct TakeOver {
       writer.member("preset", server.known?.name)
       writer.member("clientId", entry.clientID)
       writer.member("clientSecret", secret: entry.clientSecret)
-      writer.member("scopes", ifAny: entry.scopes)
+      writer.member("tokenEndpointAuthMethod", entry.authMethod)
+      writer.member("scopes", ifAny: entry.scopesToAdd)
       if let endpoints {
         writer.key("endpoints")
         writer.beginObject()
