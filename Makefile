@@ -210,7 +210,8 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
 	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
 	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard-notify.service.in > $(SHARE)/systemd/user/lanyard-notify.service
-	install -m 644 .packaging/systemd/lanyard.socket $(SHARE)/systemd/user
+	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard-credential@.service.in > $(SHARE)/systemd/user/lanyard-credential@.service
+	install -m 644 .packaging/systemd/lanyard.socket .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
 	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 	install -m 644 Clients/python/src/lanyard/auth/*.py $(SHARE)/lanyard/python/lanyard/auth
@@ -224,5 +225,6 @@ uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
 	rm -f $(BIN)/lanyard $(BIN)/lanyard-agent $(BIN)/lanyard-demo $(addprefix $(BIN)/,$(HELPERS))
 	rm -f $(SHARE)/bash-completion/completions/lanyard $(SHARE)/zsh/site-functions/_lanyard
 	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish $(SHARE)/man/man1/lanyard.1 $(SHARE)/man/man1/lanyard-*.1
-	rm -f $(addprefix $(SHARE)/systemd/user/,lanyard.service lanyard-notify.service lanyard.socket)
+	rm -f $(addprefix $(SHARE)/systemd/user/,lanyard.service lanyard-notify.service lanyard-credential@.service \
+	  lanyard.socket lanyard-credential.socket)
 	rm -rf $(LIBEXEC) $(SHARE)/lanyard

@@ -5,6 +5,7 @@ import os
 import queue
 import select
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -173,6 +174,58 @@ class Notifications(Desktop):
     def test_without_a_desktop(self):
         ran = self.lanyard("notify", "--once", status=1)
         self.assertIn("lanyard events --exec", ran.stderr)
+
+
+class SystemdUnits(Desktop):
+    """`lanyard credential systemd`, started for a connection as by `lanyard-credential.socket`."""
+
+    def served(self, address, status=0):
+        path = os.path.join(self.place, "credential.sock")
+        if os.path.exists(path):
+            os.unlink(path)
+        with socket.socket(socket.AF_UNIX) as listener, socket.socket(socket.AF_UNIX) as unit:
+            listener.bind(path)
+            listener.listen()
+            if address is not None:
+                unit.bind(b"\0" + os.urandom(8).hex().encode() + address)
+            unit.connect(path)
+            connection, _ = listener.accept()
+            with connection:
+                ran = subprocess.run(
+                    [LANYARD, "credential", "systemd"], stdin=connection, stdout=connection, stderr=subprocess.PIPE, text=True,
+                    env=self.environment(), timeout=PATIENCE_SECONDS)
+            self.assertEqual(ran.returncode, status, ran.stderr)
+            return unit.recv(65536), ran.stderr
+
+    def test_a_unit_gets_the_raw_token_of_its_account(self):
+        told = self.lanyard("account", "set", "work", "--unit", "backup.service", "--unit", "sync@home.service")
+        self.assertIn("backup.service gets its token", told.stdout)
+        for unit in ("backup.service", "sync@home.service"):
+            self.assertEqual(self.served(f"/unit/{unit}/token".encode()), (self.token().encode(), ""))
+        self.assertEqual(
+            json.loads(self.lanyard("account", "show", "work", "--json").stdout)["units"],
+            ["backup.service", "sync@home.service"])
+
+    def test_no_other_unit_and_no_other_program_gets_one(self):
+        self.lanyard("account", "set", "work", "--unit", "backup.service")
+        sent, error = self.served(b"/unit/other.service/token", status=1)
+        self.assertEqual(sent, b"")
+        self.assertIn("lanyard account set ACCOUNT --unit other.service", error)
+        for address in (None, b"/unit/backup.service", b"/unit/backup.service/token/more", b"/other/backup.service/token"):
+            self.assertEqual(self.served(address, status=2)[0], b"")
+        self.lanyard("credential", "systemd", status=2)
+        # A unit has one account; empty takes all units away.
+        self.lanyard("account", "set", "home", "--unit", "backup.service")
+        self.assertEqual(self.served(b"/unit/backup.service/token")[0], self.token("home").encode())
+        self.lanyard("account", "set", "home", "--unit", "")
+        self.assertEqual(self.served(b"/unit/backup.service/token", status=1)[0], b"")
+
+    def test_a_signed_out_account_is_told_in_the_journal(self):
+        self.lanyard("account", "set", "work", "--unit", "backup.service")
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        sent, error = self.served(b"/unit/backup.service/token", status=4)
+        self.assertEqual(sent, b"")
+        self.assertIn("lanyard login", error)
 
 
 class AccountBrowser(Desktop):

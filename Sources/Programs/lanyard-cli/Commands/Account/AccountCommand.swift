@@ -9,6 +9,7 @@ struct AccountCommand: ParsableCommand {
     discussion: """
       EXAMPLES:
         lanyard account set work --browser 'firefox -P work'
+        lanyard account set work --unit backup.service    # see credential systemd
         lanyard account show work
         lanyard account set work --browser ''    # the usual browser again
       """,
@@ -18,19 +19,31 @@ struct AccountCommand: ParsableCommand {
 /// `lanyard account set`
 struct AccountSet: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "set", abstract: "Choose the browser, or its profile, in which this account signs in.")
+    commandName: "set", abstract: "Choose the browser of an account, or the systemd units that get its token.")
 
   @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
   var account: String?
 
   @Option(help: ArgumentHelp("The browser's command; empty for the usual browser.", valueName: "command"))
-  var browser: String
+  var browser: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "A unit that gets a token of this account, and no other unit; may be repeated. Empty for none.",
+      valueName: "unit"))
+  var unit: [String] = []
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if !browser.isEmpty, !Browser.canOpen(browser) {
+    if browser == nil, unit.isEmpty { throw ValidationError("Nothing is to be set. Give --browser or --unit.") }
+    if let browser, !browser.isEmpty, !Browser.canOpen(browser) {
       throw ValidationError("The program \(Text.shown(browser)) of --browser can't be found.")
+    }
+    for name in unit where !name.isEmpty {
+      guard !name.contains("/"), name.contains(".") else {
+        throw ValidationError("\(Text.shown(name)) is no unit: NAME.service is.")
+      }
     }
   }
 
@@ -39,8 +52,10 @@ struct AccountSet: ParsableCommand {
     var agent = try common.connect()
     let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
     var settings = try AccountSettings()
-    try settings.set(browser: browser.isEmpty ? nil : browser, of: known.id)
-    try AccountShow.tell(known, settings, json: common.json)
+    if let browser { settings.set(browser: browser.isEmpty ? nil : browser, of: known.id) }
+    if !unit.isEmpty { settings.set(units: unit.filter { !$0.isEmpty }, of: known.id) }
+    try settings.write()
+    AccountShow.tell(known, settings, json: common.json)
   }
 }
 
@@ -60,17 +75,20 @@ struct AccountShow: ParsableCommand {
     try Self.tell(known, AccountSettings(), json: common.json)
   }
 
-  static func tell(_ account: AccountInfo, _ settings: AccountSettings, json: Bool) throws(CommandFailure) {
+  static func tell(_ account: AccountInfo, _ settings: AccountSettings, json: Bool) {
     let browser = settings.browsers[account.id]
+    let units = settings.units(of: account.id)
     guard !json else {
       var writer = JSONWriter()
       writer.beginObject()
       writer.member("account", account.id)
       writer.member("browser", browser)
+      writer.member("units", ifAny: units)
       writer.endObject()
       return writer.withBytes { Output.answer(json: $0) }
     }
-    Output.answer(
-      Text.shown("\(account.label) signs in with \(browser.map { "the browser `\($0)`" } ?? "the usual browser")."))
+    let opens = browser.map { "the browser `\($0)`" } ?? "the usual browser"
+    Output.answer(Text.shown("\(account.label) signs in with \(opens)."))
+    for unit in units { Output.answer(Text.shown("\(unit) gets its token.")) }
   }
 }

@@ -51,7 +51,8 @@ struct Exec: ParsableCommand {
 
   /// The program's name as the audit log takes it.
   private static func shown(_ program: String) -> String {
-    let text = String(decoding: program.utf8.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }.prefix(128), as: UTF8.self)
+    let text = String(
+      decoding: program.utf8.map { 0x20...0x7E ~= $0 ? $0 : UInt8(ascii: "?") }.prefix(128), as: UTF8.self)
     return text.isEmpty ? "?" : text
   }
 

@@ -8,7 +8,8 @@ enum GrantAbility: String, CaseIterable, ExpressibleByArgument {
     switch self {
     case .tokens:
       [
-        "token.get", "token.refresh", "token.reject", "token.proof", "token.exchange", "identity.get", "credential.aws", "exec.begin",
+        "token.get", "token.refresh", "token.reject", "token.proof", "token.exchange", "identity.get", "credential.aws",
+        "exec.begin",
         // A credential helper asks which account answers for a URL.
         "account.resolve",
       ]

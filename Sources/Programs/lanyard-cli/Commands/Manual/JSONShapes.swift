@@ -2,8 +2,8 @@
 enum JSONShapes {
   /// By the command's words after `lanyard`.
   static let all: KeyValuePairs = [
-    "account set": "{account, browser?}",
-    "account show": "{account, browser?}",
+    "account set": "{account, browser?, units?}",
+    "account show": "{account, browser?, units?}",
     "audit": "{entries: [the entries of `audit.list`]}; with --verify the result of `audit.verify`",
     "backup": "the result of `agent.backup`",
     "can": "the decision of `authorization.check`",
