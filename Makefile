@@ -38,7 +38,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients build-tests release is-built \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-desktop test-desktop build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -137,6 +137,9 @@ test-integration-m-z: build-tests real-provider
 test-real: build-tests real-provider ## A part of test-integration: the agent with a provider that others wrote.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
 
+test-desktop: build-tests packages-desktop ## The tools themselves: registries, kubectl, pip, mail programs, clouds, ssh.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Desktop
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -170,6 +173,9 @@ packages-clients: packages-tests ## Install the toolchains of the clients' langu
 	@.ci/packages clients
 
 # A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
+packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
+	.ci/packages desktop
+
 build-tests: packages-tests ## Build all programs and the tests.
 	$(SWIFT) build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error --build-tests
 

@@ -84,7 +84,7 @@ extension AccountSelection {
 
 extension CommandFailure {
   /// Names the account in the hints as the person did, instead of by its id.
-  func namingAccount() -> CommandFailure {
+  public func namingAccount() -> CommandFailure {
     guard let selection = AccountSelection.last.withLock({ $0 }), selection.reason.isName, let wire else { return self }
     var told = self
     if name == "accountNotFound", account == nil {

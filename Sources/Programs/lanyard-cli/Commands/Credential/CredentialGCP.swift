@@ -43,6 +43,7 @@ struct CredentialGCP: ParsableCommand {
         try answer.answer()
       }
     } catch {
+      let error = error.namingAccount()
       var answer = JSONWriter()
       answer.beginObject()
       answer.member("version", 1)
