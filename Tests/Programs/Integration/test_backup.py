@@ -90,6 +90,28 @@ class BackupTests(AgentFixture):
         self.assertTrue(self.caller.call("token.get", {"account": "alice"})["accessToken"])
         self.assertEqual(own_files(there), [])
 
+    def test_restored_accounts_keep_their_rules(self):
+        self.caller.call("rule.add", {"pattern": "https://git.example/acme/*", "account": "alice"})
+        self.caller.call("rule.add", {"pattern": "https://git.example/*", "account": "bob"})
+        backup(self.caller, self.path)
+        there, client = self.other()
+        # An account of its own stays, and its rule with it.
+        add_provider(client, self.practice)
+        import_account(client, self.practice, "bob", alias="bob")
+        client.call("rule.add", {"pattern": "https://own.example/*", "account": "bob"})
+        restore(client, self.path)
+        alice = client.call("account.get", {"account": "alice"})["id"]
+        rules = {rule["pattern"]: rule["account"] for rule in client.call("rule.list")["rules"]}
+        self.assertEqual(rules["https://git.example/acme/*"], alice)
+        self.assertEqual(client.call("account.resolve", {"url": "https://git.example/acme/x"})["account"], alice)
+        self.assertIn("https://own.example/*", rules)
+        self.assertEqual(len(rules), len(client.call("rule.list")["rules"]))
+        there.kill()
+        there.start()
+        with there.client() as again:
+            self.assertEqual(
+                {rule["pattern"]: rule["account"] for rule in again.call("rule.list")["rules"]}, rules)
+
     def test_restore_keeps_existing_accounts_and_policies(self):
         backup(self.caller, self.path)
         self.caller.call("policy.set", {"name": "default", "policy": {

@@ -47,6 +47,11 @@ struct BackupWriter {
       changes.append(.put(.vault, .policy, id: try target.places().policy(policy.name), policy.record))
       policies += 1
     }
+    for (id, plain) in try source.readEach(.rule) {
+      // `lanyard doctor` names a damaged one; what it said can't be told.
+      guard let rule = plain.flatMap({ AccountRule($0, id: id) }) else { continue }
+      changes.append(.put(.vault, .rule, id: id, rule.record))
+    }
     try target.apply(changes)
     var found: [(PartitionID, AccountID?)] = []
     try source.forEachProfile { partition, plain in

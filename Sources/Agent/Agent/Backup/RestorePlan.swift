@@ -107,9 +107,11 @@ package struct RestorePlan {
     let changes = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
       try account.changes(into: partition, of: records)
     }
+    let rules = vault.rules.restoring(account.rules, for: profile.id)
     return ChangeSet(
-      changes + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
-      memory: [.account(profile)], of: profile.id, result: restored)
+      changes + rules.map { .put(.vault, .rule, id: $0.id, $0.record) }
+        + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
+      memory: [.account(profile)] + rules.map { .rule($0) }, of: profile.id, result: restored)
   }
 }
 

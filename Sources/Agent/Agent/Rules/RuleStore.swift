@@ -55,6 +55,15 @@ package struct RuleStore {
       memory: [.ruleRemoved(id)])
   }
 
+  /// The rules of a backup's account, for the account that it becomes; as many as there is room for.
+  func restoring(_ backedUp: [AccountRule], for account: AccountID) -> [AccountRule] {
+    backedUp.prefix(max(0, Self.most - all.count)).map { rule in
+      AccountRule(
+        id: vault.entropy.bytes(AccountRule.idBytes), pattern: rule.pattern, account: account,
+        createdAt: rule.createdAt)
+    }
+  }
+
   /// The changes for an account that is forgotten: a rule that names it would choose nothing any more.
   func forgetting(_ account: AccountID) -> (records: [VaultChange], memory: [MemoryChange]) {
     let its = all.filter { $0.account == account }

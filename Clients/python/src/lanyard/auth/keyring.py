@@ -12,11 +12,13 @@ another host by naming it. Nothing can be stored or deleted.
 from __future__ import annotations
 
 import os
+import shlex
 from typing import Iterator, Optional, Tuple
 
 from keyring import backend, credentials, errors
 
 from .._errors import LanyardError, OriginRefused
+from .._generated import InteractionRequired, ReauthenticationRequired, SignedOut
 from .._sync import Client
 from ._exchange import is_bound
 from ._origins import Origins
@@ -123,6 +125,9 @@ def _token(account: str) -> str:
     try:
         with Client(name="lanyard-keyring") as client:
             token = client.token.get(account=account)
+    except (SignedOut, ReauthenticationRequired, InteractionRequired) as error:
+        words = f"lanyard login --account {shlex.quote(account)}"
+        raise errors.KeyringError(f"Lanyard: {error} Run: {words}") from None
     except LanyardError as error:
         raise errors.KeyringError(f"Lanyard: {error}") from None
     if is_bound(token):

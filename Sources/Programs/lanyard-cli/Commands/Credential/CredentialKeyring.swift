@@ -29,9 +29,13 @@ struct CredentialKeyring: ParsableCommand {
   @Option(help: "`creds` prints the user name on a line before the password.")
   var mode: String = "password"
 
+  @Option(help: "`json` prints an object with password, and with username for the mode creds.")
+  var output: String = "plain"
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
+    guard output == "plain" || output == "json" else { throw ValidationError("The output is plain or json.") }
     guard mode == "password" || mode == "creds" else { throw ValidationError("The mode is password or creds.") }
   }
 
@@ -49,9 +53,17 @@ struct CredentialKeyring: ParsableCommand {
       throw OtherAnswer(status: .other)
     }
     try found.token(via: &agent) { (token) throws(CommandFailure) in
+      let name = mode == "creds" ? user ?? PlaceholderUser.name(for: url) : nil
       var answer = JSONWriter()
-      if mode == "creds" { answer.text("\(user ?? PlaceholderUser.name(for: url))\n") }
-      answer.text(token)
+      if output == "json" {
+        answer.beginObject()
+        answer.member("username", name)
+        answer.member("password", "", token)
+        answer.endObject()
+      } else {
+        if let name { answer.text("\(name)\n") }
+        answer.text(token)
+      }
       answer.text("\n")
       try answer.answer()
     }

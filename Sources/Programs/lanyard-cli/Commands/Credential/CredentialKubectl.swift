@@ -9,8 +9,8 @@ struct CredentialKubectl: ParsableCommand {
     abstract: "A credential plugin of kubectl and other Kubernetes clients.",
     discussion: """
       It gives the ID token of an account, which API servers with OpenID Connect take, or with --access-token its \
-      access token. The cluster's address chooses the account if the kubeconfig says provideClusterInfo and a rule \
-      covers it; else --account and the usual order do.
+      access token. --account chooses the account. Without it the cluster's address does, if the kubeconfig says \
+      provideClusterInfo: a rule or a provider has to cover it. Else the usual order does.
 
       EXAMPLES:
         kubectl config set-credentials acme --exec-command=lanyard \\
@@ -53,12 +53,12 @@ struct CredentialKubectl: ParsableCommand {
   private func account(
     for request: KubernetesExecInfo, via agent: inout AgentConnection
   ) throws(CommandFailure) -> ResourceCredential {
-    if common.account == nil, let server = request.server,
-      let found = try ResourceCredential.find(server, via: &agent)
-    {
-      return found
+    guard common.account == nil, let server = request.server else { return try .chosen(common, via: &agent) }
+    // The active account is for no cluster that the person did not name.
+    guard let found = try ResourceCredential.find(server, via: &agent) else {
+      throw ResourceCredential.noneAnswers(for: server)
     }
-    return try .chosen(common, via: &agent)
+    return found
   }
 }
 
