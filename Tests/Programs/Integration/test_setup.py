@@ -57,7 +57,7 @@ class Setup(Credentials):
         again = self.lanyard("setup", *words, "--yes")
         self.assertIn("set up already", again.stdout)
         self.assertEqual(self.files(), during)
-        self.lanyard("setup", words[0], "--undo", "--yes")
+        self.lanyard("setup", words[0], "--undo")
         self.assertEqual(self.files(), before)
 
     def test_git(self):

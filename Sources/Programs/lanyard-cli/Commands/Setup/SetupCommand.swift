@@ -59,7 +59,7 @@ struct SetupCommand: ParsableCommand {
 
   func run() throws {
     guard let tool else { return try SetupList(common: common).run() }
-    if undo { return try SetupUndo(tool: tool, url: url, yes: yes, common: common).run() }
+    if undo { return try SetupUndo(tool: tool, url: url, common: common).run() }
     let account = try chosenAccount(for: tool)
     let target = SetupTarget(url: url, account: account.map { $0.alias ?? $0.id }, roleARN: roleArn)
     var changes = try tool.changes(for: target)
@@ -106,20 +106,18 @@ struct SetupCommand: ParsableCommand {
     return try AccountInfo.named(selection.located(via: &agent), via: &agent)
   }
 
-  private func confirm(_ changes: [any SetupChange], _ question: String) throws(CommandFailure) {
-    try Self.show(changes, yes: yes, json: common.json, question)
+  static func show(_ changes: [any SetupChange]) {
+    for change in changes {
+      Output.answer(Style.bold(Text.shown(change.place)))
+      for line in change.lines { Output.answer("  " + Text.shown(line)) }
+    }
   }
 
   /// Shows the changes, and asks unless `--yes` was given.
-  static func show(_ changes: [any SetupChange], yes: Bool, json: Bool, _ question: String) throws(CommandFailure) {
-    if !json {
-      for change in changes {
-        Output.answer(Style.bold(Text.shown(change.place)))
-        for line in change.lines { Output.answer("  " + Text.shown(line)) }
-      }
-    }
+  private func confirm(_ changes: [any SetupChange], _ question: String) throws(CommandFailure) {
+    if !common.json { Self.show(changes) }
     if yes { return }
-    guard Terminal.canAsk, !json else {
+    guard Terminal.canAsk, !common.json else {
       throw .usage("Nothing was changed: no person can be asked here.", hints: ["Add --yes to write it unasked."])
     }
     guard Terminal.confirm(question) else {

@@ -4,7 +4,6 @@ import CommandSupport
 struct SetupUndo {
   let tool: SetupTool
   let url: String?
-  let yes: Bool
   let common: CommonOptions
 
   func run() throws(CommandFailure) {
@@ -16,7 +15,8 @@ struct SetupUndo {
       if common.json { return SetupCommand.answer([], "removed") }
       return Output.answer("Lanyard wrote nothing for \(tool.rawValue)\(url.map { " and \($0)" } ?? "").")
     }
-    try SetupCommand.show(written, yes: yes, json: common.json, "Take this back?")
+    // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
+    if !common.json { SetupCommand.show(written) }
     for change in written.reversed() { try change.undo() }
     record.entries.removeAll { chosen.contains($0) }
     try record.write()
