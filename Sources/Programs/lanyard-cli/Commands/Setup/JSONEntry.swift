@@ -16,6 +16,10 @@ struct JSONEntry: SetupChange {
       indent += "  "
     }
     shown.append("\(indent)\(Self.quoted(path[path.count - 1])): \(Self.quoted(value))")
+    for _ in path {
+      indent.removeLast(2)
+      shown.append("\(indent)}")
+    }
     return shown
   }
 

@@ -107,8 +107,10 @@ struct SetupCommand: ParsableCommand {
   }
 
   static func show(_ changes: [any SetupChange]) {
+    var place: String?
     for change in changes {
-      Output.answer(Style.bold(Text.shown(change.place)))
+      if change.place != place { Output.answer(Style.bold(Text.shown(change.place))) }
+      place = change.place
       for line in change.lines { Output.answer("  " + Text.shown(line)) }
     }
   }
