@@ -8,29 +8,25 @@ import CommandSupport
     if let words = CredentialHelperName.arguments(of: arguments) { ExecReplacement.toFullProgram(words) }
     if let request = TokenRequest(arguments: arguments.dropFirst()) {
       Interruption.prepare()
-      Process.exit(run(request))
+      end(json: request.json) { () throws(CommandFailure) in try request.run() }
     }
-    if let request = PromptRequest(arguments: arguments.dropFirst()) { Process.exit(run(request)) }
+    if let request = PromptRequest(arguments: arguments.dropFirst()) {
+      end(json: request.json) { () throws(CommandFailure) in try request.run() }
+    }
     ExecReplacement.toFullProgram(arguments)
   }
 
-  private static func run(_ request: PromptRequest) -> ExitStatus {
-    do throws(CommandFailure) {
-      try request.run()
-      return .success
-    } catch {
-      Output.tell(error, json: request.json)
-      return error.status
-    }
+  private static func end(json: Bool, after body: () throws(CommandFailure) -> Void) -> Never {
+    Process.exit(status(json: json, of: body))
   }
 
   // A function of its own: the buffers that held the token are wiped on return, before the process exits.
-  private static func run(_ request: TokenRequest) -> ExitStatus {
+  private static func status(json: Bool, of body: () throws(CommandFailure) -> Void) -> ExitStatus {
     do throws(CommandFailure) {
-      try request.run()
+      try body()
       return .success
     } catch {
-      Output.tell(error, json: request.json)
+      Output.tell(error, json: json)
       return error.status
     }
   }

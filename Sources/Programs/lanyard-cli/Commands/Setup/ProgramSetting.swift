@@ -1,38 +1,49 @@
 import CommandSupport
 import Glibc
 
+/// The command of a tool that writes its configuration itself.
+struct ConfigurationProgram {
+  let tool: SetupTool
+  /// The first words of each call, after the program's name.
+  let words: [String]
+
+  func run(_ more: [String]) throws(CommandFailure) -> ChildOutput {
+    guard let path = AgentPaths.program(tool.rawValue) else { throw tool.missing }
+    return try ChildOutput.of(path, words + more)
+  }
+
+  func lines(_ more: [String]) throws(CommandFailure) -> [String] {
+    let found = try run(more).stdout
+    return found.text(0..<found.count).split(separator: "\n").map(String.init)
+  }
+
+  func change(_ more: [String]) throws(CommandFailure) {
+    let ran = try run(more)
+    guard ran.hasSucceeded else {
+      throw CommandFailure(.other, name: "setupFailed", "\(tool.rawValue) \(words[0]) failed: \(ran.complaint)")
+    }
+  }
+}
+
 /// A setting that git itself writes into the person's configuration.
 struct GitSetting: SetupChange {
   let key: String
   let value: String
 
+  private static let git = ConfigurationProgram(tool: .git, words: ["config", "--global"])
+
   var place: String { "git config --global" }
   var lines: [String] { ["\(key) = \(value)"] }
 
   func state() throws(CommandFailure) -> SetupState {
-    let found = try Self.run(["--get-all", key]).stdout
-    let values = found.text(0..<found.count).split(separator: "\n").map(String.init)
-    return values.contains(value) ? .present : .absent
+    try Self.git.lines(["--get-all", key]).contains(value) ? .present : .absent
   }
 
-  func apply() throws(CommandFailure) { try Self.require(["--add", key, value]) }
+  func apply() throws(CommandFailure) { try Self.git.change(["--add", key, value]) }
 
   func undo() throws(CommandFailure) {
     guard try state() == .present else { return }
-    try Self.require(["--fixed-value", "--unset-all", key, value])
-  }
-
-  @discardableResult
-  private static func run(_ words: [String]) throws(CommandFailure) -> ChildOutput {
-    guard let git = AgentPaths.program("git") else { throw SetupTool.git.missing }
-    return try ChildOutput.of(git, ["config", "--global"] + words)
-  }
-
-  private static func require(_ words: [String]) throws(CommandFailure) {
-    let ran = try run(words)
-    guard ran.hasSucceeded else {
-      throw CommandFailure(.other, name: "setupFailed", "git config failed: \(ran.complaint)")
-    }
+    try Self.git.change(["--fixed-value", "--unset-all", key, value])
   }
 }
 
@@ -41,36 +52,25 @@ struct KubectlUser: SetupChange {
   let name: String
   let command: [String]
 
+  private static let kubectl = ConfigurationProgram(tool: .kubectl, words: ["config"])
+
   var place: String { "kubectl config" }
   var lines: [String] { ["user \(name): exec \(command.joined(separator: " "))"] }
 
   func state() throws(CommandFailure) -> SetupState {
-    let found = try Self.run(["get-users"]).stdout
-    return found.text(0..<found.count).split(separator: "\n").contains { $0 == name } ? .present : .absent
+    try Self.kubectl.lines(["get-users"]).contains(name) ? .present : .absent
   }
 
   func apply() throws(CommandFailure) {
     var words = ["set-credentials", name, "--exec-command=\(command[0])"]
     words += command.dropFirst().map { "--exec-arg=\($0)" }
     words += ["--exec-interactive-mode=IfAvailable", "--exec-api-version=client.authentication.k8s.io/v1"]
-    try Self.require(words)
+    try Self.kubectl.change(words)
   }
 
   func undo() throws(CommandFailure) {
     guard try state() == .present else { return }
-    try Self.require(["delete-user", name])
-  }
-
-  private static func run(_ words: [String]) throws(CommandFailure) -> ChildOutput {
-    guard let kubectl = AgentPaths.program("kubectl") else { throw SetupTool.kubectl.missing }
-    return try ChildOutput.of(kubectl, ["config"] + words)
-  }
-
-  private static func require(_ words: [String]) throws(CommandFailure) {
-    let ran = try run(words)
-    guard ran.hasSucceeded else {
-      throw CommandFailure(.other, name: "setupFailed", "kubectl config failed: \(ran.complaint)")
-    }
+    try Self.kubectl.change(["delete-user", name])
   }
 }
 
