@@ -23,7 +23,10 @@ DEMO := .build/demo/debug
 RELEASE := .build/release
 # Swift's runtime is linked into the programs, so that an installed one needs no toolchain. No RUNPATH: a library beside
 # a program is not loaded.
-RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath
+# Neither debug information, which `install -s` would remove, nor the place of the checkout, so that a build in another
+# directory gives the same bytes.
+RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
+  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=.
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
