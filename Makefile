@@ -23,10 +23,11 @@ DEMO := .build/demo/debug
 RELEASE := .build/release
 # Swift's runtime is linked into the programs, so that an installed one needs no toolchain. No RUNPATH: a library beside
 # a program is not loaded.
-# Neither debug information, which `install -s` would remove, nor the place of the checkout, so that a build in another
-# directory gives the same bytes.
+# A build in another directory gives the same bytes: no debug information, which `install -s` would remove, no name of
+# the checkout, and no hash of each module, in which its path counts.
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
-  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=.
+  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
+  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
