@@ -42,7 +42,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-desktop test-desktop build-tests release is-built \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -153,6 +153,9 @@ test-demo: release packages-tests ## The demo with the installed programs, how t
 	.build/installed/bin/lanyard demo < /dev/null
 	LANYARD_INSTALLED=$(abspath .build/installed) $(UNITTEST) discover -s Tests/Programs/Installed
 
+test-deb: deb ## The Debian packages: lintian, two builds, and machines where they come and go (root, debootstrap).
+	LANYARD_DEBS=$(abspath .build/deb) $(UNITTEST) -v Tests/Programs/Installed/test_packages.py
+
 bench: release packages-tests ## Not a test: measure the agent beside a C echo server and ssh-agent.
 	$(PYTHON) Tests/Bench/bench.py --agent $(RELEASE)/lanyard-agent --demo $(RELEASE)/lanyard-demo \
 	  --cli $(RELEASE)/lanyard $(BENCH_FLAGS)
@@ -164,7 +167,7 @@ bench-clients: release packages-clients ## Not a test: calls a second of each cl
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients:
+packages packages-tests packages-clients packages-deb:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -175,6 +178,9 @@ packages-tests: ## Install those that the tests and the bench need besides.
 
 packages-clients: packages-tests ## Install the toolchains of the clients' languages that are missing.
 	@.ci/packages clients
+
+packages-deb: packages ## Install what makes Debian packages.
+	@.ci/packages build deb
 
 # A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
@@ -218,13 +224,16 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
 	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
-	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard.service.in > $(SHARE)/systemd/user/lanyard.service
-	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard-notify.service.in > $(SHARE)/systemd/user/lanyard-notify.service
-	sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/lanyard-credential@.service.in > $(SHARE)/systemd/user/lanyard-credential@.service
-	install -m 644 .packaging/systemd/lanyard.socket .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
+	for unit in lanyard.service lanyard.socket lanyard-notify.service lanyard-credential@.service; do \
+	  sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/$$unit.in > $(SHARE)/systemd/user/$$unit || exit 1; \
+	done
+	install -m 644 .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
 	install -m 644 .packaging/systemd/sandbox.conf $(SHARE)/lanyard/systemd
 	install -m 644 Clients/python/src/lanyard/*.py Clients/python/src/lanyard/py.typed $(SHARE)/lanyard/python/lanyard
 	install -m 644 Clients/python/src/lanyard/auth/*.py $(SHARE)/lanyard/python/lanyard/auth
+
+deb: release packages-deb ## Build the Debian packages, into .build/deb: docs/packages.md.
+	.packaging/debian/build
 
 is-built:
 	@for program in $(PROGRAMS); do \

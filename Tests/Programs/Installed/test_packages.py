@@ -1,0 +1,536 @@
+"""The Debian packages in a Debian that has nothing else: `make test-deb`, as root.
+
+A machine is a copy of what debootstrap makes. `Plain` enters it by chroot; `Session` boots it by systemd-nspawn, so that
+a real systemd runs the units of a person. LANYARD_DEBS is the directory of the packages.
+"""
+
+import glob
+import os
+import re
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+DEBS = os.environ.get("LANYARD_DEBS")
+# Machines are some hundred megabytes, so the first one is kept here and copied.
+PLACE = os.environ.get("LANYARD_MACHINES", "/var/tmp/lanyard-packages")
+SUITE = os.environ.get("LANYARD_SUITE", "bookworm")
+BUILD = os.path.join(ROOT, ".packaging", "debian", "build")
+HELPERS = ("bazel-credential", "cargo-credential", "docker-credential", "git-credential", "terraform-credentials")
+PATIENCE_SECONDS = 30
+# What apt and dpkg themselves note of a package that came and went.
+NOTES = re.compile(
+    r"/(var/(lib/(apt|dpkg|systemd/deb-systemd-user-helper-enabled)|cache|log|tmp)|tmp|run|home|packages|older)(/|$)"
+    r"|/etc/(passwd|group|shadow|gshadow|subuid|subgid)-?$|/__pycache__(/|$)|/etc/ld\.so\.cache$")
+
+
+def run(*words, **more):
+    """Runs a program of this machine that must succeed, and returns what it printed."""
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, **more)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(words)}: {done.returncode}\n{done.stdout}")
+    return done.stdout
+
+
+def package(name):
+    (path,) = glob.glob(os.path.join(DEBS, f"{name}_*.deb"))
+    return path
+
+
+def field(path, name):
+    return run("dpkg-deb", "--field", path, name).strip()
+
+
+def own_version(version):
+    """The version that the programs of a package tell."""
+    return re.match(r"[0-9.]+", version)[0]
+
+
+class Machine:
+    """A root file system of its own, entered through a process that holds its namespaces."""
+
+    def __init__(self, kind, *further):
+        self.root = os.path.join(PLACE, f"{kind}-{os.getpid()}")
+        run("cp", "-a", base(*further), self.root)
+        self.holder = None
+
+    def hold(self, *words):
+        self.holder = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        path = f"/proc/{self.holder.pid}/task/{self.holder.pid}/children"
+
+        def first_child():
+            with open(path) as file:
+                return file.read().split()
+
+        self.leader = wait(first_child, "the machine has its first process")[0]
+
+    def start(self):
+        # The leader reaps the processes whose parents have ended.
+        self.hold(
+            "unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c",
+            f"mount --rbind /dev {self.root}/dev && mount -t proc proc {self.root}/proc && "
+            f"exec chroot {self.root} bash -c 'touch /run/ready; sleep infinity & wait'")
+        wait(lambda: os.path.exists(f"{self.root}/run/ready"), "the machine is ready")
+        self.root_does("install -d -m 700 -o alice -g alice /run/user/1000")
+
+    def enter(self, words, script, check):
+        done = subprocess.run(
+            ["nsenter", "--target", self.leader, *words, "sh", "-c", script], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300)
+        if check and done.returncode != 0:
+            raise AssertionError(f"{script}: {done.returncode}\n{done.stdout}")
+        return done.stdout if check else done
+
+    namespaces = ("--mount", "--pid", "--root", "--wd")
+
+    def root_does(self, script, check=True):
+        environment = ["HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
+        return self.enter([*self.namespaces, "env", "-i", *environment], script, check)
+
+    def alice_command(self):
+        return [
+            *self.namespaces, "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "env", "-i", "HOME=/home/alice",
+            "USER=alice", "LOGNAME=alice", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "XDG_RUNTIME_DIR=/run/user/1000",
+        ]
+
+    def alice_does(self, script, check=True):
+        return self.enter(self.alice_command(), f"cd && {script}", check)
+
+    def alice_starts(self, *words):
+        return subprocess.Popen(
+            ["nsenter", "--target", self.leader, *self.alice_command(), *words], stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def install(self, directory="/packages", names=("lanyard", "lanyard-demo", "python3-lanyard")):
+        paths = " ".join(f"{directory}/{name}_*.deb" for name in names)
+        return self.root_does(f"apt-get --quiet install --yes --no-install-recommends --allow-downgrades {paths}")
+
+    def stop(self):
+        if self.holder is not None:
+            self.holder.send_signal(signal.SIGTERM)
+            try:
+                self.holder.wait(PATIENCE_SECONDS)
+            except subprocess.TimeoutExpired:
+                self.holder.kill()
+                self.holder.wait()
+        run("rm", "-rf", "--one-file-system", self.root)
+
+
+class BootedMachine(Machine):
+    """A machine with systemd, and a lingering session of alice."""
+
+    namespaces = ("--mount", "--uts", "--ipc", "--pid", "--cgroup", "--root", "--wd")
+
+    def __init__(self):
+        super().__init__("session", "systemd-sysv", "libpam-systemd", "dbus-user-session")
+
+    def start(self):
+        self.hold(
+            "systemd-nspawn", "--quiet", "--register=no", "--keep-unit", f"--directory={self.root}", "--boot",
+            f"--machine=lanyard-{os.getpid()}", "--console=pipe")
+        wait(lambda: self.root_does("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded"),
+             "the machine has booted")
+        self.log_in()
+
+    def log_in(self):
+        self.root_does("loginctl enable-linger alice")
+        wait(lambda: self.alice_does("systemctl --user is-system-running", check=False).stdout.strip() == "running",
+             "alice has a session")
+
+    def log_out(self):
+        self.root_does("loginctl disable-linger alice; systemctl stop user@1000.service")
+
+
+def wait(condition, what):
+    deadline = time.monotonic() + PATIENCE_SECONDS
+    while not (found := condition()):
+        if time.monotonic() > deadline:
+            raise AssertionError(f"in vain: {what}")
+        time.sleep(0.02)
+    return found
+
+
+def base(*further):
+    """A machine with the packages `further` and what those of Lanyard depend on, and a person. It is made once."""
+    place = os.path.join(PLACE, "-".join(["base", SUITE, *further]))
+    if os.path.exists(place + ".done"):
+        return place
+    shutil.rmtree(place, ignore_errors=True)
+    os.makedirs(PLACE, exist_ok=True)
+    if further:
+        run("cp", "-a", base(), place)
+    else:
+        run("debootstrap", "--variant=minbase", SUITE, place)
+        # The machine finds packages where this one does.
+        shutil.copy("/etc/resolv.conf", f"{place}/etc/resolv.conf")
+        for name in glob.glob("/etc/apt/apt.conf.d/*"):
+            with open(name) as file:
+                if file.read().startswith("Acquire"):
+                    shutil.copy(name, f"{place}/etc/apt/apt.conf.d/")
+        run("chroot", place, "useradd", "--create-home", "--shell=/bin/bash", "--uid=1000", "alice")
+    run("chroot", place, "sh", "-c",
+        "apt-get --quiet update && apt-get --quiet install --yes --no-install-recommends init-system-helpers "
+        + " ".join(further), env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "DEBIAN_FRONTEND": "noninteractive"})
+    with open(place + ".done", "w"):
+        return place
+
+
+def repack(source, target, version):
+    """A package with the same programs that call themselves by another version, of the same length."""
+    old = field(source, "Version")
+    with tempfile.TemporaryDirectory(dir=PLACE) as place:
+        run("dpkg-deb", "--raw-extract", source, place)
+        with open(f"{place}/DEBIAN/control") as file:
+            control = file.read().replace(old, version)
+        with open(f"{place}/DEBIAN/control", "w") as file:
+            file.write(control)
+        for program in glob.glob(f"{place}/usr/bin/lanyard*") + glob.glob(f"{place}/usr/libexec/lanyard/*"):
+            with open(program, "rb") as file:
+                content = file.read()
+            told, new = own_version(old).encode(), own_version(version).encode()
+            assert len(told) == len(new)
+            content = re.sub(rb"(?<![0-9.])" + re.escape(told) + rb"(?=\0\0\0|\n\0)", new, content)
+            with open(program, "wb") as file:
+                file.write(content)
+        run("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", place, target)
+
+
+@unittest.skipUnless(DEBS, "NOT TESTED: LANYARD_DEBS names no packages (`make test-deb`)")
+class Packages(unittest.TestCase):
+    """The files of the packages, without a machine."""
+
+    def test_lintian_has_neither_errors_nor_warnings(self):
+        (changes,) = glob.glob(os.path.join(DEBS, "*.changes"))
+        run("lintian", "--allow-root", "--fail-on", "error,warning", changes)
+
+    def test_overrides_of_lintian_are_used_and_have_a_reason(self):
+        (changes,) = glob.glob(os.path.join(DEBS, "*.changes"))
+        told = run("lintian", "--allow-root", "--show-overrides", "--info", changes)
+        self.assertNotIn("unused-override", told)
+        for path in glob.glob(os.path.join(ROOT, ".packaging", "debian", "*.lintian-overrides")):
+            with open(path) as file:
+                self.assertTrue(file.readline().startswith("# "), path)
+
+    def test_second_build_has_the_same_bytes(self):
+        with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
+            # Another directory, umask, time zone, language and home.
+            environment = {
+                "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
+                "DEB_VERSION": field(package("lanyard"), "Version"),
+            }
+            run("sh", "-c", f'umask 077; exec "$0" "{place}/packages"', BUILD, env=environment, cwd=place)
+            for name in ("lanyard", "lanyard-demo", "python3-lanyard"):
+                with open(package(name), "rb") as one, open(
+                        os.path.join(place, "packages", os.path.basename(package(name))), "rb") as other:
+                    self.assertEqual(one.read() == other.read(), True, name)
+
+    def test_libraries_that_are_opened_late_are_named(self):
+        depends = field(package("lanyard"), "Depends")
+        for name in ("libcurl4 (>= 7.80)", "libssl3", "libsodium23", "libsqlite3-0", "libc6"):
+            self.assertIn(name, depends)
+        self.assertEqual(field(package("lanyard"), "Recommends"), "libsystemd0")
+
+    def test_demo_wants_the_agent_of_its_own_version(self):
+        version = field(package("lanyard-demo"), "Version")
+        self.assertIn(f"lanyard (= {version})", field(package("lanyard-demo"), "Depends"))
+
+    def test_version_before_a_release_is_older_than_the_release(self):
+        version = field(package("lanyard"), "Version")
+        if "~" not in version:
+            self.skipTest("NOT TESTED: this is a release")
+        run("dpkg", "--compare-versions", version, "lt", own_version(version) + "-1")
+
+    def test_every_program_has_a_manual_page(self):
+        for name in ("lanyard", "lanyard-demo"):
+            paths = re.findall(r"\./(usr/\S+)", run("dpkg-deb", "--contents", package(name)))
+            for path in paths:
+                if path.startswith("usr/bin/") and path != "usr/bin/":
+                    self.assertIn(f"usr/share/man/man1/{os.path.basename(path)}.1.gz", paths)
+
+
+class Story(unittest.TestCase):
+    """Alice with a practice provider on a machine. Each test begins with a machine without packages."""
+
+    kind = Machine
+
+    @classmethod
+    def setUpClass(cls):
+        if not DEBS:
+            raise unittest.SkipTest("NOT TESTED: LANYARD_DEBS names no packages (`make test-deb`)")
+        if os.geteuid() != 0:
+            raise unittest.SkipTest("NOT TESTED: a machine needs root")
+        cls.machine = cls.kind(*(() if cls.kind is BootedMachine else ("plain",)))
+        cls.addClassCleanup(cls.machine.stop)
+        run("sh", "-c", f"mkdir {cls.machine.root}/packages && cp {DEBS}/*.deb {cls.machine.root}/packages")
+        os.mkdir(f"{cls.machine.root}/older")
+        for name in ("lanyard", "lanyard-demo", "python3-lanyard"):
+            repack(package(name), f"{cls.machine.root}/older/{name}_0.9.0-1.deb", "0.9.0-1")
+        cls.machine.start()
+        cls.machine.root_does("apt-get --quiet update")
+        # What the packages depend on stays, so that a comparison of files sees the packages alone.
+        cls.machine.install()
+        cls.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
+
+    def setUp(self):
+        self.addCleanup(self.clean)
+
+    def clean(self):
+        self.machine.alice_does("lanyard stop", check=False)
+        self.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
+        self.machine.root_does(
+            "find /home/alice /run/user/1000/lanyard -mindepth 1 -delete; cp -a /etc/skel/. /home/alice; chown -R alice: /home/alice",
+            check=False)
+
+    def provider(self, *options):
+        process = self.machine.alice_starts("lanyard-demo", "provider", *options)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.stdout.close)
+        self.addCleanup(process.terminate)
+        return process.stdout.readline().strip()
+
+    def sign_in(self, issuer):
+        """Alice signs in by a page; the test is her browser."""
+        self.machine.alice_does(
+            f"lanyard provider add practice --issuer {issuer} --client-id lanyard-demo --tenant-claim tid")
+        process = self.machine.alice_starts("lanyard", "login", "practice", "--alias", "work", "--no-browser")
+        said = ""
+        for line in process.stdout:
+            said += line
+            if page := re.search(r"http://\S+/authorize\S+", line):
+                urllib.request.urlopen(page[0] + "&login_hint=alice", timeout=PATIENCE_SECONDS).read()
+        process.stdout.close()
+        self.assertEqual(process.wait(), 0, said)
+        self.assertIn("Signed in: Alice Archer <alice@acme.example> at practice", said)
+
+    def token_works(self, issuer):
+        token = self.machine.alice_does("lanyard token work").strip()
+        request = urllib.request.Request(f"{issuer}/protected", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as answer:
+            self.assertEqual(answer.status, 200)
+
+    def versions(self):
+        """The version of the running agent, and that of the installed programs."""
+        agent = re.search(r"running, version ([0-9.]+)", self.machine.alice_does("lanyard status"))[1]
+        return agent, self.machine.alice_does("lanyard --version").strip()
+
+    new = property(lambda self: own_version(field(package("lanyard"), "Version")))
+
+
+class Plain(Story):
+    """Without a service manager: commands start the agent."""
+
+    def test_programs_run_once_they_are_installed(self):
+        self.machine.install()
+        self.assertEqual(self.versions(), (self.new, self.new))
+        self.assertIn("(lanyard) v" + self.new, self.machine.alice_does("docker-credential-lanyard version"))
+        for helper in HELPERS:
+            self.assertEqual(self.machine.alice_does(f"readlink /usr/bin/{helper}-lanyard").strip(), "lanyard")
+
+    def test_demo_runs(self):
+        self.machine.install()
+        self.machine.alice_does("lanyard demo < /dev/null")
+
+    def test_first_sign_in_of_an_ordinary_user(self):
+        self.machine.install()
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.token_works(issuer)
+        python = "import lanyard; print(lanyard.Client().token.get(account='work').token_type)"
+        self.assertEqual(self.machine.alice_does(f'python3 -c "{python}"').strip(), "Bearer")
+
+    def test_upgrade_with_a_running_agent_keeps_accounts_and_is_told(self):
+        self.machine.install("/older")
+        issuer = self.provider()
+        self.sign_in(issuer)
+        before = self.machine.alice_does("lanyard list --json")
+        self.machine.install()
+        # The old agent goes on, and serves the new command line.
+        self.assertEqual(self.versions(), ("0.9.0", self.new))
+        self.token_works(issuer)
+        told = self.machine.alice_does("lanyard doctor", check=False).stdout
+        self.assertIn(f"The agent has version 0.9.0, this program {self.new}.", told)
+        self.assertIn("`lanyard stop` ends it; the next command starts yours.", " ".join(told.split()))
+        self.machine.alice_does("lanyard stop")
+        self.assertEqual(self.versions(), (self.new, self.new))
+        self.token_works(issuer)
+        self.assertEqual(accounts(self.machine.alice_does("lanyard list --json")), accounts(before))
+
+    def test_refresh_in_flight_survives_the_end_of_the_old_agent(self):
+        self.machine.install("/older")
+        issuer = self.provider("--rotation", "strict")
+        self.sign_in(issuer)
+        post(issuer, "faults", '{"path":"/token","effect":"none","delayMilliseconds":1500}')
+        asked = counts(issuer)
+        renewal = self.machine.alice_starts("lanyard", "token", "work", "--force")
+        self.addCleanup(renewal.stdout.close)
+        wait(lambda: counts(issuer) > asked, "the refresh token is on its way")
+        self.machine.install()
+        self.machine.alice_does("lanyard stop")
+        renewal.wait()
+        self.assertEqual(self.versions(), (self.new, self.new))
+        # With strict rotation a second use of the old refresh token would end the session.
+        self.machine.alice_does("lanyard token work --force")
+        self.token_works(issuer)
+
+    def test_remove_and_purge_keep_what_is_alices_and_nothing_else(self):
+        before = self.files()
+        self.machine.install()
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.machine.alice_does("lanyard stop")
+        self.machine.root_does("apt-get --quiet remove --yes lanyard lanyard-demo python3-lanyard")
+        self.assertNotEqual(self.machine.alice_does("command -v lanyard", check=False).returncode, 0)
+        state = self.alices()
+        self.assertIn("/home/alice/.local/state/lanyard", state)
+        self.machine.root_does("apt-get --quiet purge --yes lanyard lanyard-demo python3-lanyard")
+        self.assertEqual(self.files(), before)
+        self.assertEqual(self.alices(), state)
+        self.machine.install()
+        self.token_works(issuer)
+
+    def files(self):
+        found = self.machine.root_does("find / -xdev -path /proc -prune -o -path /dev -prune -o -print")
+        return sorted(path for path in found.splitlines() if not NOTES.match(path))
+
+    def alices(self):
+        found = self.machine.root_does("find /home/alice/.local /home/alice/.config -printf '%p %s %T@\\n' | sort")
+        return found
+
+
+class Session(Story):
+    """Under systemd: its socket starts the agent."""
+
+    kind = BootedMachine
+
+    @classmethod
+    def setUpClass(cls):
+        if not shutil.which("systemd-nspawn"):
+            raise unittest.SkipTest("NOT TESTED: systemd-nspawn is not installed")
+        super().setUpClass()
+
+    def setUp(self):
+        super().setUp()
+        # A session knows the units that were there when it began.
+        self.machine.log_out()
+        self.addCleanup(self.machine.log_in)
+
+    def begin(self, directory="/packages"):
+        self.machine.install(directory)
+        self.machine.log_in()
+
+    def active(self, unit):
+        return self.machine.alice_does(f"systemctl --user is-active {unit}", check=False).stdout.strip()
+
+    # Connects and says nothing more: this client starts no agent.
+    call = (
+        "import lanyard; print(lanyard.Client(start=False).agent.status().version)"
+    )
+
+    def call_version(self):
+        return self.machine.alice_does(f'python3 -c "{self.call}"').strip()
+
+    def test_first_client_starts_the_agent_of_the_unit(self):
+        self.begin()
+        self.assertEqual(self.active("lanyard.socket"), "active")
+        self.assertEqual(self.active("lanyard.service"), "inactive")
+        self.assertEqual(self.call_version(), self.new)
+        self.assertEqual(self.active("lanyard.service"), "active")
+
+    def test_upgrade_leaves_the_agent_and_its_socket_starts_the_next(self):
+        self.begin("/older")
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.assertEqual(self.active("lanyard.service"), "active")
+        self.machine.install()
+        self.assertEqual(self.versions(), ("0.9.0", self.new))
+        self.token_works(issuer)
+        self.machine.alice_does("lanyard stop")
+        self.assertEqual(self.active("lanyard.socket"), "active")
+        self.assertEqual(self.call_version(), self.new)
+        self.assertEqual(self.active("lanyard.service"), "active")
+        self.token_works(issuer)
+
+    def test_unit_restarts_the_agent_without_a_loss(self):
+        self.begin()
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.machine.alice_does("systemctl --user restart lanyard.service")
+        self.token_works(issuer)
+        process = self.machine.alice_does("systemctl --user show --property=MainPID --value lanyard.service").strip()
+        self.machine.alice_does(f"kill -KILL {process}")
+        self.token_works(issuer)
+
+    def test_socket_takes_over_from_an_agent_that_a_command_started(self):
+        self.begin()
+        self.machine.alice_does("systemctl --user stop lanyard.socket lanyard.service")
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.assertEqual(self.active("lanyard.service"), "inactive")
+        self.machine.alice_does("systemctl --user start lanyard.socket")
+        self.token_works(issuer)
+        self.assertEqual(self.active("lanyard.service"), "active")
+
+    def test_agent_runs_with_the_sandbox(self):
+        self.begin()
+        self.machine.alice_does(
+            "mkdir -p ~/.config/systemd/user/lanyard.service.d && "
+            "cp /usr/share/lanyard/systemd/sandbox.conf ~/.config/systemd/user/lanyard.service.d && "
+            "systemctl --user daemon-reload")
+        issuer = self.provider()
+        self.sign_in(issuer)
+        self.token_works(issuer)
+        process = self.machine.alice_does("systemctl --user show --property=MainPID --value lanyard.service").strip()
+        status = self.machine.root_does(f"cat /proc/{process}/status")
+        self.assertRegex(status, r"CapBnd:\s+0{16}\n")
+        self.assertRegex(status, r"NoNewPrivs:\s+1\n")
+        # The home is read-only but for the agent's own directories.
+        mounts = self.machine.root_does(f"cat /proc/{process}/mountinfo")
+        for line in mounts.splitlines():
+            place, options = line.split()[4:6]
+            if place.startswith("/home"):
+                writable = place.endswith(("/.config/lanyard", "/.local/state/lanyard"))
+                self.assertEqual(options.split(",")[0], "rw" if writable else "ro", line)
+
+    def test_removal_ends_the_agent_and_purge_its_links(self):
+        self.begin()
+        self.assertEqual(self.call_version(), self.new)
+        self.machine.root_does("apt-get --quiet remove --yes lanyard lanyard-demo")
+        self.assertNotEqual(self.active("lanyard.service"), "active")
+        self.assertNotEqual(self.active("lanyard.socket"), "active")
+        self.machine.root_does("apt-get --quiet purge --yes lanyard")
+        self.assertEqual(self.machine.root_does("find /etc /var/lib/systemd -name '*lanyard*'"), "")
+
+    def test_socket_that_the_administrator_disabled_stays_disabled_after_an_upgrade(self):
+        self.begin("/older")
+        self.machine.root_does("systemctl --global disable lanyard.socket")
+        self.machine.install()
+        self.assertIn("disabled", self.machine.root_does("systemctl --global is-enabled lanyard.socket", check=False).stdout)
+
+
+def accounts(text):
+    """The ids and aliases in what `lanyard list --json` prints."""
+    return sorted(re.findall(r'"(?:account|alias)":\s*"([^"]*)"', text))
+
+
+def post(issuer, what, body):
+    request = urllib.request.Request(
+        f"{issuer}/practice/{what}", body.encode(), {"Content-Type": "application/json"})
+    urllib.request.urlopen(request, timeout=PATIENCE_SECONDS).read()
+
+
+def counts(issuer):
+    """How many requests the token endpoint has got."""
+    with urllib.request.urlopen(f"{issuer}/practice/requests", timeout=PATIENCE_SECONDS) as answer:
+        return int((re.search(r'"/token":\s*([0-9]+)', answer.read().decode()) or [0, 0])[1])
+
+
+del Story
+
+if __name__ == "__main__":
+    unittest.main()
