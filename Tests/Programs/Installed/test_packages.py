@@ -288,7 +288,7 @@ class Story(unittest.TestCase):
             check=False)
 
     def provider(self, *options):
-        process = self.machine.alice_starts("lanyard-demo", "provider", *options)
+        process = self.machine.alice_starts("lanyard-demo", "provider", "--auto-approve", "alice", *options)
         self.addCleanup(process.wait)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.terminate)
@@ -298,12 +298,12 @@ class Story(unittest.TestCase):
         """Alice signs in by a page; the test is her browser."""
         self.machine.alice_does(
             f"lanyard provider add practice --issuer {issuer} --client-id lanyard-demo --tenant-claim tid")
-        process = self.machine.alice_starts("lanyard", "login", "practice", "--alias", "work", "--no-browser")
+        process = self.machine.alice_starts("timeout", str(PATIENCE_SECONDS), "lanyard", "login", "practice", "--alias", "work", "--no-browser")
         said = ""
         for line in process.stdout:
             said += line
             if page := re.search(r"http://\S+/authorize\S+", line):
-                urllib.request.urlopen(page[0] + "&login_hint=alice", timeout=PATIENCE_SECONDS).read()
+                urllib.request.urlopen(page[0], timeout=PATIENCE_SECONDS).read()
         process.stdout.close()
         self.assertEqual(process.wait(), 0, said)
         self.assertIn("Signed in: Alice Archer <alice@acme.example> at practice", said)
