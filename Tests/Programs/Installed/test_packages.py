@@ -22,7 +22,7 @@ PLACE = os.environ.get("LANYARD_MACHINES", "/var/tmp/lanyard-packages")
 SUITE = os.environ.get("LANYARD_SUITE", "bookworm")
 BUILD = os.path.join(ROOT, ".packaging", "debian", "build")
 HELPERS = ("bazel-credential", "cargo-credential", "docker-credential", "git-credential", "terraform-credentials")
-PATIENCE_SECONDS = 10
+PATIENCE_SECONDS = 30
 # What apt and dpkg themselves note of a package that came and went.
 NOTES = re.compile(
     r"/(var/(lib/(apt|dpkg|systemd/deb-systemd-user-helper-enabled)|cache|log|tmp)|tmp|run|home|packages|older)(/|$)"
