@@ -220,8 +220,10 @@ class Packages(unittest.TestCase):
     def test_second_build_has_the_same_bytes(self):
         with tempfile.TemporaryDirectory(dir="/var/tmp") as place:
             # Another directory, umask, time zone, language and home.
+            with open(glob.glob(os.path.join(DEBS, "*.buildinfo"))[0]) as file:
+                epoch = re.search(r'SOURCE_DATE_EPOCH="([0-9]+)"', file.read())[1]
             environment = {
-                "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
+                "SOURCE_DATE_EPOCH": epoch, "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
                 "DEB_VERSION": field(package("lanyard"), "Version"),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/packages"', BUILD, env=environment, cwd=place)
