@@ -90,13 +90,15 @@ class Machine:
     namespaces = ("--mount", "--pid", "--root", "--wd")
 
     def root_does(self, script, check=True):
-        environment = ["HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive"]
+        environment = [
+            "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL=C.UTF-8", "DEBIAN_FRONTEND=noninteractive",
+        ]
         return self.enter([*self.namespaces, "env", "-i", *environment], script, check)
 
     def alice_command(self):
         return [
-            *self.namespaces, "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "env", "-i", "HOME=/home/alice",
-            "USER=alice", "LOGNAME=alice", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "XDG_RUNTIME_DIR=/run/user/1000",
+            *self.namespaces, "setpriv", "--reuid=1000", "--regid=1000", "--clear-groups", "env", "-i",
+            "HOME=/home/alice", "USER=alice", "LOGNAME=alice", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", "XDG_RUNTIME_DIR=/run/user/1000",
         ]
 
     def alice_does(self, script, check=True):
@@ -134,8 +136,8 @@ class BootedMachine(Machine):
         self.hold(
             "systemd-nspawn", "--quiet", "--register=no", "--keep-unit", f"--directory={self.root}", "--boot",
             f"--machine=lanyard-{os.getpid()}", "--console=pipe")
-        wait(lambda: self.root_does("systemctl is-system-running", check=False).stdout.strip() in ("running", "degraded"),
-             "the machine has booted")
+        wait(lambda: self.root_does("systemctl is-system-running", check=False).stdout.strip() in
+             ("running", "degraded"), "the machine has booted")
         self.log_in()
 
     def log_in(self):
@@ -223,7 +225,8 @@ class Packages(unittest.TestCase):
             with open(glob.glob(os.path.join(DEBS, "*.buildinfo"))[0]) as file:
                 epoch = re.search(r'SOURCE_DATE_EPOCH="([0-9]+)"', file.read())[1]
             environment = {
-                "SOURCE_DATE_EPOCH": epoch, "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati", "LC_ALL": "C",
+                "SOURCE_DATE_EPOCH": epoch, "PATH": os.environ["PATH"], "HOME": place, "TZ": "Pacific/Kiritimati",
+                "LC_ALL": "C",
                 "DEB_VERSION": field(package("lanyard"), "Version"),
             }
             run("sh", "-c", f'umask 077; exec "$0" "{place}/packages"', BUILD, env=environment, cwd=place)
@@ -286,7 +289,8 @@ class Story(unittest.TestCase):
         self.machine.alice_does("lanyard stop", check=False)
         self.machine.root_does("dpkg --purge lanyard-demo python3-lanyard lanyard")
         self.machine.root_does(
-            "find /home/alice /run/user/1000/lanyard -mindepth 1 -delete; cp -a /etc/skel/. /home/alice; chown -R alice: /home/alice",
+            "find /home/alice /run/user/1000/lanyard -mindepth 1 -delete; cp -a /etc/skel/. /home/alice; "
+            "chown -R alice: /home/alice",
             check=False)
 
     def provider(self, *options):
@@ -300,12 +304,13 @@ class Story(unittest.TestCase):
         """Alice signs in by a page, in a browser of hers: the agent answers no other user."""
         self.machine.alice_does(
             f"lanyard provider add practice --issuer {issuer} --client-id lanyard-demo --tenant-claim tid")
-        process = self.machine.alice_starts("timeout", str(PATIENCE_SECONDS), "lanyard", "login", "practice", "--alias", "work", "--no-browser")
+        process = self.machine.alice_starts(
+            "timeout", str(PATIENCE_SECONDS), "lanyard", "login", "practice", "--alias", "work", "--no-browser")
         said = ""
         for line in process.stdout:
             said += line
             if page := re.search(r"http://\S+/authorize\S+", line):
-                browser = f"import urllib.request; urllib.request.urlopen('{page[0]}', timeout={PATIENCE_SECONDS}).read()"
+                browser = f"import urllib.request; urllib.request.urlopen('{page[0]}', timeout=20).read()"
                 self.machine.alice_does(f'python3 -c "{browser}"')
         process.stdout.close()
         self.assertEqual(process.wait(), 0, said)
@@ -433,9 +438,7 @@ class Session(Story):
         return self.machine.alice_does(f"systemctl --user is-active {unit}", check=False).stdout.strip()
 
     # Connects and says nothing more: this client starts no agent.
-    call = (
-        "import lanyard; print(lanyard.Client(start=False).agent.status().version)"
-    )
+    call = "import lanyard; print(lanyard.Client(start=False).agent.status().version)"
 
     def call_version(self):
         return self.machine.alice_does(f'python3 -c "{self.call}"').strip()
@@ -446,6 +449,19 @@ class Session(Story):
         self.assertEqual(self.active("lanyard.service"), "inactive")
         self.assertEqual(self.call_version(), self.new)
         self.assertEqual(self.active("lanyard.service"), "active")
+
+    def test_agent_starts_where_user_namespaces_are_refused(self):
+        drop_in = "/etc/systemd/system/user@.service.d/refused.conf"
+        self.machine.root_does(
+            f"mkdir -p {os.path.dirname(drop_in)} && printf '[Service]\\nRestrictNamespaces=~user\\n' > {drop_in} && "
+            "systemctl daemon-reload")
+        self.addCleanup(self.machine.root_does, f"rm {drop_in} && systemctl daemon-reload")
+        self.begin()
+        self.assertEqual(self.call_version(), self.new)
+        self.assertEqual(self.active("lanyard.service"), "active")
+        process = self.machine.alice_does("systemctl --user show --property=MainPID --value lanyard.service").strip()
+        namespaces = self.machine.root_does(f"readlink /proc/1/ns/user /proc/{process}/ns/user").split()
+        self.assertEqual(namespaces[0], namespaces[1])
 
     def test_upgrade_leaves_the_agent_and_its_socket_starts_the_next(self):
         self.begin("/older")
@@ -515,7 +531,8 @@ class Session(Story):
         self.begin("/older")
         self.machine.root_does("systemctl --global disable lanyard.socket")
         self.machine.install()
-        self.assertIn("disabled", self.machine.root_does("systemctl --global is-enabled lanyard.socket", check=False).stdout)
+        told = self.machine.root_does("systemctl --global is-enabled lanyard.socket", check=False).stdout
+        self.assertEqual(told.strip(), "disabled")
 
 
 def accounts(text):
