@@ -62,13 +62,16 @@ class Machine:
     def hold(self, *words):
         self.holder = subprocess.Popen(
             words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        path = f"/proc/{self.holder.pid}/task/{self.holder.pid}/children"
+        wait(self.children, "the machine has its first process")
 
-        def first_child():
-            with open(path) as file:
-                return file.read().split()
+    def children(self):
+        with open(f"/proc/{self.holder.pid}/task/{self.holder.pid}/children") as file:
+            return file.read().split()
 
-        self.leader = wait(first_child, "the machine has its first process")[0]
+    @property
+    def leader(self):
+        """The first process of the machine. Before it systemd-nspawn has a child that ends soon."""
+        return (self.children() or ["0"])[-1]
 
     def start(self):
         # The leader reaps the processes whose parents have ended.
