@@ -72,17 +72,18 @@ build: packages ## Build all programs, for development.
 
 ##@ Tests
 
-test: packages-tests ## Run every test: all that CI runs, in about a quarter of an hour.
+test: packages-tests packages-clients packages-desktop ## Run every test: all that CI runs, in less than half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes three minutes: few seeds, each transcript once, no walk of all states.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make soak SOAK_SEEDS=100000`.
-soak: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, and the README's commands on a bare machine.
+soak: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, the Debian packages, and the README's commands on a bare machine.
 	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SOAK_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
 	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
 	$(MAKE) --no-print-directory test-client-faults
+	$(MAKE) --no-print-directory test-deb
 	.ci/bare-machine
 
 bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (root, debootstrap).
@@ -167,7 +168,7 @@ bench-clients: release packages-clients ## Not a test: calls a second of each cl
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-deb:
+packages packages-tests packages-clients packages-desktop packages-deb:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -182,10 +183,10 @@ packages-clients: packages-tests ## Install the toolchains of the clients' langu
 packages-deb: packages ## Install what makes Debian packages.
 	@.ci/packages build deb
 
-# A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
-	.ci/packages desktop
+	@.ci/packages desktop
 
+# A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 build-tests: packages-tests ## Build all programs and the tests.
 	$(SWIFT) build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error --build-tests
 
