@@ -271,3 +271,21 @@ class NoAgentTests(Person):
 
 if __name__ == "__main__":
     unittest.main()
+
+
+class ExecTests(Person):
+    def test_an_agent_that_is_older_serves_the_command_and_the_person_is_told(self):
+        self.agent(accounts(WORK))
+        ran = self.lanyard("exec", "work", "--", "sh", "-c", "echo $LANYARD_TOKEN")
+        self.assertEqual((ran.returncode, ran.stdout), (0, "not-a-real-access-token\n"))
+        self.assertIn("audit log does not tell of it", ran.stderr)
+
+    def test_a_grant_that_gives_tokens_runs_the_command(self):
+        self.agent({**accounts(WORK), "exec.begin": Error(1007, "notPermitted")})
+        ran = self.lanyard("exec", "work", "--", "true")
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+
+    def test_a_command_that_the_audit_log_can_not_tell_of_is_not_run(self):
+        self.agent({**accounts(WORK), "exec.begin": Error(5001, "storeUnavailable", retryable=True)})
+        ran = self.lanyard("exec", "work", "--", "echo", "ran")
+        self.assertEqual((ran.returncode, ran.stdout), (1, ""))

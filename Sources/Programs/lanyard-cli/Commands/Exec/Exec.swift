@@ -49,6 +49,27 @@ struct Exec: ParsableCommand {
     }
   }
 
+  /// Has the audit log tell of the command, before it is given anything.
+  private func note(_ account: String, via agent: inout AgentConnection) throws(CommandFailure) {
+    let program = String(command[0].split(separator: "/").last ?? "")
+    do throws(CommandFailure) {
+      try agent.perform("exec.begin") { writer in
+        writer.member("account", account)
+        writer.member("program", Self.shown(program))
+      }
+    } catch {
+      switch error.name {
+      // A grant that gives tokens and not this: its program could ask for the tokens itself.
+      case "notPermitted": return
+      case "methodNotFound":
+        Output.warning(
+          "The agent is older than this command, so its audit log does not tell of it. `lanyard stop` ends the agent, "
+            + "and the next command starts the new one.")
+      default: throw error
+      }
+    }
+  }
+
   /// The program's name as the audit log takes it.
   private static func shown(_ program: String) -> String {
     let text = String(
@@ -62,12 +83,7 @@ struct Exec: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let account = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
-    // Before the command has anything: what is given is in the log.
-    let program = String(command[0].split(separator: "/").last ?? "")
-    try agent.perform("exec.begin") { writer in
-      writer.member("account", account)
-      writer.member("program", Self.shown(program))
-    }
+    try note(account, via: &agent)
     var environment = ChildEnvironment()
     environment.set("LANYARD_ACCOUNT", to: account)
     for variable in variables { try environment.set(variable, of: account, via: &agent) }
