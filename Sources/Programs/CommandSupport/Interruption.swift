@@ -14,6 +14,12 @@ public struct Interruption: Sendable {
     }
   }
 
+  /// A signal has arrived.
+  public var isPending: Bool {
+    var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+    return poll(&watched, 1, 0) > 0
+  }
+
   /// Unblocks the signals, so that they end the process again. Discards the signals that are pending.
   public func end() {
     while lanyard_signalfd_read(descriptor) != 0 {}

@@ -13,8 +13,10 @@ public struct PromptRequest {
   public init() {}
 
   /// Prints a line, or nothing without an agent or an account.
-  public func run() throws(CommandFailure) {
-    let selection = try AccountSelection.choose(argument: account, option: option, asksTrust: false)
+  public func run() {
+    guard let selection = try? AccountSelection.choose(argument: account, option: option, asksTrust: false) else {
+      return
+    }
     guard selection.isTrusted else { return print(Fragment(label: ".lanyard", state: "untrusted")) }
     guard let fragment = try? ask(for: selection) else { return }
     print(fragment)
@@ -25,7 +27,7 @@ public struct PromptRequest {
     var label: String
     var state: String
 
-    /// One sign for what is to be done: `!` the person is needed, `~` offline, `?` not trusted, `x` signed out or disabled.
+    /// One sign for what is to be done: `!` the person is needed, `~` offline, `?` not trusted or not there, or a locked vault, `x` signed out or disabled.
     var sign: String {
       switch state {
       case "active": ""

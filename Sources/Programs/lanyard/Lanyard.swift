@@ -11,7 +11,8 @@ import CommandSupport
       end(json: request.json) { () throws(CommandFailure) in try request.run() }
     }
     if let request = PromptRequest(arguments: arguments.dropFirst()) {
-      end(json: request.json) { () throws(CommandFailure) in try request.run() }
+      request.run()
+      Process.exit(.success)
     }
     ExecReplacement.toFullProgram(arguments)
   }

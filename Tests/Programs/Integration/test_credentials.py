@@ -474,7 +474,7 @@ class Exec(Credentials):
             self.assertEqual(file.read(), "kept")
         # What a killed command left in the directory of these files is no hindrance; a person's file beside the socket stays.
         beside = os.path.dirname(self.agent.socket)
-        left = os.path.join(beside, "exec-tokens", "token")
+        left = os.path.join(beside + "-exec", "token")
         os.mkdir(os.path.dirname(left), 0o700)
         for place in (left, os.path.join(beside, "token")):
             with open(os.open(place, os.O_CREAT | os.O_WRONLY, 0o600), "w", encoding="utf-8") as file:

@@ -7,6 +7,7 @@ import select
 import signal
 import socket
 import subprocess
+import sys
 import threading
 import time
 
@@ -95,6 +96,42 @@ class Hook(Desktop):
         process.stdout.close()
         process.stderr.close()
 
+    def hook(self, command):
+        process = subprocess.Popen(
+            [LANYARD, "events", "--type", "token.refreshed", "--exec", command], stdout=subprocess.PIPE, text=True,
+            env=self.environment())
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not select.select([process.stdout], [], [], 0.2)[0]:
+            self.assertLess(time.monotonic(), end)
+            self.caller.call("token.refresh", {"account": "work"})
+        return process
+
+    def test_a_command_that_floods_or_leaves_a_program_behind_stops_no_later_event(self):
+        for command in ("echo begun; head -c 9000000 /dev/zero >&2", "sleep 60 & echo begun"):
+            process = self.hook(command)
+            for _ in range(2):
+                self.assertEqual(process.stdout.readline(), "begun\n")
+                self.caller.call("token.refresh", {"account": "work"})
+            process.terminate()
+            self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+
+    def test_a_signal_ends_the_command_that_runs(self):
+        begun = os.path.join(self.place, "begun")
+        process = subprocess.Popen(
+            [LANYARD, "events", "--type", "token.refreshed", "--exec", f'touch "{begun}"; exec sleep 60'],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment())
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        end = time.monotonic() + PATIENCE_SECONDS
+        while not os.path.exists(begun):
+            self.assertLess(time.monotonic(), end)
+            self.caller.call("token.refresh", {"account": "work"})
+            time.sleep(0.1)
+        process.terminate()
+        self.assertEqual(process.wait(PATIENCE_SECONDS), 130)
+
 
 class Notifications(Desktop):
     """`lanyard notify`, with a real bus and a notification service of the test."""
@@ -158,7 +195,10 @@ class Notifications(Desktop):
         number = self.shown.get(timeout=PATIENCE_SECONDS)[0]
         # Another program on the bus can't act for the desktop.
         stranger = self.session.connect()
-        stranger.send(SIGNAL, "us", (number, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked")
+        for name in [None, *(f":1.{count}" for count in range(10))]:
+            to = {"destination": name} if name else {}
+            stranger.send(SIGNAL, "us", (number, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked", **to)
+        self.service.send(SIGNAL, "us", (number, "other"), path=PATH, interface=NAME, member="ActionInvoked")
         self.service.send(SIGNAL, "us", (number + 7, "sign-in"), path=PATH, interface=NAME, member="ActionInvoked")
         self.caller.call("token.refresh", {"account": "home"})
         time.sleep(0.5)
@@ -219,6 +259,28 @@ class SystemdUnits(Desktop):
         self.assertEqual(self.served(b"/unit/backup.service/token")[0], self.token("home").encode())
         self.lanyard("account", "set", "home", "--unit", "")
         self.assertEqual(self.served(b"/unit/backup.service/token", status=1)[0], b"")
+
+    def test_a_container_that_sees_the_socket_gets_nothing(self):
+        self.lanyard("account", "set", "work", "--unit", "backup.service")
+        path = os.path.join(self.place, "credential.sock")
+        script = (
+            "import socket, sys\nunit = socket.socket(socket.AF_UNIX)\n"
+            "unit.bind(b'\\0x/unit/backup.service/token')\nunit.connect(sys.argv[1])\n"
+            "sys.stdout.buffer.write(unit.recv(65536))")
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(path)
+            listener.listen()
+            inside = subprocess.Popen(
+                ["unshare", "-Urn", sys.executable, "-c", script, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.addCleanup(inside.communicate)
+            listener.settimeout(PATIENCE_SECONDS)
+            connection, _ = listener.accept()
+            with connection:
+                ran = subprocess.run(
+                    [LANYARD, "credential", "systemd"], stdin=connection, stdout=connection, stderr=subprocess.PIPE,
+                    env=self.environment(), timeout=PATIENCE_SECONDS)
+            self.assertEqual(ran.returncode, 2)
+            self.assertEqual(inside.communicate(timeout=PATIENCE_SECONDS)[0], b"")
 
     def test_a_signed_out_account_is_told_in_the_journal(self):
         self.lanyard("account", "set", "work", "--unit", "backup.service")

@@ -155,6 +155,101 @@ class Setup(Credentials):
         self.lanyard("setup", "bazel", "--undo", "--yes")
         self.assertEqual(self.text("dotfiles/bazelrc"), "build --jobs=2\n")
 
+    def test_line_ends_and_spellings_of_other_editors(self):
+        for text in ("[global]\r\nindex-url = x\r\n[install]\r\nno-input = true\r\n", "[ global ]\nindex-url = x",
+                     "\ufeff[global]\nindex-url = x\n", "index-url = x"):
+            self.put(".config/pip/pip.conf", text)
+            self.round_trip("pip")
+            self.lanyard("setup", "pip", "--yes")
+            now = self.text(".config/pip/pip.conf")
+            self.assertEqual(now.lower().count("global"), 1, now)
+            self.lanyard("setup", "pip", "--undo")
+        self.put(".config/pip/pip.conf", "[global]\r\nkeyring-provider: import\r\n")
+        ran = self.lanyard("setup", "pip", "--yes", status=1)
+        self.assertIn("keyring-provider: import", ran.stderr)
+        for text in ("registry.global-credential-providers = []\n", 'registry.default = "x"\n', "registry = {}\n"):
+            self.put(".cargo/config.toml", text)
+            self.lanyard("setup", "cargo", "--yes", status=1)
+            self.assertEqual(self.text(".cargo/config.toml"), text)
+
+    def test_what_two_share_stays_until_both_are_gone(self):
+        self.lanyard("setup", "pip", "--yes")
+        self.lanyard("setup", "uv", "--yes")
+        link = self.path(".local/bin/keyring")
+        self.lanyard("setup", "pip", "--undo")
+        self.assertTrue(os.path.islink(link))
+        self.lanyard("setup", "uv", "--undo")
+        self.assertFalse(os.path.islink(link))
+        self.lanyard("setup", "git", "https://h.example/a/*", "-u", "work", "--yes")
+        self.lanyard("setup", "git", "https://h.example/b/*", "-u", "home", "--yes")
+        self.lanyard("setup", "git", "https://h.example/a/*", "--undo")
+        self.assertEqual(self.tool("git", "config", "--global", "credential.https://h.example.helper"), "lanyard\n")
+        self.assertEqual([rule["pattern"] for rule in self.caller.call("rule.list")["rules"]], ["https://h.example/b/*"])
+        self.lanyard("setup", "git", "--undo")
+        self.assertFalse(os.path.exists(self.path(".gitconfig")) and "lanyard" in self.text(".gitconfig"))
+
+    def test_what_the_person_changed_stays_and_is_named(self):
+        self.lanyard("setup", "bazel", URL, "--yes")
+        changed = self.text(".bazelrc").replace("# lanyard setup", "build --jobs=1\n# lanyard setup", 2).replace(
+            "build --jobs=1\n", "", 1)
+        self.put(".bazelrc", changed)
+        ran = self.lanyard("setup", "bazel", "--undo", status=1)
+        self.assertIn("by hand", ran.stderr)
+        self.assertEqual(self.text(".bazelrc"), changed)
+        self.put(".bazelrc", "")
+        self.lanyard("setup", "bazel", "--undo")
+        self.lanyard("setup", "docker", URL, "--yes")
+        ran = self.lanyard("setup", "docker", "--undo", status=1, DOCKER_CONFIG=self.path("elsewhere"))
+        self.assertIn(".docker/config.json", ran.stderr)
+        self.lanyard("setup", "docker", "--undo")
+        self.assertFalse(os.path.exists(self.path(".docker/config.json")))
+
+    def test_another_role_is_told_and_not_taken_for_the_first(self):
+        role = "arn:aws:iam::123456789012:role/"
+        self.lanyard("setup", "aws", "-u", "work", "--role-arn", role + "A", "--yes")
+        ran = self.lanyard("setup", "aws", "-u", "work", "--role-arn", role + "B", "--yes", status=1)
+        self.assertIn("other lines", ran.stderr)
+        self.assertIn(role + "A", self.text(".aws/config"))
+
+    def test_undo_after_a_rename(self):
+        self.lanyard("setup", "git", "https://h.example/*", "-u", "work", "--yes")
+        self.caller.call("account.rename", {"account": "work", "alias": "job"})
+        self.caller.call("account.rename", {"account": "home", "alias": "work"})
+        self.rule("https://h.example/*", "work")
+        self.lanyard("setup", "git", "--undo")
+        rules = self.caller.call("rule.list")["rules"]
+        self.assertEqual([rule["account"] for rule in rules], [self.bob])
+
+    def test_odd_words_are_refused_and_change_nothing(self):
+        before = self.files()
+        for url in ("https://", "https://u@h.example/a", "https://h.example/a?x", 'https://h"x/', "https://h]x.example/",
+                    "https://h\nx.example/", "http://127.0.0.1.evil.example/", "http://localhost.evil.example",
+                    "https://h.example:x", "https://h.example/$(id)", "https://h.example/`id`"):
+            for tool in ("git", "bazel", "docker"):
+                self.lanyard("setup", tool, url, "--yes", status=2)
+        for role in ("x", "x\n[default]\ncredential_process = id", "arn:aws:iam::1:role/a b", "arn:aws:iam::1:role/a;id"):
+            self.lanyard("setup", "aws", "-u", "work", "--role-arn", role, "--yes", status=2)
+        self.assertEqual(self.files(), before)
+
+    def test_json_of_another_form_is_left_alone(self):
+        for text in ('{"credHelpers": "x"}', '{"credHelpers": ["x"]}', '{"credHelpers": null}', "[]",
+                     '{"credHelpers": {"a": "1", "a": "2"}}', '{"credHelpers": {}, "credHelpers": {}}'):
+            self.put(".docker/config.json", text)
+            self.lanyard("setup", "docker", URL, "--yes", status=1)
+            self.assertEqual(self.text(".docker/config.json"), text)
+
+    def test_many_at_once_lose_no_record(self):
+        hosts = [f"h{number}.example" for number in range(6)]
+        running = [subprocess.Popen([LANYARD, "setup", "bazel", "https://" + host, "--yes"], env=self.environment(),
+                                    stdout=subprocess.DEVNULL) for host in hosts]
+        self.assertEqual([process.wait() for process in running], [0] * 6)
+        told = json.loads(self.text(".config/lanyard/setup.json"))["entries"]
+        self.assertEqual({entry["url"][8:] for entry in told}, set(hosts))
+        for host in hosts:
+            self.assertIn(f"--credential_helper={host}=", self.text(".bazelrc"))
+        self.lanyard("setup", "bazel", "--undo")
+        self.assertFalse(os.path.exists(self.path(".bazelrc")))
+
     def test_nothing_without_a_yes(self):
         before = self.files()
         ran = self.lanyard("setup", "git", status=2)

@@ -52,19 +52,19 @@ package struct RoleExchange: Sendable {
     ]
     let request = HTTPRequest(method: "POST", to: role.endpoint, fields: fields, body: form.finish(), pins: [])
     switch await http.send(request) {
-    case .response(let response): return Self.read(response, now: now)
+    case .response(let response): return Self.read(response, asked: role.durationSeconds, now: now)
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
     case .unknown(let lost, _): return .failed(.unknownOutcome(lost.rawValue))
     }
   }
 
-  static func read(_ response: HTTPResponse, now: Timestamp) -> Answer {
+  static func read(_ response: HTTPResponse, asked seconds: Int? = nil, now: Timestamp) -> Answer {
     response.body.withBytes { bytes in
       let answer = FlatXML(bytes)
       if response.status == 200 {
         let clock = response.field("Date").flatMap { Timestamp(httpDate: $0, now: now) } ?? now
-        guard let credentials = Self.credentials(answer, now: clock) else {
+        guard let credentials = Self.credentials(answer, longest: .seconds(Int64(seconds ?? 3600)), now: clock) else {
           return .failed(.transient("malformedAnswer", retryAfter: nil))
         }
         return .credentials(credentials, sentAt: response.sentAt)
@@ -81,17 +81,15 @@ package struct RoleExchange: Sendable {
     }
   }
 
-  private static func credentials(_ answer: FlatXML, now: Timestamp) -> RoleCredentials? {
+  /// `longest`: what was asked for, or an hour, which AWS gives by itself. A service whose clock is wrong can't lengthen it.
+  private static func credentials(_ answer: FlatXML, longest: Milliseconds, now: Timestamp) -> RoleCredentials? {
     guard let key = answer.text("AccessKeyId"), let secret = answer.secret("SecretAccessKey"),
       let token = answer.secret("SessionToken"), let end = answer.text("Expiration").flatMap(Timestamp.init(rfc3339:))
     else { return nil }
     return RoleCredentials(
       accessKeyID: key, secretAccessKey: secret, sessionToken: token,
-      lifetime: min(max(.zero, end - now), longestLifetime))
+      lifetime: min(max(.zero, end - now), longest))
   }
-
-  /// AWS gives no longer session (12 hours).
-  private static let longestLifetime = Milliseconds.seconds(43_200)
 }
 
 /// The texts of a small XML document whose elements have distinct names, read from guarded memory.

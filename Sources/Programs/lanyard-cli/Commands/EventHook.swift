@@ -5,6 +5,8 @@ import JSONRPC
 /// The command of `lanyard events --exec`.
 struct EventHook {
   let command: String
+  /// Ends the command, too.
+  let interruption: Interruption
 
   /// Runs the command for one event, and waits for its end. A failure is told, and the next event is waited for.
   func run(_ event: JSONNode) {
@@ -15,7 +17,7 @@ struct EventHook {
     let input = line.withBytes { HeldBytes($0) }
     do throws(CommandFailure) {
       setenv("LANYARD_EVENT", type, 1)
-      let ran = try ChildOutput.of("/bin/sh", ["-c", command], input: input)
+      let ran = try ChildOutput.of("/bin/sh", ["-c", command], input: input, interruption: interruption)
       ran.stdout.withBytes { _ = Output.write($0, to: STDOUT_FILENO) }
       if !ran.hasSucceeded {
         let complaint = ran.complaint.isEmpty ? "" : ": \(ran.complaint)"

@@ -66,10 +66,13 @@ struct Events: ParsableCommand {
       if early.count > Self.mostEarlyEvents { early.removeAll() }
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
-    for event in early where event.subscription == subscription { show(event.event, names: names) }
+    let hook = exec.map { EventHook(command: $0, interruption: interruption) }
+    for event in early where event.subscription == subscription { show(event.event, names: names, hook) }
     if Terminal.showsAnswers, !common.json { Output.note("Waiting for events. Ctrl-C ends this.") }
     while true {
-      while try agent.event({ show($0, names: names) }) != nil {}
+      while try agent.event({ show($0, names: names, hook) }) != nil {
+        if hook != nil, interruption.isPending { throw Interruption.failure }
+      }
       if try agent.wait(interruption: interruption, milliseconds: -1) == .interrupted { throw Interruption.failure }
     }
   }
@@ -96,18 +99,18 @@ struct Events: ParsableCommand {
     return Dictionary(accounts.map { ($0.id, $0.label) }, uniquingKeysWith: { first, _ in first })
   }
 
-  private func show(_ event: String, names: [String: String]) {
+  private func show(_ event: String, names: [String: String], _ hook: EventHook?) {
     var event = event
     event.withUTF8 { bytes in
       var tape = JSONTape()
       let bytes = UnsafeRawBufferPointer(bytes)
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
-      tape.withRoot(of: bytes) { show($0, names: names) }
+      tape.withRoot(of: bytes) { show($0, names: names, hook) }
     }
   }
 
-  private func show(_ event: JSONNode, names: [String: String]) {
-    if let exec { return EventHook(command: exec).run(event) }
+  private func show(_ event: JSONNode, names: [String: String], _ hook: EventHook?) {
+    if let hook { return hook.run(event) }
     guard !common.json else { return Output.answer(json: event.raw) }
     let type = event["type"]?.string ?? ""
     let at = event["at"]?.string.flatMap { Moment($0) }?.clock ?? "--:--:--"

@@ -167,7 +167,14 @@ struct Login: ParsableCommand {
   ) throws(CommandFailure) -> String? {
     guard !device, !paste, !noBrowser else { return nil }
     let id = try AccountInfo.named(account, via: &agent).id
-    guard let command = try AccountSettings().browsers[id] else { return nil }
+    let settings: AccountSettings
+    do throws(CommandFailure) {
+      settings = try AccountSettings()
+    } catch {
+      Output.warning("\(error.message) The usual browser is used.")
+      return nil
+    }
+    guard let command = settings.browsers[id] else { return nil }
     if Browser.canOpen(command) { return command }
     Output.warning("The browser of this account, \(Text.shown(command)), can't be found. The usual one is used.")
     return nil

@@ -10,12 +10,13 @@ struct Prompt: ParsableCommand {
     abstract: "Print the account that is used here, for the prompt of a shell.",
     discussion: """
       Prints its name and at most one sign: ! if it needs you, ~ if it is offline, x if it is signed out or disabled, ? \
-      if the .lanyard file here is not trusted or names no account. It prints nothing without an agent, and never starts \
-      one.
+      if the .lanyard file here is not trusted or names no account, or the vault is locked. It prints nothing without an \
+      agent, and never starts one. A shell that reads % in its prompt, as zsh does, needs it doubled.
 
       EXAMPLES:
         PS1='$(lanyard prompt) \\$ '                    # bash
-        setopt prompt_subst; RPROMPT='$(lanyard prompt)'   # zsh
+        setopt prompt_subst                             # zsh
+        RPROMPT='${$(lanyard prompt)//\\%/%%}'
       """)
 
   @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
@@ -28,6 +29,6 @@ struct Prompt: ParsableCommand {
     request.account = account
     request.option = common.account
     request.json = common.json
-    try request.run()
+    request.run()
   }
 }

@@ -27,8 +27,11 @@ struct ChildOutput {
       hints: ["On Debian: `apt install \(package)`."])
   }
 
-  /// Runs a program, which may ask the person at the terminal. `input` is its stdin; nil for none.
-  static func of(_ path: String, _ arguments: [String], input: HeldBytes? = nil) throws(CommandFailure) -> ChildOutput {
+  /// Runs a program, which may ask the person at the terminal. `input` is its stdin; nil for none. An `interruption` ends
+  /// it. Programs that it leaves behind are not waited for.
+  static func of(
+    _ path: String, _ arguments: [String], input: HeldBytes? = nil, interruption: Interruption? = nil
+  ) throws(CommandFailure) -> ChildOutput {
     var (source, out, err): ([Int32], [Int32], [Int32]) = ([-1, -1], [-1, -1], [-1, -1])
     guard pipe(&source) == 0, pipe(&out) == 0, pipe(&err) == 0 else { throw unable(path, errno) }
     for end in source + out + err { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
@@ -46,7 +49,11 @@ struct ChildOutput {
     sigemptyset(&ours)
     sigaddset(&ours, SIGPIPE)
     posix_spawnattr_setsigdefault(&attributes, &ours)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF))
+    // Nor does it inherit the signals that this process takes by a descriptor.
+    var none = sigset_t()
+    sigemptyset(&none)
+    posix_spawnattr_setsigmask(&attributes, &none)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK))
     var child: pid_t = 0
     let error = CStrings.with([path] + arguments) { words in
       posix_spawn(&child, path, &actions, &attributes, words, environ)
@@ -58,32 +65,45 @@ struct ChildOutput {
       throw unable(path, error)
     }
     let (stdout, stderr) = (HeldBytes(), HeldBytes())
-    converse(input ?? HeldBytes(), source[1], (out[0], stdout), (err[0], stderr))
-    var status: Int32 = 0
-    while waitpid(child, &status, 0) < 0, errno == EINTR {}
+    let status = converse(
+      with: child, input ?? HeldBytes(), source[1], (out[0], stdout), (err[0], stderr), interruption)
     let signal = status & 0x7F
     return ChildOutput(
       stdout: stdout, stderr: stderr, status: signal == 0 ? (status >> 8) & 0xFF : 128 + signal)
   }
 
+  /// How often a program is asked whether it has ended while another one holds its output open.
+  private static let pauseMilliseconds: Int32 = 50
+
   /// Writes the input and reads both outputs at once: each alone could fill its pipe and wait for the other. Closes
-  /// `source`.
+  /// `source`. Returns the status of the program (waitpid(2)).
   private static func converse(
-    _ input: HeldBytes, _ source: Int32, _ out: (Int32, HeldBytes), _ err: (Int32, HeldBytes)
-  ) {
+    with child: pid_t, _ input: HeldBytes, _ source: Int32, _ out: (Int32, HeldBytes), _ err: (Int32, HeldBytes),
+    _ interruption: Interruption?
+  ) -> Int32 {
     _ = fcntl(source, F_SETFL, O_NONBLOCK)
     var (sent, isOpen, reads) = (0, true, [true, true])
-    while reads[0] || reads[1] {
+    var (status, hasEnded): (Int32, Bool) = (0, false)
+    while true {
       if isOpen, sent == input.count {
         close(source)
         isOpen = false
       }
+      if !hasEnded { hasEnded = waitpid(child, &status, WNOHANG) == child }
       var watched = [
         pollfd(fd: reads[0] ? out.0 : -1, events: Int16(POLLIN), revents: 0),
         pollfd(fd: reads[1] ? err.0 : -1, events: Int16(POLLIN), revents: 0),
-        pollfd(fd: isOpen ? source : -1, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: isOpen && !hasEnded ? source : -1, events: Int16(POLLOUT), revents: 0),
+        pollfd(fd: hasEnded ? -1 : interruption?.descriptor ?? -1, events: Int16(POLLIN), revents: 0),
       ]
-      guard poll(&watched, 3, -1) > 0 else { continue }
+      let ready = poll(&watched, 4, hasEnded ? 0 : pauseMilliseconds)
+      // What it wrote before its end is there; what another program writes later is not waited for.
+      if ready <= 0, hasEnded { break }
+      if ready > 0, watched[3].revents != 0 {
+        kill(child, SIGTERM)
+        while waitpid(child, &status, 0) < 0, errno == EINTR {}
+        break
+      }
       if isOpen, watched[2].revents != 0 {
         let written = input.withBytes { write(source, $0.baseAddress! + sent, $0.count - sent) }
         if written > 0 {
@@ -93,11 +113,17 @@ struct ChildOutput {
         }
       }
       for (index, (descriptor, bytes)) in [out, err].enumerated() where watched[index].revents != 0 {
-        let read = bytes.appendOnce(from: descriptor)
-        if read == 0 || read < 0 && errno != EINTR || bytes.count > StoreFile.largestBytes { reads[index] = false }
+        let read = bytes.count > StoreFile.largestBytes ? discard(from: descriptor) : bytes.appendOnce(from: descriptor)
+        if read == 0 || read < 0 && errno != EINTR { reads[index] = false }
       }
     }
     if isOpen { close(source) }
+    return status
+  }
+
+  /// Beyond the bound nothing is kept, and the program may go on.
+  private static func discard(from descriptor: Int32) -> Int {
+    withUnsafeTemporaryAllocation(byteCount: 65_536, alignment: 1) { read(descriptor, $0.baseAddress!, $0.count) }
   }
 
   private static func unable(_ path: String, _ error: Int32) -> CommandFailure {

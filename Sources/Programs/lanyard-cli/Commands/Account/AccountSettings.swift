@@ -13,8 +13,10 @@ struct AccountSettings {
     path = try SetupPlaces.configuration("lanyard/accounts.json")
     let file = try SetupFile(path)
     guard !file.text.isEmpty else { return }
-    let read = JSONInput.read(file.text) { root in
-      root["accounts"]?.members.map { account in
+    typealias Entry = (id: String, browser: String?, units: [String])
+    let read = JSONInput.read(file.text) { root -> [Entry]? in
+      guard let accounts = root["accounts"], accounts.kind == .object else { return nil }
+      return accounts.members.map { account in
         (
           id: account.key.string ?? "", browser: account.value["browser"]?.string,
           units: account.value["units"]?.elements.compactMap(\.string) ?? []

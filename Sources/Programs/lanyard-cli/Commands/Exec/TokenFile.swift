@@ -44,9 +44,11 @@ final class TokenFile {
     return "\(String(cString: working))/\(word)"
   }
 
-  /// Where files lie that were named without a directory: no other program writes there.
+  /// Where files lie that were named without a directory: no other program writes there. It is not in the directory of
+  /// the socket, which a container may see.
   private static func runtimeDirectory() throws(CommandFailure) -> String {
-    try "\(AgentPaths.directory(of: AgentPaths.socket()))/exec-tokens"
+    if let runtime = Environment.value("XDG_RUNTIME_DIR") { return "\(runtime)/lanyard-exec" }
+    return try "\(AgentPaths.directory(of: AgentPaths.socket()))-exec"
   }
 
   private static func isOwn(directory: String) -> Bool {

@@ -55,7 +55,7 @@ struct Man: ParsableCommand {
     }
     for page in pages {
       let path = "\(directory)/\(page.name).1"
-      let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+      let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0o644)
       guard file >= 0 else {
         throw CommandFailure(.other, name: "output", "\(path) can't be written: \(SystemError.message(errno)).")
       }

@@ -7,6 +7,8 @@ struct DesktopNotifications {
   private static let path = "/org/freedesktop/Notifications"
 
   private let bus: BusConnection
+  /// The action of a click on the notification, and that of its button.
+  private let actions = ["default", "sign-in"]
 
   /// For poll(2).
   var descriptor: Int32 { bus.descriptor }
@@ -23,7 +25,7 @@ struct DesktopNotifications {
   }
 
   /// Shows a notification with one action, and returns its number. `replacing`: the one whose place it takes; 0 for none.
-  func show(title: String, text: String, action: (name: String, label: String)) throws(CommandFailure) -> UInt32 {
+  func show(title: String, text: String, actionLabel label: String) throws(CommandFailure) -> UInt32 {
     do throws(BusFailure) {
       let reply = try bus.call(Self.service, Self.path, Self.service, "Notify") { (call) throws(BusFailure) in
         try call.append("Lanyard")
@@ -32,7 +34,7 @@ struct DesktopNotifications {
         try call.append(title)
         try call.append(Self.escaped(text))
         try call.append(.array, of: "s") { () throws(BusFailure) in
-          for word in ["default", action.label, action.name, action.label] { try call.append(word) }
+          for word in actions.flatMap({ [$0, label] }) { try call.append(word) }
         }
         try call.append(.array, of: "{sv}") { () throws(BusFailure) in }
         try call.append(Int32(-1))
@@ -55,6 +57,14 @@ struct DesktopNotifications {
     }
   }
 
+  /// The connection that serves notifications now.
+  private func owner() throws(BusFailure) -> String {
+    let bus = "org.freedesktop.DBus"
+    return try self.bus.call(bus, "/org/freedesktop/DBus", bus, "GetNameOwner") { (call) throws(BusFailure) in
+      try call.append(Self.service)
+    }.text()
+  }
+
   func close(_ number: UInt32) {
     _ = try? bus.call(Self.service, Self.path, Self.service, "CloseNotification") { (call) throws(BusFailure) in
       try call.append(number)
@@ -66,7 +76,9 @@ struct DesktopNotifications {
     var numbers: [UInt32] = []
     do throws(BusFailure) {
       while let signal = try bus.nextSignal() {
-        guard signal.interface == Self.service, signal.member == "ActionInvoked", let number = try? signal.uint32()
+        // A signal that a program sends to this connection alone passes the match rule.
+        guard signal.interface == Self.service, signal.member == "ActionInvoked", try signal.sender == owner(),
+          let number = try? signal.uint32(), let action = try? signal.text(), actions.contains(action)
         else { continue }
         numbers.append(number)
       }

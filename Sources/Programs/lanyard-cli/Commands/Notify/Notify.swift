@@ -58,7 +58,7 @@ struct ToldAccounts {
       if let earlier = told[account.id] { desktop.close(earlier.number) }
       let number = try desktop.show(
         title: Text.shown("\(account.label): \(AccountInfo.words(ofState: account.state))"),
-        text: Text.shown("\(account.person) at \(account.provider). \(text)"), action: (Self.action, "Sign in"))
+        text: Text.shown("\(account.person) at \(account.provider). \(text)"), actionLabel: "Sign in")
       told[account.id] = (account.state, number)
     }
     for (id, entry) in told where !present.contains(id) {
@@ -73,8 +73,6 @@ struct ToldAccounts {
     guard let lanyard = AgentPaths.companion("lanyard") else { return }
     if !DetachedProgram.start(lanyard, ["login", "--account", account]) { Output.warning("The sign-in can't begin.") }
   }
-
-  private static let action = "sign-in"
 
   private static func text(for state: String) -> String? {
     switch state {

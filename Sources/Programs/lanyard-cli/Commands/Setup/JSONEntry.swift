@@ -26,9 +26,15 @@ struct JSONEntry: SetupChange {
   func state() throws(CommandFailure) -> SetupState {
     let file = try SetupFile(place)
     return try Self.read(file) { root in
-      var node: JSONNode? = root
-      for name in path { node = node.flatMap { Self.member(name, of: $0) } }
-      guard let node else { return .absent }
+      var node = root
+      for (depth, name) in path.enumerated() {
+        guard node.kind == .object, !node.hasDuplicateKeys else {
+          let what = depth == 0 ? "the file" : path[..<depth].joined(separator: ".")
+          return .taken("\(what) is no object, or has a name twice")
+        }
+        guard let member = Self.member(name, of: node) else { return .absent }
+        node = member
+      }
       return node.string == value ? .present : .taken("\(path.joined(separator: ".")): \(node.text)")
     }
   }

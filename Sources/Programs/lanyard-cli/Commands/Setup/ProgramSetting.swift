@@ -88,8 +88,7 @@ struct HelperLink: SetupChange {
   }
 
   func apply() throws(CommandFailure) {
-    let directory = AgentPaths.directory(of: place)
-    try makeDirectories(directory)
+    try SetupFile.makeDirectories(AgentPaths.directory(of: place))
     guard symlink(target, place) == 0 else {
       throw CommandFailure(.other, name: "output", "\(place) can't be made: \(SystemError.message(errno)).")
     }
@@ -103,13 +102,5 @@ struct HelperLink: SetupChange {
     var text = [CChar](repeating: 0, count: Int(PATH_MAX))
     let count = readlink(place, &text, text.count - 1)
     return count > 0 && String(decoding: text[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) == target
-  }
-
-  private func makeDirectories(_ directory: String) throws(CommandFailure) {
-    if access(directory, F_OK) == 0 { return }
-    try makeDirectories(AgentPaths.directory(of: directory))
-    guard mkdir(directory, 0o755) == 0 || errno == EEXIST else {
-      throw CommandFailure(.other, name: "output", "\(directory) can't be made: \(SystemError.message(errno)).")
-    }
   }
 }

@@ -4,11 +4,15 @@ import JSONRPC
 /// The rule that lets an account answer for a tool's server.
 struct RuleChange: SetupChange {
   let pattern: String
-  let account: AccountInfo
+  /// Its id: the person may name it anew.
+  let account: String
+  let label: String
   let mayStart: Bool
 
   var place: String { "lanyard rule" }
-  var lines: [String] { ["\(pattern): \(account.label)"] }
+  var lines: [String] { ["\(pattern): \(label)"] }
+
+  var identity: String { "\(place): \(pattern) \(account)" }
 
   func state() throws(CommandFailure) -> SetupState { try id() == nil ? .absent : .present }
 
@@ -16,7 +20,7 @@ struct RuleChange: SetupChange {
     var agent = try Agent.connect(mayStart: mayStart)
     try agent.perform("rule.add") { writer in
       writer.member("pattern", pattern)
-      writer.member("account", account.id)
+      writer.member("account", account)
     }
   }
 
@@ -31,7 +35,7 @@ struct RuleChange: SetupChange {
     var agent = try Agent.connect(mayStart: mayStart)
     let rules = try agent.call("rule.list") { result in
       (result["rules"].map { Array($0.elements) } ?? []).compactMap { rule in
-        rule["account"]?.string == account.id
+        rule["account"]?.string == account
           ? (rule["pattern"]?.string ?? "", rule["rule"]?.string ?? "") : nil
       }
     }

@@ -7,10 +7,17 @@ protocol SetupChange {
   /// What is written there, for a person.
   var lines: [String] { get }
 
+  /// What tells it apart in the record of what was written.
+  var identity: String { get }
+
   func state() throws(CommandFailure) -> SetupState
   func apply() throws(CommandFailure)
   /// Takes back exactly what `apply` wrote.
   func undo() throws(CommandFailure)
+}
+
+extension SetupChange {
+  var identity: String { "\(place): \(lines.joined(separator: "\n"))" }
 }
 
 enum SetupState: Equatable {

@@ -43,10 +43,13 @@ struct SetupCommand: ParsableCommand {
       if undo { throw ValidationError("Name the tool to take back.") }
       return
     }
-    if let url, !url.hasPrefix("https://"), !url.hasPrefix("http://127.0.0.1"), !url.hasPrefix("http://localhost") {
-      throw ValidationError("\(url) is no https URL.")
-    }
     if undo { return }
+    if let url, !SetupTarget(url: url).isPattern {
+      throw ValidationError("\(Text.shown(url)) is no https URL of a server or of a part of it.")
+    }
+    if let roleArn, !SetupTarget.isRole(roleArn) {
+      throw ValidationError("\(Text.shown(roleArn)) is no role: arn:aws:iam::ACCOUNT:role/NAME is.")
+    }
     if tool.needsURL, url == nil {
       throw ValidationError(
         "\(tool.rawValue) asks for each server alone. Name it: `lanyard setup \(tool.rawValue) URL`.")
@@ -64,8 +67,37 @@ struct SetupCommand: ParsableCommand {
     let target = SetupTarget(url: url, account: account.map { $0.alias ?? $0.id }, roleARN: roleArn)
     var changes = try tool.changes(for: target)
     if let url, let account, url.hasPrefix("https://") {
-      changes.append(RuleChange(pattern: url, account: account, mayStart: !common.noStart))
+      // First: the agent may refuse it.
+      let rule = RuleChange(pattern: url, account: account.id, label: account.label, mayStart: !common.noStart)
+      changes.insert(rule, at: 0)
     }
+    let missing = try missing(of: changes)
+    if missing.isEmpty {
+      try SetupRecord.locked { () throws(CommandFailure) in try share(changes, tool, target, account) }
+      if common.json { return Self.answer([], "written") }
+      return Output.answer("\(tool.rawValue) is set up already. Nothing was changed.")
+    }
+    try confirm(missing, "Write this?")
+    try SetupRecord.locked { () throws(CommandFailure) in
+      try share(changes, tool, target, account)
+      for change in missing where try change.state() == .absent {
+        var record = try SetupRecord()
+        // Noted first: what may have been written has to be found by --undo.
+        record.note(change, for: tool, target, account)
+        try record.write()
+        try change.apply()
+      }
+    }
+    if common.json { return Self.answer(missing, "written") }
+    Output.answer("\(tool.rawValue) is set up. To take it back: `lanyard setup \(tool.rawValue) --undo`.")
+    for note in tool.notes(for: target) { Output.answer(note) }
+    if url == nil, !tool.namesAccount {
+      Output.note("Say which account answers for which server: `lanyard rule add URL ACCOUNT`.")
+    }
+  }
+
+  /// The changes that are not there yet.
+  private func missing(of changes: [any SetupChange]) throws(CommandFailure) -> [any SetupChange] {
     var missing: [any SetupChange] = []
     for change in changes {
       switch try change.state() {
@@ -73,28 +105,23 @@ struct SetupCommand: ParsableCommand {
       case .present: break
       case .taken(let other):
         throw CommandFailure(
-          .other, name: "taken", "\(change.place) has other settings there: \(other). Nothing was changed.",
+          .other, name: "taken", "\(change.place) has something else there: \(other). Nothing was changed.",
           hints: ["Remove that first, or add by hand: \(change.lines.joined(separator: "; "))"])
       }
     }
-    if missing.isEmpty {
-      if common.json { return answer([], written: false) }
-      return Output.answer("\(tool.rawValue) is set up already. Nothing was changed.")
-    }
-    try confirm(missing, "Write this?")
+    return missing
+  }
+
+  /// What `lanyard setup` wrote for another URL or tool, and this one needs too: it stays until both are taken back.
+  private func share(
+    _ changes: [any SetupChange], _ tool: SetupTool, _ target: SetupTarget, _ account: AccountInfo?
+  ) throws(CommandFailure) {
     var record = try SetupRecord()
-    for change in missing {
-      // Noted first: what may have been written has to be found by --undo.
-      record.note(change, for: tool, target)
-      try record.write()
-      try change.apply()
+    let before = record.entries
+    for change in changes where before.contains(where: { $0.changes.contains(change.identity) }) {
+      record.note(change, for: tool, target, account)
     }
-    if common.json { return answer(missing, written: true) }
-    Output.answer("\(tool.rawValue) is set up. To take it back: `lanyard setup \(tool.rawValue) --undo`.")
-    for note in tool.notes(for: target) { Output.answer(note) }
-    if url == nil, !tool.namesAccount {
-      Output.note("Say which account answers for which server: `lanyard rule add URL ACCOUNT`.")
-    }
+    if record.entries != before { try record.write() }
   }
 
   /// The account of `--account`, or the one that is used here if the tool's lines need one. With a URL alone nothing is
@@ -127,10 +154,6 @@ struct SetupCommand: ParsableCommand {
     }
   }
 
-  private func answer(_ changes: [any SetupChange], written: Bool) {
-    SetupCommand.answer(changes, "written")
-  }
-
   static func answer(_ changes: [any SetupChange], _ member: StaticString) {
     var writer = JSONWriter()
     writer.beginObject()
@@ -149,14 +172,16 @@ struct SetupCommand: ParsableCommand {
 }
 
 extension SetupRecord {
-  mutating func note(_ change: any SetupChange, for tool: SetupTool, _ target: SetupTarget) {
-    let name = Self.name(of: change)
+  mutating func note(
+    _ change: any SetupChange, for tool: SetupTool, _ target: SetupTarget, _ account: AccountInfo?
+  ) {
     if let index = entries.firstIndex(where: { $0.isFor(tool, target) }) {
-      if !entries[index].changes.contains(name) { entries[index].changes.append(name) }
+      if !entries[index].changes.contains(change.identity) { entries[index].changes.append(change.identity) }
     } else {
       entries.append(
         Entry(
-          tool: tool.rawValue, url: target.url, account: target.account, roleARN: target.roleARN, changes: [name]))
+          tool: tool.rawValue, url: target.url, account: target.account, accountID: account?.id,
+          roleARN: target.roleARN, changes: [change.identity]))
     }
   }
 }

@@ -26,7 +26,7 @@ struct SetupFile {
       return try present.replace(by: new.withUTF8 { HeldBytes(UnsafeRawBufferPointer($0)) })
     }
     guard !new.isEmpty else { return }
-    try makeDirectories(AgentPaths.directory(of: path))
+    try Self.makeDirectories(AgentPaths.directory(of: path))
     let draft = "\(path).lanyard-\(getpid())"
     let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard file >= 0 else { throw failure() }
@@ -41,13 +41,15 @@ struct SetupFile {
     unlink(draft)
   }
 
-  private func makeDirectories(_ directory: String) throws(CommandFailure) {
+  static func makeDirectories(_ directory: String) throws(CommandFailure) {
     if access(directory, F_OK) == 0 { return }
     try makeDirectories(AgentPaths.directory(of: directory))
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure() }
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure(directory) }
   }
 
-  private func failure() -> CommandFailure {
+  private func failure() -> CommandFailure { Self.failure(path) }
+
+  private static func failure(_ path: String) -> CommandFailure {
     CommandFailure(
       .other, name: "output", "\(path) can't be written: \(SystemError.message(errno)). It is as it was.")
   }

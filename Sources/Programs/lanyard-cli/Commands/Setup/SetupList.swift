@@ -31,7 +31,7 @@ struct SetupList {
     var row = Row(tool: entry.tool, url: entry.url ?? "-", account: entry.account ?? "-")
     guard let tool = SetupTool(rawValue: entry.tool) else { return row }
     do throws(CommandFailure) {
-      for change in try tool.changes(for: entry.target) where entry.changes.contains(SetupRecord.name(of: change)) {
+      for change in try tool.changes(for: entry.target) where entry.changes.contains(change.identity) {
         if try change.state() != .present {
           row.problem = "\(change.place) no longer has it"
           return row

@@ -8,8 +8,9 @@ struct SetupRecord {
     var tool: String
     var url: String?
     var account: String?
+    var accountID: String?
     var roleARN: String?
-    /// The places and lines of the changes that were made.
+    /// The identities of the changes that were made.
     var changes: [String]
 
     func isFor(_ tool: SetupTool, _ target: SetupTarget) -> Bool {
@@ -32,7 +33,18 @@ struct SetupRecord {
     entries = read
   }
 
-  static func name(of change: any SetupChange) -> String { "\(change.place): \(change.lines.joined(separator: "\n"))" }
+  /// Runs `body` while no other `lanyard setup` writes.
+  static func locked(_ body: () throws(CommandFailure) -> Void) throws(CommandFailure) {
+    let directory = try SetupPlaces.configuration("lanyard")
+    try SetupFile.makeDirectories(directory)
+    let descriptor = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    defer { close(descriptor) }
+    guard descriptor >= 0, flock(descriptor, LOCK_EX) == 0 else {
+      throw CommandFailure(
+        .other, name: "output", "\(directory) can't be locked: \(SystemError.message(errno)). Nothing was changed.")
+    }
+    try body()
+  }
 
   func write() throws(CommandFailure) {
     let file = try SetupFile(path)
@@ -46,6 +58,7 @@ struct SetupRecord {
       writer.member("tool", entry.tool)
       writer.member("url", entry.url)
       writer.member("account", entry.account)
+      writer.member("accountId", entry.accountID)
       writer.member("roleArn", entry.roleARN)
       writer.member("changes", entry.changes)
       writer.endObject()
@@ -58,6 +71,7 @@ struct SetupRecord {
   private static func entry(_ node: JSONNode) -> Entry {
     Entry(
       tool: node["tool"]?.string ?? "", url: node["url"]?.string, account: node["account"]?.string,
+      accountID: node["accountId"]?.string,
       roleARN: node["roleArn"]?.string, changes: node["changes"]?.elements.compactMap(\.string) ?? [])
   }
 }

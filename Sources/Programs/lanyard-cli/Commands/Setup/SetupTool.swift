@@ -42,6 +42,32 @@ struct SetupTarget {
   /// The URL without `/*` at its end.
   var base: String? { url.map { $0.hasSuffix("/*") ? String($0.dropLast(2)) : $0 } }
 
+  /// True for what a rule can say: https (or http on this machine), a host with or without a port, and a path of plain
+  /// characters. The text comes into files of other tools.
+  var isPattern: Bool {
+    guard let parts, let url, parts[1].isEmpty, let host, url.utf8.allSatisfy(Self.isPlain) else { return false }
+    let name = host.prefix { $0 != ":" }
+    let port = host.dropFirst(name.count).dropFirst()
+    guard !name.isEmpty, name.utf8.allSatisfy(Self.isHost), host.filter({ $0 == ":" }).count <= 1,
+      port.isEmpty ? !host.hasSuffix(":") : UInt16(port) != nil
+    else { return false }
+    return parts[0] == "https:" || parts[0] == "http:" && (name == "localhost" || name == "127.0.0.1")
+  }
+
+  static func isRole(_ text: String) -> Bool {
+    text.hasPrefix("arn:aws") && text.contains(":role/")
+      && text.utf8.allSatisfy { isPlain($0) || $0 == 0x3D || $0 == 0x2C }
+  }
+
+  private static func isHost(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, UInt8(ascii: "-"), UInt8(ascii: "."): true
+    default: false
+    }
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool { isHost(byte) || "_~:/+*%".utf8.contains(byte) }
+
   /// True if the URL covers a part of its host.
   var hasPath: Bool { parts.map { $0.count == 4 && $0[3] != "" && $0[3] != "*" } ?? false }
 }

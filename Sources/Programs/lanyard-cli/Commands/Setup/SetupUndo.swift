@@ -7,36 +7,63 @@ struct SetupUndo {
   let common: CommonOptions
 
   func run() throws(CommandFailure) {
+    try SetupRecord.locked { () throws(CommandFailure) in try takeBack() }
+  }
+
+  private func takeBack() throws(CommandFailure) {
     var record = try SetupRecord()
     let chosen = record.entries.filter { $0.tool == tool.rawValue && (url == nil || $0.url == url) }
-    var written: [any SetupChange] = []
-    for entry in chosen { written += try changes(of: entry) }
+    let others = record.entries.filter { !chosen.contains($0) }
     guard !chosen.isEmpty else {
       if common.json { return SetupCommand.answer([], "removed") }
       return Output.answer("Lanyard wrote nothing for \(tool.rawValue)\(url.map { " and \($0)" } ?? "").")
     }
+    var written: [any SetupChange] = []
+    var kept: [SetupRecord.Entry] = []
+    for entry in chosen {
+      let all = try changes(of: entry)
+      var left = entry
+      left.changes = entry.changes.filter { identity in !all.contains { $0.identity == identity } }
+      for change in all where entry.changes.contains(change.identity) {
+        // What another entry shares stays.
+        guard !others.contains(where: { $0.changes.contains(change.identity) }) else { continue }
+        switch try change.state() {
+        case .present: if !written.contains(where: { $0.identity == change.identity }) { written.append(change) }
+        // The person removed it.
+        case .absent: break
+        case .taken: left.changes.append(change.identity)
+        }
+      }
+      if !left.changes.isEmpty { kept.append(left) }
+    }
     // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
     if !common.json { SetupCommand.show(written) }
     for change in written.reversed() { try change.undo() }
-    record.entries.removeAll { chosen.contains($0) }
+    record.entries = others + kept
     try record.write()
+    guard kept.isEmpty else {
+      throw CommandFailure(
+        .other, name: "notTakenBack",
+        "Something is not as Lanyard wrote it, or is elsewhere in this environment, so it stays.",
+        hints: kept.flatMap(\.changes).map { "Remove by hand: \($0.split(separator: "\n").joined(separator: "; "))" })
+    }
     if common.json { return SetupCommand.answer(written, "removed") }
     Output.answer("Taken back. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
   }
 
-  /// The changes that were made, as far as they are still there. What another entry shares stays.
+  /// The changes of an entry, as they would be written now.
   private func changes(of entry: SetupRecord.Entry) throws(CommandFailure) -> [any SetupChange] {
-    var all = try tool.changes(for: entry.target)
-    if let url = entry.url, let name = entry.account, url.hasPrefix("https://") {
-      var agent = try common.connect()
-      if let account = try? AccountInfo.named(name, via: &agent) {
-        all.append(RuleChange(pattern: url, account: account, mayStart: !common.noStart))
-      }
+    var all: [any SetupChange]
+    do throws(CommandFailure) {
+      all = try tool.changes(for: entry.target)
+    } catch {
+      // Without its helper or its program nothing can be told of it.
+      all = []
     }
-    var present: [any SetupChange] = []
-    for change in all where entry.changes.contains(SetupRecord.name(of: change)) {
-      if try change.state() == .present { present.append(change) }
+    if let url = entry.url, let account = entry.accountID {
+      let label = entry.account ?? account
+      all.insert(RuleChange(pattern: url, account: account, label: label, mayStart: !common.noStart), at: 0)
     }
-    return present
+    return all
   }
 }
