@@ -521,6 +521,21 @@ class Session(Story):
                 writable = place.endswith(("/.config/lanyard", "/.local/state/lanyard"))
                 self.assertEqual(options.split(",")[0], "rw" if writable else "ro", line)
 
+    def test_a_unit_gets_its_token_and_no_other_one(self):
+        self.begin()
+        self.sign_in(self.provider())
+        self.machine.alice_does(
+            "systemctl --user start lanyard-credential.socket && lanyard account set work --unit backup.service && "
+            "mkdir -p ~/.config/systemd/user && for name in backup other; do printf '%s\\n' '[Service]' Type=oneshot "
+            "LoadCredential=token:%t/lanyard/credential.sock "
+            "'ExecStart=/bin/sh -c \"cp $$CREDENTIALS_DIRECTORY/token %t/%N\"' > ~/.config/systemd/user/$name.service; done && "
+            "systemctl --user daemon-reload")
+        self.machine.alice_does("systemctl --user start backup.service")
+        told = self.machine.alice_does("cat $XDG_RUNTIME_DIR/backup")
+        self.assertEqual(told, self.machine.alice_does("lanyard token work").strip())
+        self.machine.alice_does("systemctl --user start other.service", check=False)
+        self.assertEqual(self.machine.alice_does("cat $XDG_RUNTIME_DIR/other", check=False).stdout.strip("\n")[:2], "")
+
     def test_removal_ends_the_agent_and_purge_its_links(self):
         self.begin()
         self.assertEqual(self.call_version(), self.new)
