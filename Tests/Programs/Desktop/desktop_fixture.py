@@ -20,6 +20,7 @@ import sys
 import tempfile
 import threading
 import time
+import unittest
 import urllib.error
 import urllib.request
 from typing import Any, Callable, Dict, Iterable, Iterator, List, NamedTuple, Optional
@@ -48,10 +49,19 @@ def program(name: str, package: str) -> str:
     return found
 
 
+def not_installed(status: int) -> Exception:
+    """Where no package index is reached, tests say that they skip, unless LANYARD_REQUIRE_REAL=1 (.ci/run) asks for them."""
+    if os.environ.get("LANYARD_REQUIRE_REAL") == "1":
+        return RuntimeError(f"the Python tools can't be installed ({status})")
+    return unittest.SkipTest("NOT TESTED: the Python tools can't be installed here")
+
+
 @functools.lru_cache(maxsize=None)
 def python_packages() -> str:
     """The folder of the programs of requirements.txt, which are installed once (see `install`)."""
-    subprocess.run([os.path.join(HERE, "install")], check=True, env={**os.environ, "LANYARD_DESKTOP_VENV": VENV})
+    done = subprocess.run([os.path.join(HERE, "install")], env={**os.environ, "LANYARD_DESKTOP_VENV": VENV})
+    if done.returncode != 0:
+        raise not_installed(done.returncode)
     return os.path.join(VENV, "bin")
 
 

@@ -18,7 +18,8 @@ import urllib.parse
 
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
-from desktop_fixture import HERE, PATIENCE_SECONDS, VENV, Desktop, Request, Response, certificates, forward  # noqa: E402
+from desktop_fixture import (  # noqa: E402
+    HERE, PATIENCE_SECONDS, VENV, Desktop, Request, Response, certificates, forward, not_installed)
 from loopback import accepts, free_port  # noqa: E402
 from test_credentials import LANYARD  # noqa: E402
 
@@ -36,9 +37,11 @@ def cloud_tools():
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not os.path.exists(stamp) or not filecmp.cmp(wanted, stamp, shallow=False):
             subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-            subprocess.run(
+            done = subprocess.run(
                 [os.path.join(programs, "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                 "--requirement", wanted], check=True)
+                 "--retries", "1", "--timeout", "20", "--requirement", wanted])
+            if done.returncode != 0:
+                raise not_installed(done.returncode)
             shutil.copy(wanted, stamp)
     return programs
 

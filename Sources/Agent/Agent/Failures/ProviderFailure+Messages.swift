@@ -65,7 +65,7 @@ extension TrustFailure {
   var message: String {
     switch self {
     case .unknownAuthority:
-      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named: `lanyard provider update NAME --ca-file FILE`."
+      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named: `--ca-file FILE` when the provider is added, or later `lanyard provider update NAME --ca-file FILE`."
     case .wrongName: "The provider could not be trusted: its certificate is for another host."
     case .expired:
       "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
