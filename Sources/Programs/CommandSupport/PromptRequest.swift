@@ -27,7 +27,8 @@ public struct PromptRequest {
     var label: String
     var state: String
 
-    /// One sign for what is to be done: `!` the person is needed, `~` offline, `?` not trusted or not there, or a locked vault, `x` signed out or disabled.
+    /// One sign for what is to be done: `!` the person is needed, `~` offline, `?` not trusted or not there, or a locked
+    /// vault, `x` signed out or disabled.
     var sign: String {
       switch state {
       case "active": ""

@@ -121,11 +121,15 @@ package actor BackupCoordinator {
     defer { store.close() }
     let reader = BackupReader(try await open(store, by: passphrase))
     // Before any change: a backup with one damaged record is refused as a whole.
-    let (createdAt, providers, policies, partitions) = try onBackup {
-      () throws(VaultFailure) -> (Timestamp, [Provider], [StoredPolicy], [PartitionID]) in
+    let (createdAt, providers, policies, rules, partitions) = try onBackup {
+      () throws(VaultFailure) -> (
+        Timestamp, [Provider], [StoredPolicy], [AccountID: [AccountRule]], [PartitionID]
+      ) in
       let partitions = try reader.accounts()
       for partition in partitions { _ = try reader.account(in: partition) }
-      return (try reader.manifest().createdAt, try reader.providers(), try reader.policies(), partitions)
+      return (
+        try reader.manifest().createdAt, try reader.providers(), try reader.policies(), try reader.rules(), partitions
+      )
     }
     var restored = Restored(createdAt: createdAt)
     let configuration = try await vault.commit { vault throws(AgentFailure) in
@@ -141,8 +145,9 @@ package actor BackupCoordinator {
     for partition in partitions {
       let account = try onBackup { () throws(VaultFailure) in try reader.account(in: partition) }
       let outcome = try await vault.commit {
-        [provider = ofBackup[account.profile.provider]] vault throws(AgentFailure) in
-        try vault.restore.account(account, of: provider)
+        [provider = ofBackup[account.profile.provider], rules = rules[account.profile.id] ?? []] vault
+          throws(AgentFailure) in
+        try vault.restore.account(account, of: provider, rules)
       }
       restored.skipped += outcome.skipped
       guard let profile = outcome.profile else { continue }

@@ -20,8 +20,6 @@ package struct BackedUpAccount: Sendable {
   /// Nil in a backup without refresh tokens.
   package var grant: Secret?
   var idToken: Secret?
-  /// The rules that name the account.
-  package var rules: [AccountRule]
 }
 
 /// Reads a backup that its passphrase has opened.
@@ -69,13 +67,14 @@ struct BackupReader {
     return found.sorted { ($0.1, $0.2) < ($1.1, $1.2) }.map(\.0)
   }
 
-  private func rules(of account: AccountID) throws(VaultFailure) -> [AccountRule] {
+  /// The rules, by the account that they name in the backup.
+  func rules() throws(VaultFailure) -> [AccountID: [AccountRule]] {
     var all: [AccountRule] = []
     for (id, plain) in try vault.readAll(.vault, .rule) {
       guard let rule = AccountRule(plain, id: id) else { throw .integrity }
-      if rule.account == account { all.append(rule) }
+      all.append(rule)
     }
-    return all
+    return Dictionary(grouping: all, by: \.account)
   }
 
   func account(in partition: PartitionID) throws(VaultFailure) -> BackedUpAccount {
@@ -85,7 +84,7 @@ struct BackupReader {
     var account = BackedUpAccount(
       profile: profile, kept: try vault.readAll(partition, .keptData), secrets: [],
       secretNames: try vault.read(partition, .clientSecretNames), grant: try vault.read(partition, .grant),
-      idToken: try vault.read(partition, .idToken), rules: try rules(of: profile.id))
+      idToken: try vault.read(partition, .idToken))
     if let plain = try vault.read(partition, .snapshot) {
       guard let rights = RightsMemory(plain) else { throw .integrity }
       account.rights = rights

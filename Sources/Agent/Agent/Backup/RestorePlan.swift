@@ -68,10 +68,10 @@ package struct RestorePlan {
     return ChangeSet(changes, memory: memory, result: restored)
   }
 
-  /// `provider`: the backup's provider of the account.
-  package func account(_ account: BackedUpAccount, of provider: Provider?) throws(AgentFailure) -> ChangeSet<
-    RestoredAccount
-  > {
+  /// `provider`: the backup's provider of the account. `rules`: those of the backup that name the account.
+  package func account(
+    _ account: BackedUpAccount, of provider: Provider?, _ rules: [AccountRule]
+  ) throws(AgentFailure) -> ChangeSet<RestoredAccount> {
     var profile = account.profile
     func leaveOut(_ reason: SkippedItem.Reason, _ there: AccountID? = nil) -> ChangeSet<RestoredAccount> {
       let name = profile.alias?.text ?? profile.id.text
@@ -107,7 +107,7 @@ package struct RestorePlan {
     let changes = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
       try account.changes(into: partition, of: records)
     }
-    let rules = vault.rules.restoring(account.rules, for: profile.id)
+    let rules = vault.rules.restoring(rules, for: profile.id)
     return ChangeSet(
       changes + rules.map { .put(.vault, .rule, id: $0.id, $0.record) }
         + [vault.audited(.agentRestore, account: profile.id, .provider(profile.provider))],
