@@ -73,6 +73,8 @@ final class AccountRoles {
     switch result {
     case .success(let (credentials, sentAt)):
       let kept = await keep(credentials, sentAt: sentAt, for: role, session, of: account)
+      // Another session may have a flight of its own for this role by now.
+      guard account.roles.session == session else { return }
       account.roles.flights.end(role, kept)
     case .failure(let failure): account.roles.flights.end(role, .failure(failure))
     }
