@@ -109,6 +109,7 @@ let adapters: [Target] = [
     "SystemAdapters", in: "Adapters",
     ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
   ),  // clock, entropy, browser, prompts, signals of the machine
+  module("StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads"]),  // blocking requests whose bodies stream
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
@@ -218,7 +219,10 @@ let checks: [Target] = [
   ),
   tests(
     "HTTPAdapterTests", in: "Adapters",
-    ["AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "TokenSignatures"]
+    [
+      "AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "TokenSignatures",
+    ]
   ),
   tests(
     "SQLiteStoreTests", in: "Adapters",

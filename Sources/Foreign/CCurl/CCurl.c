@@ -168,6 +168,11 @@ CURLcode ccurl_set_callbacks(
   return code;
 }
 
+CURLcode ccurl_set_body(CURL *easy, void *context, ccurl_send send) {
+  CURLcode code = easy_setopt(easy, CURLOPT_READFUNCTION, send);
+  return code ? code : easy_setopt(easy, CURLOPT_READDATA, context);
+}
+
 CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened) {
   CURLcode code = easy_setopt(easy, CURLOPT_SOCKOPTFUNCTION, opened);
   return code ? code : easy_setopt(easy, CURLOPT_SOCKOPTDATA, context);
@@ -241,6 +246,12 @@ bool ccurl_multi_poll(CURLM *multi, int wake, int timeout_milliseconds) {
   struct curl_waitfd waited = {.fd = wake, .events = CURL_WAIT_POLLIN};
   multi_poll(multi, &waited, 1, timeout_milliseconds, NULL);
   return waited.revents != 0;
+}
+
+int ccurl_multi_poll_both(CURLM *multi, int wake, int source, int timeout_milliseconds) {
+  struct curl_waitfd waited[] = {{.fd = wake, .events = CURL_WAIT_POLLIN}, {.fd = source, .events = CURL_WAIT_POLLIN}};
+  multi_poll(multi, waited, source < 0 ? 1 : 2, timeout_milliseconds, NULL);
+  return (waited[0].revents != 0) | (waited[1].revents != 0) << 1;
 }
 
 CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {

@@ -31,6 +31,12 @@ static const size_t ccurl_pause = CURL_WRITEFUNC_PAUSE;
 typedef int (*ccurl_about_to_send)(void *context, char *peer, char *local, int peer_port, int local_port);
 CURLcode ccurl_set_callbacks(
   CURL *easy, void *context, ccurl_about_to_send about_to_send, ccurl_receive header, ccurl_receive body);
+typedef size_t (*ccurl_send)(char *bytes, size_t size, size_t count, void *context);
+// `ccurl_send` returns them when it has nothing now, until `ccurl_resume`, and when the body ends before its time.
+static const size_t ccurl_read_pause = CURL_READFUNC_PAUSE;
+static const size_t ccurl_read_abort = CURL_READFUNC_ABORT;
+// Reads the body of an upload.
+CURLcode ccurl_set_body(CURL *easy, void *context, ccurl_send send);
 // Called with each socket that libcurl opens for a connection, before it connects.
 typedef int (*ccurl_opened)(void *context, curl_socket_t socket, curlsocktype purpose);
 CURLcode ccurl_set_opened(CURL *easy, void *context, ccurl_opened opened);
@@ -59,6 +65,9 @@ CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value);
 CURLMcode ccurl_multi_add_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_remove_handle(CURLM *multi, CURL *easy);
 CURLMcode ccurl_multi_perform(CURLM *multi);
+/// Waits also for `wake` and `source` to be readable, -1 for none. Bit 0: `wake` is; bit 1: `source` is, or its other end is
+/// closed.
+int ccurl_multi_poll_both(CURLM *multi, int wake, int source, int timeout_milliseconds);
 /// Waits also for `wake` to be readable. True if it is.
 bool ccurl_multi_poll(CURLM *multi, int wake, int timeout_milliseconds);
 // The next transfer that ended; NULL if there is none.
