@@ -42,7 +42,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop build-tests release is-built \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -145,6 +145,10 @@ test-real: build-tests real-provider ## A part of test-integration: the agent wi
 test-desktop: build-tests packages-desktop ## The tools themselves: registries, kubectl, pip, mail programs, clouds, ssh.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Desktop
 
+# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above.
+test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, kills, secrecy, real servers and clients.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/MCP
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -163,6 +167,10 @@ bench: release packages-tests ## Not a test: measure the agent beside a C echo s
 
 bench-clients: release packages-clients ## Not a test: calls a second of each client, beside one in C.
 	Clients/conformance/run --bench $(RELEASE)
+
+bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other bridges: the time of a call, memory, start.
+	Tests/Programs/MCP/install rivals
+	$(PYTHON) Tests/Bench/mcp.py --bin $(RELEASE) $(BENCH_FLAGS)
 
 ##@ Upkeep
 
