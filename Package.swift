@@ -156,6 +156,7 @@ let practice: [Target] = [
 
 let programs: [Target] = [
   module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
+  module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
     "lanyard-agent",
     [
@@ -180,6 +181,10 @@ let programs: [Target] = [
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
+  program(
+    "lanyard-mcp",
+    ["AgentCore", "AgentModel", "CPlatform", "CommandSupport", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads"]
+  ),  // a server of MCP on stdio that is a remote one
   program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
   program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
@@ -241,6 +246,7 @@ let checks: [Target] = [
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
+  tests("MCPBridgeTests", in: "Programs", ["JSONRPC", "MCPBridge"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(
     "SimulationTests", in: "Practice",
@@ -270,6 +276,7 @@ let package = Package(
     .executable(name: "lanyard-cli", targets: ["lanyard-cli"]),
     .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
+    .executable(name: "lanyard-mcp", targets: ["lanyard-mcp"]),
   ] + (isForPersons ? [] : libraries),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")

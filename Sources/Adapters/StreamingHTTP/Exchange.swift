@@ -49,8 +49,10 @@ final class Exchange {
 
   /// When the request is given up; nil: never.
   var deadline: MonotonicTime? {
-    guard isSent else { return nil }  // libcurl limits the time for the connection
-    return (isHeadTold ? request.idleMilliseconds : request.headMilliseconds).map { lastProgress + $0 }
+    // libcurl limits the time for the connection.
+    let own = isSent ? isHeadTold ? request.idleMilliseconds : request.headMilliseconds : nil
+    let ends = [own.map { lastProgress + $0 }, cancellation?.deadline].compactMap(\.self)
+    return ends.min()
   }
 
   func begin(on lane: Lane, _ easy: UnsafeMutableRawPointer) {

@@ -5,6 +5,7 @@ internal import Threads
 public final class HTTPCancellation: Sendable {
   private struct State {
     var isCancelled = false
+    var deadline: MonotonicTime?
     var wakeUp: WakeUp?
   }
   private let state = Mutex(State())
@@ -18,6 +19,17 @@ public final class HTTPCancellation: Sendable {
       state.wakeUp?.signal()
     }
   }
+
+  /// Ends the request if it still runs after so many milliseconds (`.lost(.timedOut)`).
+  public func cancel(afterMilliseconds milliseconds: Int) {
+    state.withLock { state in
+      let deadline = MonotonicTime.now + milliseconds
+      state.deadline = min(state.deadline ?? deadline, deadline)
+      state.wakeUp?.signal()
+    }
+  }
+
+  var deadline: MonotonicTime? { state.withLock { $0.deadline } }
 
   public var isCancelled: Bool { state.withLock { $0.isCancelled } }
 

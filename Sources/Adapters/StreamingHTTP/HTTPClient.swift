@@ -50,6 +50,10 @@ public final class HTTPClient: Sendable {
   /// Closes the connections that no request uses.
   public func closeIdleConnections() { lanes.close() }
 
+  /// All threads together use so many heaps, instead of one each that keeps the memory of its largest body. For a program
+  /// with many threads, at its start.
+  public static func limitHeaps(to count: Int32) { ccurl_limit_heaps(count) }
+
   /// Returns free heap memory to the system, and the pages of libcurl that equal its file.
   public static func giveMemoryBack() { if ccurl_open() { ccurl_give_memory_back() } }
 

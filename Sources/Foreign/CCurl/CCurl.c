@@ -289,6 +289,8 @@ static int drop_pages(struct dl_phdr_info *object, size_t size, void *context) {
   return 0;
 }
 
+void ccurl_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
+
 void ccurl_give_memory_back(void) {
   malloc_trim(0);
   size_t index = 0;

@@ -77,6 +77,9 @@ CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result);
 // of code and constants. The next transfer reads them again from the page cache.
 void ccurl_give_memory_back(void);
 
+// All threads together use so many heaps (mallopt(3)), instead of one each that keeps the memory of its largest body.
+void ccurl_limit_heaps(int count);
+
 // Decodes one stream of compressed bytes.
 typedef struct ccurl_inflater ccurl_inflater;
 // RFC 1952, RFC 1950, RFC 1951.

@@ -1,0 +1,43 @@
+internal import MCPBridge
+internal import StreamingHTTP
+internal import Synchronization
+
+/// A message of the client on its way to the server.
+final class Call: Sendable {
+  let message: ClientMessage
+  /// The client's line as it came.
+  let body: WipedBytes
+  let cancellation = HTTPCancellation()
+
+  private struct State {
+    var isAnswered = false
+    var isCancelled = false
+  }
+  private let state = Mutex(State())
+
+  init(_ message: ClientMessage, _ body: WipedBytes) {
+    self.message = message
+    self.body = body
+  }
+
+  /// Nil for a notification or a response.
+  var id: MessageID? { if case .request(let id) = message.kind { id } else { nil } }
+
+  /// True once, for the answer that the client gets; false also after the client has cancelled the request.
+  func takeAnswer() -> Bool {
+    state.withLock { state in
+      defer { state.isAnswered = true }
+      return !state.isAnswered && !state.isCancelled
+    }
+  }
+
+  var isAnswered: Bool { state.withLock { $0.isAnswered } }
+
+  /// The client waits for no answer. `endsRequest`: the stream is closed, which tells the server.
+  func cancel(endsRequest: Bool) {
+    state.withLock { $0.isCancelled = true }
+    if endsRequest { cancellation.cancel() }
+  }
+
+  var isCancelled: Bool { state.withLock { $0.isCancelled } }
+}

@@ -1,0 +1,75 @@
+internal import AgentModel
+internal import CommandSupport
+
+/// The arguments of `lanyard-mcp`.
+struct Options {
+  /// The endpoint of the remote server.
+  var url: HTTPURL
+  /// As the person wrote it.
+  var urlText: String
+  var account: String?
+  var name: String?
+  var clientID: String?
+  var authorityFile: String?
+  var proxy: String?
+  /// Start an agent if none runs.
+  var mayStart = true
+  /// `--no-browser`: the person opens the page.
+  var opensBrowser = true
+  var isQuiet = false
+
+  enum Ending: Error {
+    case help, version
+    case usage(String)
+  }
+
+  static let help = """
+    USAGE: lanyard-mcp URL [--account A] [--name NAME] [--client-id ID] [--ca-file PATH] [--proxy URL] [--no-browser]
+
+    `lanyard mcp` starts it: see `lanyard mcp --help`.
+
+    """
+
+  init(_ arguments: [String]) throws(Ending) {
+    var rest = arguments[...]
+    var url: String?
+    var values: [String: String] = [:]
+    var flags: Set<String> = []
+    while let argument = rest.popFirst() {
+      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      switch parts.first ?? "" {
+      case "--help", "-h": throw .help
+      case "--version": throw .version
+      case "--no-start", "--no-browser", "--quiet", "-q": flags.insert(argument)
+      case "--account", "-u", "--name", "--client-id", "--ca-file", "--proxy":
+        let name = parts[0] == "-u" ? "--account" : parts[0]
+        guard let value = parts.count > 1 ? parts[1] : rest.popFirst(), !value.isEmpty else {
+          throw .usage("\(name) needs a value.")
+        }
+        values[name] = value
+      default:
+        guard !argument.hasPrefix("-"), url == nil else { throw .usage("\(argument) is no option of lanyard-mcp.") }
+        url = argument
+      }
+    }
+    guard let url else { throw .usage("The URL of the server is missing.") }
+    guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
+      throw .usage("\(url) is no https URL, and no http URL of this machine, without a fragment.")
+    }
+    self.url = parsed
+    urlText = url
+    account = values["--account"]
+    name = values["--name"]
+    clientID = values["--client-id"]
+    authorityFile = values["--ca-file"]
+    proxy = values["--proxy"]
+    if let name, ProviderName(name) == nil {
+      throw .usage("\(name) is no name of a provider: 1 to 64 lower-case letters, digits, `.`, `_` and `-`.")
+    }
+    if let proxy, !ProxyAddress.isValid(proxy) { throw .usage("\(proxy) is no address of a proxy.") }
+    if let authorityFile, !authorityFile.hasPrefix("/") { throw .usage("--ca-file needs an absolute path.") }
+    mayStart = !flags.contains("--no-start")
+    opensBrowser = !flags.contains("--no-browser")
+    isQuiet = flags.contains("--quiet") || flags.contains("-q")
+  }
+}

@@ -1,0 +1,219 @@
+internal import CommandSupport
+internal import JSONRPC
+internal import MCPBridge
+internal import StreamingHTTP
+internal import Synchronization
+
+/// A request of the client: sends it, hands on what comes, and sees that the client gets exactly one answer.
+final class RequestCall {
+  private let bridge: Bridge
+  private let call: Call
+  private let id: MessageID
+  private var tape = JSONTape()
+  /// The session that the request belongs to.
+  private var session = LegacySession()
+  private var hasRefreshedTools = false
+
+  /// After the answer the server has this time to end the stream, so that its connection can be used again.
+  private static let endOfStreamMilliseconds = 2_000
+
+  init(bridge: Bridge, call: Call) {
+    self.bridge = bridge
+    self.call = call
+    id = call.id!
+  }
+
+  private var isModern: Bool { call.message.version != nil }
+  private var isInitialize: Bool { !isModern && call.message.method == "initialize" }
+
+  func run() {
+    while true {
+      let sent = bridge.sender.send(outgoing()) { [self] event, reply in take(event, reply) }
+      switch sent {
+      case .cancelled: return
+      case .failed(let failure): return answer(failure)
+      case .replied(let reply, let result):
+        if isHeaderMismatch(reply), refreshTools() { continue }
+        return finish(reply, result)
+      }
+    }
+  }
+
+  private func outgoing() -> Outgoing {
+    var fields = [("Accept", RequestHeaders.accept), ("Content-Type", "application/json")]
+    let message = call.message
+    bridge.state.withLock { state in
+      session = state.session
+      if let version = message.version {
+        let parameters =
+          message.method == "tools/call"
+          ? call.body.withBytes { state.tools.fields(of: $0, tool: message.target ?? "", &tape) } : []
+        fields += RequestHeaders.modern(message, version: version, parameters: parameters)
+      } else if !isInitialize {
+        fields += RequestHeaders.legacy(state.session)
+      }
+    }
+    return Outgoing(
+      method: "POST", fields: fields, body: call.body, cancellation: call.cancellation,
+      operation: message.method + " " + (message.target ?? ""))
+  }
+
+  // MARK: what comes
+
+  /// Takes the data of an event.
+  private func take(_ data: [UInt8], _ reply: Reply) -> Bool {
+    data.withUnsafeBytes { bytes in
+      guard let message = ServerMessage(bytes, &tape) else {
+        Output.warning("The server sent an event that is no message of MCP; it was dropped.")
+        return
+      }
+      take(message, bytes, reply)
+    }
+    return !call.cancellation.isCancelled
+  }
+
+  private func take(_ message: ServerMessage, _ bytes: UnsafeRawBufferPointer, _ reply: Reply) {
+    if reply.repeatsToken(bytes) {
+      if case .response = message.kind { return answer(.repeatsToken) }
+      return Output.warning("The server sent a message that repeats the access token; it was dropped.")
+    }
+    switch message.kind {
+    case .response(let other):
+      guard other == nil || other == id else {
+        return Output.warning("The server answered a request that it was not asked here; the answer was dropped.")
+      }
+      answer(message, bytes, reply)
+      call.cancellation.cancel(afterMilliseconds: Self.endOfStreamMilliseconds)
+    case .request where isModern:
+      Output.warning("The server sent a request, which its protocol version forbids; it was dropped.")
+    case .request, .notification:
+      guard !call.isAnswered, !call.isCancelled else { return }
+      bridge.output.write(OneLine.of(bytes))
+    }
+  }
+
+  private func answer(_ message: ServerMessage, _ bytes: UnsafeRawBufferPointer, _ reply: Reply) {
+    if isInitialize, message.errorCode == nil {
+      bridge.state.withLock { $0.session.open(version: message.negotiatedVersion, id: reply.head?.field("mcp-session-id")) }
+    }
+    guard call.takeAnswer() else { return }
+    // Freed before the client can use the id again.
+    forget()
+    guard case .response(let named) = message.kind, named != nil else {
+      return bridge.output.write(ServerMessage.error(bytes, for: id, &tape) ?? BridgeFailure.malformed.line(id: id))
+    }
+    bridge.output.write(filtered(bytes))
+  }
+
+  private func forget() {
+    bridge.state.withLock { state in
+      if state.requests[id] === call { state.requests[id] = nil }
+    }
+  }
+
+  /// The response as the client gets it: without the tools that the specification takes out.
+  private func filtered(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
+    guard isModern, call.message.method == "tools/list" else { return OneLine.of(bytes) }
+    let reading = bridge.state.withLock { $0.tools.take(bytes, isFirstPage: !call.message.hasCursor, &tape) }
+    for warning in reading.warnings { Output.warning(Text.shown(warning)) }
+    return reading.replaced?.withUnsafeBytes { OneLine.of($0) } ?? OneLine.of(bytes)
+  }
+
+  private func answer(_ failure: BridgeFailure) {
+    guard call.takeAnswer() else { return }
+    forget()
+    bridge.output.write(failure.line(id: id))
+  }
+
+  // MARK: the end
+
+  private func finish(_ reply: Reply, _ result: HTTPResult) {
+    guard !call.isAnswered, !call.isCancelled else { return }
+    if reply.isTooLarge { return answer(.tooLarge) }
+    switch reply.form {
+    case .events:
+      guard !isModern, let next = ResumedStream(reply.events) else {
+        return answer(result == .complete ? .unanswered : .lost)
+      }
+      resume(next)
+    case .message:
+      guard result == .complete else { return answer(.lost) }
+      takeBody(of: reply)
+    case .nothing:
+      answer(failure(of: reply, result))
+    }
+  }
+
+  private func takeBody(of reply: Reply) {
+    reply.body.withBytes { bytes in
+      if let message = ServerMessage(bytes, &tape) {
+        if case .response(nil) = message.kind, isEndOfSession(reply) { return endSession() }
+        return take(message, bytes, reply)
+      }
+      if isEndOfSession(reply) { return endSession() }
+      guard reply.isSuccess, !isModern, takeBatch(bytes, reply) else {
+        return answer(reply.isSuccess ? .malformed : .refused(status: reply.status))
+      }
+      if !call.isAnswered { answer(.unanswered) }
+    }
+  }
+
+  /// Servers of 2025-03-26 may answer with several messages.
+  private func takeBatch(_ bytes: UnsafeRawBufferPointer, _ reply: Reply) -> Bool {
+    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return false }
+    let elements = tape.withRoot(of: bytes) { root in
+      root.kind == .array ? root.elements.map { [UInt8]($0.raw) } : nil
+    }
+    for element in elements ?? [] { _ = take(element, reply) }
+    return elements != nil
+  }
+
+  private func failure(of reply: Reply, _ result: HTTPResult) -> BridgeFailure {
+    if isEndOfSession(reply) {
+      bridge.closeSession(generation: session.generation)
+      return .sessionEnded
+    }
+    guard result == .complete else { return .lost }
+    return reply.isSuccess ? .unanswered : .refused(status: reply.status)
+  }
+
+  /// 2025-11-25, Session Management: 404 to a request with a session id.
+  private func isEndOfSession(_ reply: Reply) -> Bool { !isModern && session.id != nil && reply.status == 404 }
+
+  private func endSession() {
+    bridge.closeSession(generation: session.generation)
+    answer(.sessionEnded)
+  }
+
+  // MARK: a stream that goes on
+
+  /// Asks for the rest of a stream that ended before the answer. The request itself is not sent again.
+  private func resume(_ stream: ResumedStream) {
+    var stream = stream
+    while !call.isAnswered, !call.isCancelled {
+      stream.waitBeforeConnecting(call.cancellation)
+      guard !call.cancellation.isCancelled else { return answer(.lost) }
+      let fields =
+        [("Accept", "text/event-stream"), ("Last-Event-ID", stream.lastEventID)] + RequestHeaders.legacy(session)
+      let outgoing = Outgoing(method: "GET", fields: fields, cancellation: call.cancellation, isForPerson: false)
+      let sent = bridge.sender.send(outgoing) { [self] event, reply in take(event, reply) }
+      guard !call.isAnswered, !call.isCancelled else { return }
+      guard stream.take(sent) else { return answer(.lost) }
+    }
+  }
+
+  // MARK: tools that changed
+
+  /// The headers do not fit the tool any more (MCP 2026-07-28, Client Behavior).
+  private func isHeaderMismatch(_ reply: Reply) -> Bool {
+    guard isModern, !hasRefreshedTools, call.message.method == "tools/call", reply.status == 400, reply.form == .message
+    else { return false }
+    return reply.body.withBytes { ServerMessage($0, &tape)?.errorCode == -32020 }
+  }
+
+  /// Lists the tools again, and tells whether the request may be sent again: the server has refused it.
+  private func refreshTools() -> Bool {
+    hasRefreshedTools = true
+    return ToolRefresh(bridge: bridge, call: call).run()
+  }
+}

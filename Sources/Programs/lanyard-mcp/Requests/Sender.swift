@@ -1,0 +1,107 @@
+internal import AgentCore
+internal import AgentModel
+internal import MCPBridge
+internal import StreamingHTTP
+
+/// A request to the server, without its credential.
+struct Outgoing {
+  var method: String
+  var fields: [(name: String, value: String)]
+  var body: WipedBytes?
+  var cancellation: HTTPCancellation
+  /// What the request is about, for the count of step-ups.
+  var operation = ""
+  /// The person is asked to sign in if the server demands it.
+  var isForPerson = true
+}
+
+/// How sending ended.
+enum Sent {
+  /// A response came, or a part of it.
+  case replied(Reply, HTTPResult)
+  /// No response came.
+  case failed(BridgeFailure)
+  case cancelled
+}
+
+/// Sends requests with the credential of the account, and has a refused credential renewed once.
+final class Sender: Sendable {
+  let authorizer: Authorizer
+  private let url: HTTPURL
+
+  init(_ options: Options) {
+    url = options.url
+    authorizer = Authorizer(options)
+  }
+
+  /// Sends the request. A request that the server refused for its credential was not processed, so it may be sent again.
+  ///
+  /// - Parameter onEvent: called with each event of a stream; false ends the request.
+  func send(_ outgoing: Outgoing, onEvent: @escaping ([UInt8], Reply) -> Bool) -> Sent {
+    var attempt = AuthorizationAttempt()
+    while true {
+      let credential: Credential?
+      do throws(BridgeFailure) {
+        credential = try authorizer.credential(for: outgoing, &attempt)
+      } catch {
+        return .failed(error)
+      }
+      let reply = Reply(token: credential?.token, onEvent: onEvent)
+      let result = perform(outgoing, credential, reply)
+      if outgoing.cancellation.isCancelled { return .cancelled }
+      guard let head = reply.head else { return .failed(Self.failure(result)) }
+      guard head.status == 401 || head.status == 403 else { return .replied(reply, result) }
+      do throws(BridgeFailure) {
+        guard try authorizer.mayRepeat(outgoing, after: head, credential, &attempt) else {
+          return .replied(reply, result)
+        }
+      } catch {
+        return .failed(error)
+      }
+    }
+  }
+
+  private func perform(_ outgoing: Outgoing, _ credential: Credential?, _ reply: Reply) -> HTTPResult {
+    var request = OutgoingRequest(outgoing.method, url)
+    request.fields = outgoing.fields.map { RequestField($0.name, $0.value) }
+    credential?.add(to: &request)
+    return authorizer.client.perform(
+      request, body: outgoing.body.map { .bytes($0) } ?? .none, cancellation: outgoing.cancellation,
+      onHead: { reply.take($0) }, onBody: { reply.take($0) })
+  }
+
+  private static func failure(_ result: HTTPResult) -> BridgeFailure {
+    switch result {
+    case .notSent(let reason): .notSent(reason)
+    case .lost, .stopped, .complete: .lost
+    }
+  }
+}
+
+extension BridgeFailure {
+  /// Nothing was sent.
+  static func notSent(_ reason: HTTPResult.NotSent) -> BridgeFailure {
+    let (word, text): (String, String) =
+      switch reason {
+      case .nameNotFound: ("nameNotFound", "The name of the server was not found.")
+      case .refused: ("connectionRefused", "The server refuses the connection.")
+      case .unreachable: ("unreachable", "There is no way to the server.")
+      case .timedOut: ("timedOut", "The server did not take the connection in time.")
+      case .untrusted(let failure): ("untrusted", "The server's certificate was refused: \(explanation(failure)).")
+      case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")
+      case .invalid: ("invalid", "The request can't be sent in HTTP.")
+      case .cancelled, .other: ("notConnected", "The connection to the server failed.")
+      }
+    return BridgeFailure(Code.notSent, word, "\(text) The request was not sent.")
+  }
+
+  private static func explanation(_ failure: TrustFailure) -> String {
+    switch failure {
+    case .unknownAuthority: "no known authority signed it (`--ca-file` names another)"
+    case .wrongName: "it is for another host"
+    case .expired: "it is not valid now"
+    case .pinMismatch: "no pinned key is the server's"
+    case .tls: "the TLS handshake failed"
+    }
+  }
+}
