@@ -44,7 +44,10 @@ import JSONRPC
         ]),
       CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
       CommandGroup(
-        name: "Tools", subcommands: [SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self]),
+        name: "Tools",
+        subcommands: [
+          SetupCommand.self, CredentialCommand.self, RuleCommand.self, Resolve.self, MCPCommand.self,
+        ]),
       CommandGroup(name: "Authorization", subcommands: [Can.self, StepUp.self, PolicyCommand.self]),
       CommandGroup(
         name: "Agent",

@@ -41,12 +41,6 @@ public struct LineSplitter: ~Copyable {
     append(rest, onLine)
   }
 
-  /// The input has ended: hands on a line without a newline.
-  public mutating func finish(_ onLine: (Line) -> Void) {
-    if count > 0 { tell(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]), onLine) }
-    clear()
-  }
-
   private func tell(_ line: UnsafeRawBufferPointer, _ onLine: (Line) -> Void) {
     let line = line.last == 0x0D ? UnsafeRawBufferPointer(rebasing: line.dropLast()) : line
     if line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) { onLine(.whole(line)) }

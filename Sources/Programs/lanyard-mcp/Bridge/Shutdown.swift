@@ -12,8 +12,8 @@ final class Shutdown: @unchecked Sendable {
     case interrupted
   }
 
-  /// How long requests in flight have after the end of the input. Clients send SIGTERM earlier if they want it sooner.
-  static let endOfInputMilliseconds = 30_000
+  /// How long requests in flight have after the end of the input: a client waits for the end of the program.
+  static let endOfInputMilliseconds = 3_000
   private static let deleteMilliseconds = 2_000
   private static let cancelledMilliseconds = 500
 

@@ -27,7 +27,7 @@ struct InputLoop {
       let count = read(STDIN_FILENO, chunk.baseAddress!, chunk.count)
       if count < 0, errno == EINTR || errno == EAGAIN { continue }
       guard count > 0 else {
-        splitter.finish(take)
+        // A line without its newline may be half of a message.
         waitForWork()
         return
       }

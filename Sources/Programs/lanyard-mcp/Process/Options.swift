@@ -36,7 +36,7 @@ struct Options {
     var values: [String: String] = [:]
     var flags: Set<String> = []
     while let argument = rest.popFirst() {
-      let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+      let parts = argument.hasPrefix("--") ? argument.split(separator: "=", maxSplits: 1).map(String.init) : [argument]
       switch parts.first ?? "" {
       case "--help", "-h": throw .help
       case "--version": throw .version
