@@ -117,6 +117,19 @@ type SnapshotChangedData struct {
 	Extra Extra `json:"-"`
 }
 
+// SignInRequestedData: The `Data` of the event `signIn.requested`: A program began a sign-in (`Announce`) and asks
+// the person to complete it. The page is not named: that program has it.
+type SignInRequestedData struct {
+	// A provider's name.
+	Provider string `json:"provider"`
+	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+	SignIn string `json:"signIn"`
+	// The name that the program gave in `Agent.Hello`, else that of its executable; absent if neither is known.
+	Client *string `json:"client,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // StepUpGrantedData: The `Data` of the event `stepUp.granted`: The person completed a step-up.
 type StepUpGrantedData struct {
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
@@ -250,6 +263,8 @@ func (e *EventNotification) Payload() (any, error) {
 		return payload[TokenScopesNarrowedData](e)
 	case EventTypeSnapshotChanged:
 		return payload[SnapshotChangedData](e)
+	case EventTypeSignInRequested:
+		return payload[SignInRequestedData](e)
 	case EventTypeStepUpGranted:
 		return payload[StepUpGrantedData](e)
 	case EventTypeStepUpExpired:

@@ -356,7 +356,8 @@ type ProviderAddParams struct {
 	Name string `json:"name"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
-	// Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+	// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
+	// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
 	// `ErrInvalidParams` otherwise. `Provider.Remove` deletes the registration (RFC 7592).
 	ClientID *string `json:"clientId,omitempty"`
 	// A client's secret.
@@ -389,6 +390,12 @@ type ProviderAddParams struct {
 	Narrowing *Narrowing `json:"narrowing,omitempty"`
 	// Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`, `required`.
 	DPoP *DPoPUse `json:"dpop,omitempty"`
+	// The provider's metadata must list `S256` (RFC 7636): refused with `ErrProviderMisconfigured`, reason
+	// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+	// byte for byte.
+	RequirePKCE *bool `json:"requirePkce,omitempty"`
+	// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+	Identity *IdentitySource `json:"identity,omitempty"`
 	// What error codes of this provider mean, by the code that its token endpoint answers.
 	ErrorCodes map[string]FailureClass `json:"errorCodes,omitempty"`
 	// Where the tenant is named. Either a claim of the ID token or a fixed value.
@@ -504,6 +511,14 @@ type ProviderUpdateParams struct {
 	// bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a bearer token
 	// is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`, `auto`, `required`.
 	DPoP *DPoPUse `json:"dpop,omitempty"`
+	// The provider's metadata must list `S256` (RFC 7636): refused with `ErrProviderMisconfigured`, reason
+	// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+	// byte for byte.
+	RequirePKCE *bool `json:"requirePkce,omitempty"`
+	// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+	// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+	// makes a new one, and nothing proves who signed in. One of `person`, `resource`.
+	Identity *IdentitySource `json:"identity,omitempty"`
 	// What error codes of this provider mean, by the code that its token endpoint answers.
 	ErrorCodes map[string]FailureClass `json:"errorCodes,omitempty"`
 	// Where the tenant is named. Either a claim of the ID token or a fixed value.
@@ -589,6 +604,8 @@ func (m *ProviderMethods) Test(ctx context.Context, params *ProviderTestParams) 
 type ProviderDiscoverParams struct {
 	// A URL.
 	URL string `json:"url"`
+	// `URL` is the issuer itself; nothing is guessed.
+	Exact *bool `json:"exact,omitempty"`
 	// As in `Provider.Add`.
 	CAFile *string `json:"caFile,omitempty"`
 	// As in `Provider.Add`.
@@ -601,8 +618,9 @@ type ProviderDiscoverParams struct {
 //
 // `URL` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for the
 // documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
-// nothing. `IsElsewhere` tells that the documents name an issuer of another origin, which confirms itself: whether it
-// is meant is for the person to say.
+// nothing. With `Exact`, `URL` is the issuer itself: the agent asks for its documents in the order of MCP and takes
+// the first, whose `issuer` must be `URL` byte for byte. `IsElsewhere` tells that the documents name an issuer of
+// another origin, which confirms itself: whether it is meant is for the person to say.
 //
 // Besides what every call may fail with: ErrProviderUnavailable, ErrProviderMisconfigured, ErrUntrustedServer,
 // ErrOffline, ErrStoreUnavailable, ErrIntegrity.
@@ -641,6 +659,8 @@ type SignInBeginParams struct {
 	// Rights in detail (RFC 9396): objects with a `Type`, at most 4 KiB of JSON in all. Absent with `account`: those
 	// that its last sign-in asked for; `[]`: none.
 	AuthorizationDetails []map[string]json.RawMessage `json:"authorizationDetails,omitempty"`
+	// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+	Announce *bool `json:"announce,omitempty"`
 	// Open the page in the person's browser on this machine. The result contains its URL in any case.
 	OpenBrowser *bool `json:"openBrowser,omitempty"`
 	// Extra holds members that this version does not know.

@@ -177,6 +177,7 @@ const (
 	EventTypeTokenRefreshed         EventType = "token.refreshed"
 	EventTypeTokenScopesNarrowed    EventType = "token.scopesNarrowed"
 	EventTypeSnapshotChanged        EventType = "snapshot.changed"
+	EventTypeSignInRequested        EventType = "signIn.requested"
 	EventTypeStepUpGranted          EventType = "stepUp.granted"
 	EventTypeStepUpExpired          EventType = "stepUp.expired"
 	EventTypeConnectivityChanged    EventType = "connectivity.changed"
@@ -200,6 +201,17 @@ const (
 	FailureClassLocked         FailureClass = "locked"
 	FailureClassInteraction    FailureClass = "interaction"
 	FailureClassMisconfigured  FailureClass = "misconfigured"
+)
+
+// IdentitySource: What an account of a provider stands for. `person`: the provider says who signed in. `resource`:
+// the provider may say nothing; the account is then the person at the provider's resource, each sign-in without
+// `account` makes a new one, and nothing proves who signed in. A newer agent may send other words.
+type IdentitySource string
+
+// The words of IdentitySource that this version knows.
+const (
+	IdentitySourcePerson   IdentitySource = "person"
+	IdentitySourceResource IdentitySource = "resource"
 )
 
 // Narrowing: What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
@@ -1060,9 +1072,9 @@ type EventNotification struct {
 	Sequence int64  `json:"sequence"`
 	// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
 	// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-	// `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`,
-	// `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`,
-	// `clock.suspect`, `event.gap`.
+	// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
+	// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
+	// `policy.changed`, `clock.suspect`, `event.gap`.
 	Type EventType `json:"type"`
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -1485,7 +1497,11 @@ type Provider struct {
 	// Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens. `auto`:
 	// bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a bearer token
 	// is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`, `auto`, `required`.
-	DPoP       *DPoPUse                `json:"dpop,omitempty"`
+	DPoP *DPoPUse `json:"dpop,omitempty"`
+	// Absent: false.
+	RequirePKCE *bool `json:"requirePkce,omitempty"`
+	// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+	Identity   *IdentitySource         `json:"identity,omitempty"`
 	ErrorCodes map[string]FailureClass `json:"errorCodes,omitempty"`
 	// Where the tenant is named. Either a claim of the ID token or a fixed value.
 	Tenant *TenantRule `json:"tenant,omitempty"`
@@ -1538,8 +1554,12 @@ type ProviderDiscoverResult struct {
 	PKCE bool `json:"pkce"`
 	// The documents announce bound tokens (RFC 9449).
 	DPoP bool `json:"dpop"`
+	// The documents announce that the URL of a Client ID Metadata Document is taken as a client id.
+	ClientIDMetadataDocuments bool `json:"clientIdMetadataDocuments"`
 	// The known provider that the host belongs to.
 	Preset *string `json:"preset,omitempty"`
+	// `scopes_supported` of the documents, at most 128; absent: the documents do not say.
+	ScopesSupported []string `json:"scopesSupported,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -9,15 +9,19 @@ public struct StartConfiguration: Sendable {
   public var isMemoryLocked: @Sendable () -> Bool
   /// What restricts the agent's process; nil for an agent that has no process of its own.
   public var confinement: Confinement?
+  /// The URL of a Client ID Metadata Document, which is the agent's client id at providers that take one.
+  public var clientIDMetadataDocument: String?
 
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
-    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil
+    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil,
+    clientIDMetadataDocument: String? = nil
   ) {
     self.path = path
     self.problems = problems
     self.isMemoryLocked = isMemoryLocked
     self.confinement = confinement
+    self.clientIDMetadataDocument = clientIDMetadataDocument
   }
 }
 

@@ -142,7 +142,8 @@ public struct ProviderName: Hashable, Comparable, Sendable {
   public static func < (a: ProviderName, b: ProviderName) -> Bool { a.text < b.text }
 }
 
-/// The person behind an account as the provider names them. Secrets and snapshots are kept by this key.
+/// The person behind an account as the provider names them, or, at a server that names none, as the agent does
+/// (`isUnproven`). Secrets and snapshots are kept by this key.
 public struct Identity: Hashable, Sendable {
   /// `iss` of the ID token (OpenID Connect Core §2).
   public var issuer: String
@@ -156,6 +157,21 @@ public struct Identity: Hashable, Sendable {
     self.tenant = tenant
     self.subject = subject
   }
+
+  /// Begins the subject of an identity that the agent made.
+  private static let unprovenPrefix = "unproven:"
+
+  /// An identity that the agent makes for a sign-in at a server that names no person (docs/providers.md, Plain OAuth
+  /// servers).
+  public init(unproven random: [UInt8], issuer: String) {
+    self.init(issuer: issuer, tenant: nil, subject: Self.unprovenPrefix + Base32.encode(random))
+  }
+
+  /// True if the agent made the subject: nothing proves which person signed in. A provider's subject never is one.
+  public var isUnproven: Bool { Self.isUnproven(subject) }
+
+  /// True for a subject that only the agent makes, which a provider must not name.
+  public static func isUnproven(_ subject: String) -> Bool { subject.hasPrefix(unprovenPrefix) }
 }
 
 /// A set of OAuth scopes (RFC 6749 §3.3: order carries no meaning).

@@ -25,6 +25,11 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var narrowing = Narrowing.unknown
   /// Whether sign-ins bind their tokens to a key of the account (RFC 9449).
   public var dpop = DPoPUse.auto
+  /// The provider's metadata must list `S256` (RFC 7636), or there is no sign-in (docs/providers.md, Plain OAuth
+  /// servers).
+  public var requiresPKCE = false
+  /// What an account stands for.
+  public var identity = IdentitySource.person
   /// The meaning of this provider's error codes, which overrides the built-in tables.
   public var errorCodes: [String: FailureClass]
   /// The rule that determines the tenant of an account; nil: accounts have no tenant.
@@ -76,6 +81,10 @@ public struct ProviderConfiguration: Hashable, Sendable {
     refresh.onUnknownOutcome ?? (revocationScope == .grant ? .reauthenticate : .replayLast)
   }
 
+  /// Its documents are the ones of MCP, and its issuer is compared byte for byte in each document and answer
+  /// (docs/providers.md, Plain OAuth servers).
+  public var isExact: Bool { requiresPKCE || identity == .resource }
+
   /// The loopback redirect URI (RFC 8252 §7.3).
   public struct Redirect: Hashable, Sendable {
     public var host = "127.0.0.1"
@@ -104,11 +113,18 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public var narrowing = Narrowing.unknown
     /// A bearer token is not served (`DPoPUse.required`), for the machine that gets this rule.
     public var refusesBearerTokens = false
+    /// The resource that the standard token is for (`ProviderConfiguration.standardResource`), for the machine that gets
+    /// this rule.
+    public var standardResource: String?
     public init() {}
   }
 
   /// Whether tokens are bound to a key: never, where the provider's metadata offers it, or always.
   public enum DPoPUse: String, Hashable, Sendable, CaseIterable { case off, auto, required }
+
+  /// What an account stands for: the person whom the provider names, or, at a server that names none, the person at the
+  /// provider's resource (`Identity.isUnproven`).
+  public enum IdentitySource: String, Hashable, Sendable, CaseIterable { case person, resource }
 
   /// What a refresh with fewer scopes does to the grant: RFC 6749 §6 says that the grant keeps its scopes, but at most
   /// servers the new refresh token has the fewer scopes.
@@ -214,6 +230,10 @@ public struct ServerMetadata: Hashable, Sendable {
   public var dpopAlgorithms: [String] = []
   /// `authorization_details_types_supported` (RFC 9396 §10); empty if the metadata does not say.
   public var authorizationDetailsTypes: [String] = []
+  /// `scopes_supported`; nil if the metadata does not say. Not stored.
+  public var scopesSupported: [String]?
+  /// `client_id_metadata_document_supported`: the URL of a Client ID Metadata Document is taken as `client_id`.
+  public var clientIDMetadataDocuments = false
   /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
   public var ignoredEndpoints: [String] = []
 

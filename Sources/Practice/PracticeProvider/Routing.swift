@@ -50,9 +50,10 @@ extension ProviderState {
 
   private mutating func endpoint(_ request: HTTPRequest, _ path: String) throws(OAuthError) -> HTTPResponse {
     switch path {
-    case "/.well-known/openid-configuration": return .json(metadata.openIDConfiguration)
+    case "/.well-known/openid-configuration", "/userinfo", "/introspect", "/jwks":
+      guard context.options.isOpenID else { return .notFound }
+      return try ofOpenID(request, path)
     case Issuer.authorizationServerMetadata: return .json(metadata.ofAuthorizationServer)
-    case "/jwks": return .json(["keys": .array(tokens.signer.keys.published.map(\.jwk))])
     case "/authorize": return signIns.authorize(request, &authorizations, &clients, in: context)
     case "/token": return try token(request)
     case "/par": return try pushAuthorization(request)
@@ -62,8 +63,6 @@ extension ProviderState {
     case "/device_authorization": return try deviceAuthorization(request)
     case "/device": return devices.page(request, in: context)
     case "/revoke": return try revoke(request)
-    case "/introspect": return try introspect(request)
-    case "/userinfo": return try userInfo(request)
     case "/sts": return try assumeRole(request)
     case "/entitlements": return try entitlements(request)
     case "/logout": return logout(request)
@@ -71,6 +70,16 @@ extension ProviderState {
     case "/protected": return try protectedResource(request)
     case _ where path.hasPrefix("/protected/"): return try protectedResource(request)
     default: return .notFound
+    }
+  }
+
+  /// What a plain OAuth server does not have.
+  private mutating func ofOpenID(_ request: HTTPRequest, _ path: String) throws(OAuthError) -> HTTPResponse {
+    switch path {
+    case "/userinfo": try userInfo(request)
+    case "/introspect": try introspect(request)
+    case "/jwks": .json(["keys": .array(tokens.signer.keys.published.map(\.jwk))])
+    default: .json(metadata.openIDConfiguration)
     }
   }
 

@@ -98,6 +98,7 @@ extension Options {
           + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
             "\($0), which names the certificate authorities, can't be read: no server is trusted."
           }
-      }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce)
+      }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce,
+      clientIDMetadataDocument: file?.content.clientIDMetadataDocument)
   }
 }

@@ -8,6 +8,7 @@ import Testing
     arguments: [
       ("{}", true), (#"{"caFile":"/etc/ca.pem","proxy":"none"}"#, true), (#"{"lockAfterSeconds":900}"#, true),
       (#"{"lockOn":["sleep","screen"]}"#, true), (#"{"limits":{"connections":8,"requestsInFlight":1}}"#, true),
+      (#"{"clientIdMetadataDocument":"https://pat.example/a"}"#, true), (#"{"clientIdMetadataDocument":""}"#, false),
       ("[]", false), (#"{"cafile":"/a"}"#, false), (#"{"caFile":1}"#, false), (#"{"proxy":""}"#, false),
       (#"{"lockAfterSeconds":0}"#, false), (#"{"lockAfterSeconds":"900"}"#, false), (#"{"lockOn":["lid"]}"#, false),
       (#"{"lockOn":"sleep"}"#, false), (#"{"limits":{"connections":7}}"#, false), (#"{"limits":{"x":1}}"#, false),

@@ -81,6 +81,7 @@ __all__ = [
     "GrantListResult",
     "GrantRevokeResult",
     "IdentityGetResult",
+    "IdentitySource",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
@@ -710,6 +711,7 @@ class EventType(OpenEnum):
     TOKEN_REFRESHED = "token.refreshed"
     TOKEN_SCOPES_NARROWED = "token.scopesNarrowed"
     SNAPSHOT_CHANGED = "snapshot.changed"
+    SIGN_IN_REQUESTED = "signIn.requested"
     STEP_UP_GRANTED = "stepUp.granted"
     STEP_UP_EXPIRED = "stepUp.expired"
     CONNECTIVITY_CHANGED = "connectivity.changed"
@@ -731,6 +733,16 @@ class FailureClass(OpenEnum):
     LOCKED = "locked"
     INTERACTION = "interaction"
     MISCONFIGURED = "misconfigured"
+
+
+class IdentitySource(OpenEnum):
+    """What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    makes a new one, and nothing proves who signed in.
+    """
+
+    PERSON = "person"
+    RESOURCE = "resource"
 
 
 class Narrowing(OpenEnum):
@@ -1640,9 +1652,9 @@ class EventNotification(Record):
             rule.
         type: The type of an event. One of `account.added`, `account.switched`, `account.renamed`,
             `account.signedOut`, `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`,
-            `token.scopesNarrowed`, `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
-            `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
-            `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
+            `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
+            `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
+            `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
             moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         data: Its schema depends on `type`.
@@ -2133,6 +2145,8 @@ class Provider(Record):
             tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound
             tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of
             `off`, `auto`, `required`.
+        require_pkce: Absent: false.
+        identity: What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
         tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
         authorization: Where the provider reports rights.
         revocation_scope: What one revocation request ends at the provider. One of `token`, `family`, `grant`.
@@ -2166,6 +2180,8 @@ class Provider(Record):
     refresh_because: Optional[Union[RefreshRuleBasis, str]] = None
     narrowing: Optional[Union[Narrowing, str]] = None
     dpop: Optional[Union[DpopUse, str]] = None
+    require_pkce: Optional[bool] = None
+    identity: Optional[Union[IdentitySource, str]] = None
     error_codes: Optional[Dict[str, Union[FailureClass, str]]] = None
     tenant: Optional[TenantRule] = None
     authorization: Optional[AuthorizationRules] = None
@@ -2203,7 +2219,10 @@ class ProviderDiscoverResult(Record):
         token_endpoint_auth_methods: Empty: the documents do not say.
         pkce: The documents announce PKCE with S256 (RFC 7636).
         dpop: The documents announce bound tokens (RFC 9449).
+        client_id_metadata_documents: The documents announce that the URL of a Client ID Metadata Document is taken
+            as a client id.
         preset: The known provider that the host belongs to.
+        scopes_supported: `scopes_supported` of the documents, at most 128; absent: the documents do not say.
     """
 
     issuer: str
@@ -2212,7 +2231,9 @@ class ProviderDiscoverResult(Record):
     token_endpoint_auth_methods: List[str]
     pkce: bool
     dpop: bool
+    client_id_metadata_documents: bool
     preset: Optional[str] = None
+    scopes_supported: Optional[List[str]] = None
 
 
 @dataclass(frozen=True)
@@ -3649,6 +3670,8 @@ class ProviderMethods:
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
         dpop: Optional[Union[DpopUse, str]] = None,
+        require_pkce: Optional[bool] = None,
+        identity: Optional[Union[IdentitySource, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -3671,9 +3694,10 @@ class ProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the agent registers itself as a public client if the provider supports it (RFC
-                7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the registration (RFC
-                7592).
+            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+                (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
+                supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
+                registration (RFC 7592).
             client_secret: A client's secret.
             client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
                 are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
@@ -3694,6 +3718,10 @@ class ProviderMethods:
                 treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
             dpop: Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`,
                 `required`.
+            require_pkce: The provider's metadata must list `S256` (RFC 7636): refused with
+                `ProviderMisconfigured`, reason `pkceNotOffered`, also at each sign-in. The documents are then those of
+                MCP alone, whose `issuer` is compared byte for byte.
+            identity: What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
             error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
             tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
             authorization: Where the provider reports rights.
@@ -3746,6 +3774,8 @@ class ProviderMethods:
                 "refresh": refresh,
                 "narrowing": narrowing,
                 "dpop": dpop,
+                "requirePkce": require_pkce,
+                "identity": identity,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -3828,6 +3858,8 @@ class ProviderMethods:
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
         dpop: Optional[Union[DpopUse, str]] = None,
+        require_pkce: Optional[bool] = None,
+        identity: Optional[Union[IdentitySource, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -3874,6 +3906,13 @@ class ProviderMethods:
                 tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always
                 bound tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a
                 refresh. One of `off`, `auto`, `required`.
+            require_pkce: The provider's metadata must list `S256` (RFC 7636): refused with
+                `ProviderMisconfigured`, reason `pkceNotOffered`, also at each sign-in. The documents are then those of
+                MCP alone, whose `issuer` is compared byte for byte.
+            identity: What an account of a provider stands for. `person`: the provider says who signed in.
+                `resource`: the provider may say nothing; the account is then the person at the provider's resource,
+                each sign-in without `account` makes a new one, and nothing proves who signed in. One of `person`,
+                `resource`.
             error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
             tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
             authorization: Where the provider reports rights.
@@ -3927,6 +3966,8 @@ class ProviderMethods:
                 "refresh": refresh,
                 "narrowing": narrowing,
                 "dpop": dpop,
+                "requirePkce": require_pkce,
+                "identity": identity,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -4008,6 +4049,7 @@ class ProviderMethods:
         self,
         *,
         url: str,
+        exact: Optional[bool] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
     ) -> ProviderDiscoverResult:
@@ -4015,17 +4057,19 @@ class ProviderMethods:
 
         `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
         the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
-        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
-        itself: whether it is meant is for the person to say.
+        Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the order of MCP
+        and takes the first, whose `issuer` must be `url` byte for byte. `is_elsewhere` tells that the documents name
+        an issuer of another origin, which confirms itself: whether it is meant is for the person to say.
 
         Args:
             url: A URL.
+            exact: `url` is the issuer itself; nothing is guessed.
             ca_file: As in `provider.add`.
             proxy: As in `provider.add`.
 
         Returns:
             ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
-                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+                `token_endpoint_auth_methods`, `pkce`, `dpop`, `scopes_supported`, `client_id_metadata_documents`.
 
         Raises:
             ProviderUnavailable: The provider is temporarily unavailable.
@@ -4043,6 +4087,7 @@ class ProviderMethods:
             "provider.discover",
             {
                 "url": url,
+                "exact": exact,
                 "caFile": ca_file,
                 "proxy": proxy,
             },
@@ -4073,6 +4118,8 @@ class AsyncProviderMethods:
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
         dpop: Optional[Union[DpopUse, str]] = None,
+        require_pkce: Optional[bool] = None,
+        identity: Optional[Union[IdentitySource, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -4095,9 +4142,10 @@ class AsyncProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the agent registers itself as a public client if the provider supports it (RFC
-                7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the registration (RFC
-                7592).
+            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+                (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
+                supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
+                registration (RFC 7592).
             client_secret: A client's secret.
             client_key: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg`
                 are used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
@@ -4118,6 +4166,10 @@ class AsyncProviderMethods:
                 treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
             dpop: Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`,
                 `required`.
+            require_pkce: The provider's metadata must list `S256` (RFC 7636): refused with
+                `ProviderMisconfigured`, reason `pkceNotOffered`, also at each sign-in. The documents are then those of
+                MCP alone, whose `issuer` is compared byte for byte.
+            identity: What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
             error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
             tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
             authorization: Where the provider reports rights.
@@ -4170,6 +4222,8 @@ class AsyncProviderMethods:
                 "refresh": refresh,
                 "narrowing": narrowing,
                 "dpop": dpop,
+                "requirePkce": require_pkce,
+                "identity": identity,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -4252,6 +4306,8 @@ class AsyncProviderMethods:
         refresh: Optional[Union[RefreshRules, Mapping[str, Any]]] = None,
         narrowing: Optional[Union[Narrowing, str]] = None,
         dpop: Optional[Union[DpopUse, str]] = None,
+        require_pkce: Optional[bool] = None,
+        identity: Optional[Union[IdentitySource, str]] = None,
         error_codes: Optional[Mapping[str, Union[FailureClass, str]]] = None,
         tenant: Optional[Union[TenantRule, Mapping[str, Any]]] = None,
         authorization: Optional[Union[AuthorizationRules, Mapping[str, Any]]] = None,
@@ -4298,6 +4354,13 @@ class AsyncProviderMethods:
                 tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always
                 bound tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a
                 refresh. One of `off`, `auto`, `required`.
+            require_pkce: The provider's metadata must list `S256` (RFC 7636): refused with
+                `ProviderMisconfigured`, reason `pkceNotOffered`, also at each sign-in. The documents are then those of
+                MCP alone, whose `issuer` is compared byte for byte.
+            identity: What an account of a provider stands for. `person`: the provider says who signed in.
+                `resource`: the provider may say nothing; the account is then the person at the provider's resource,
+                each sign-in without `account` makes a new one, and nothing proves who signed in. One of `person`,
+                `resource`.
             error_codes: What error codes of this provider mean, by the code that its token endpoint answers.
             tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
             authorization: Where the provider reports rights.
@@ -4351,6 +4414,8 @@ class AsyncProviderMethods:
                 "refresh": refresh,
                 "narrowing": narrowing,
                 "dpop": dpop,
+                "requirePkce": require_pkce,
+                "identity": identity,
                 "errorCodes": error_codes,
                 "tenant": tenant,
                 "authorization": authorization,
@@ -4432,6 +4497,7 @@ class AsyncProviderMethods:
         self,
         *,
         url: str,
+        exact: Optional[bool] = None,
         ca_file: Optional[str] = None,
         proxy: Optional[str] = None,
     ) -> ProviderDiscoverResult:
@@ -4439,17 +4505,19 @@ class AsyncProviderMethods:
 
         `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
         the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
-        Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which confirms
-        itself: whether it is meant is for the person to say.
+        Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the order of MCP
+        and takes the first, whose `issuer` must be `url` byte for byte. `is_elsewhere` tells that the documents name
+        an issuer of another origin, which confirms itself: whether it is meant is for the person to say.
 
         Args:
             url: A URL.
+            exact: `url` is the issuer itself; nothing is guessed.
             ca_file: As in `provider.add`.
             proxy: As in `provider.add`.
 
         Returns:
             ProviderDiscoverResult: with `issuer`, `is_elsewhere`, `preset`, `endpoints`,
-                `token_endpoint_auth_methods`, `pkce`, `dpop`.
+                `token_endpoint_auth_methods`, `pkce`, `dpop`, `scopes_supported`, `client_id_metadata_documents`.
 
         Raises:
             ProviderUnavailable: The provider is temporarily unavailable.
@@ -4467,6 +4535,7 @@ class AsyncProviderMethods:
             "provider.discover",
             {
                 "url": url,
+                "exact": exact,
                 "caFile": ca_file,
                 "proxy": proxy,
             },
@@ -4493,6 +4562,7 @@ class SignInMethods:
         max_age_seconds: Optional[int] = None,
         claims: Optional[str] = None,
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
+        announce: Optional[bool] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes.
@@ -4516,6 +4586,8 @@ class SignInMethods:
                 in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
             authorization_details: Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in
                 all. Absent with `account`: those that its last sign-in asked for; `[]`: none.
+            announce: Publish the event `signIn.requested`, so that a program that shows notifications can tell the
+                person.
             open_browser: Open the page in the person's browser on this machine. The result contains its URL in any
                 case.
 
@@ -4557,6 +4629,7 @@ class SignInMethods:
                 "maxAgeSeconds": max_age_seconds,
                 "claims": claims,
                 "authorizationDetails": authorization_details,
+                "announce": announce,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,
@@ -4753,6 +4826,7 @@ class AsyncSignInMethods:
         max_age_seconds: Optional[int] = None,
         claims: Optional[str] = None,
         authorization_details: Optional[Sequence[Mapping[str, Any]]] = None,
+        announce: Optional[bool] = None,
         open_browser: Optional[bool] = None,
     ) -> SignInBeginResult:
         """Starts a sign-in, which the person completes.
@@ -4776,6 +4850,8 @@ class AsyncSignInMethods:
                 in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
             authorization_details: Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in
                 all. Absent with `account`: those that its last sign-in asked for; `[]`: none.
+            announce: Publish the event `signIn.requested`, so that a program that shows notifications can tell the
+                person.
             open_browser: Open the page in the person's browser on this machine. The result contains its URL in any
                 case.
 
@@ -4817,6 +4893,7 @@ class AsyncSignInMethods:
                 "maxAgeSeconds": max_age_seconds,
                 "claims": claims,
                 "authorizationDetails": authorization_details,
+                "announce": announce,
                 "openBrowser": open_browser,
             },
             SignInBeginResult,

@@ -150,6 +150,7 @@ open_enumeration! {
         TokenRefreshed = "token.refreshed",
         TokenScopesNarrowed = "token.scopesNarrowed",
         SnapshotChanged = "snapshot.changed",
+        SignInRequested = "signIn.requested",
         StepUpGranted = "stepUp.granted",
         StepUpExpired = "stepUp.expired",
         ConnectivityChanged = "connectivity.changed",
@@ -172,6 +173,16 @@ open_enumeration! {
         Locked = "locked",
         Interaction = "interaction",
         Misconfigured = "misconfigured",
+    }
+}
+
+open_enumeration! {
+    /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    /// makes a new one, and nothing proves who signed in.
+    pub enum IdentitySource {
+        Person = "person",
+        Resource = "resource",
     }
 }
 

@@ -32,6 +32,9 @@ pub enum EventData {
     TokenScopesNarrowed(TokenScopesNarrowedData),
     /// An account's authorization snapshot changed.
     SnapshotChanged(SnapshotChangedData),
+    /// A program began a sign-in (`announce`) and asks the person to complete it. The page is not named: that program
+    /// has it.
+    SignInRequested(SignInRequestedData),
     /// The person completed a step-up.
     StepUpGranted(StepUpGrantedData),
     /// The step-up expired.
@@ -72,6 +75,7 @@ impl EventData {
             EventType::TokenRefreshed => EventData::TokenRefreshed(TokenRefreshedData::from_json(&text)?),
             EventType::TokenScopesNarrowed => EventData::TokenScopesNarrowed(TokenScopesNarrowedData::from_json(&text)?),
             EventType::SnapshotChanged => EventData::SnapshotChanged(SnapshotChangedData::from_json(&text)?),
+            EventType::SignInRequested => EventData::SignInRequested(SignInRequestedData::from_json(&text)?),
             EventType::StepUpGranted => EventData::StepUpGranted(StepUpGrantedData::from_json(&text)?),
             EventType::StepUpExpired => EventData::StepUpExpired(StepUpExpiredData::from_json(&text)?),
             EventType::ConnectivityChanged => EventData::ConnectivityChanged(ConnectivityChangedData::from_json(&text)?),
@@ -493,6 +497,51 @@ impl Json for SnapshotChangedData {
         object.member("version", &self.version);
         object.member("roles", &self.roles);
         object.member("scopes", &self.scopes);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The `data` of the event `signIn.requested`: A program began a sign-in (`announce`) and asks the person to complete
+/// it. The page is not named: that program has it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInRequestedData {
+    /// A provider's name.
+    pub provider: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// The name that the program gave in `agent().hello`, else that of its executable; absent if neither is known.
+    pub client: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SignInRequestedData {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut sign_in = None;
+        let mut client = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            "signIn" => read_member(input, member, &mut sign_in),
+            "client" => read_member(input, member, &mut client),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInRequestedData {
+            provider: required(provider, "provider")?,
+            sign_in: required(sign_in, "signIn")?,
+            client,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.member("signIn", &self.sign_in);
+        object.optional("client", &self.client);
         object.extra(&self.extra);
         object.end();
     }

@@ -429,8 +429,10 @@ impl AsyncProviderMethods<'_> {
     ///
     /// `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
     /// the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest
-    /// first. Changes nothing. `is_elsewhere` tells that the documents name an issuer of another origin, which
-    /// confirms itself: whether it is meant is for the person to say.
+    /// first. Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the
+    /// order of MCP and takes the first, whose `issuer` must be `url` byte for byte. `is_elsewhere` tells that the
+    /// documents name an issuer of another origin, which confirms itself: whether it is meant is for the person to
+    /// say.
     ///
     /// # Errors
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.

@@ -564,7 +564,8 @@ pub struct ProviderAddParams {
     pub name: String,
     /// A URL.
     pub issuer: Option<String>,
-    /// Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+    /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
+    /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
     /// `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC 7592).
     pub client_id: Option<String>,
     /// A client's secret.
@@ -597,6 +598,12 @@ pub struct ProviderAddParams {
     pub narrowing: Option<Narrowing>,
     /// Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`, `required`.
     pub dpop: Option<DpopUse>,
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    pub require_pkce: Option<bool>,
+    /// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+    pub identity: Option<IdentitySource>,
     /// What error codes of this provider mean, by the code that its token endpoint answers.
     pub error_codes: Option<BTreeMap<String, FailureClass>>,
     /// Where the tenant is named. Either a claim of the ID token or a fixed value.
@@ -649,6 +656,8 @@ impl ProviderAddParams {
             refresh: None,
             narrowing: None,
             dpop: None,
+            require_pkce: None,
+            identity: None,
             error_codes: None,
             tenant: None,
             authorization: None,
@@ -673,7 +682,8 @@ impl ProviderAddParams {
         self
     }
 
-    /// Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+    /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
+    /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
     /// `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC 7592).
     #[must_use]
     pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
@@ -763,6 +773,22 @@ impl ProviderAddParams {
     #[must_use]
     pub fn dpop(mut self, dpop: impl Into<DpopUse>) -> Self {
         self.dpop = Some(dpop.into());
+        self
+    }
+
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    #[must_use]
+    pub fn require_pkce(mut self, require_pkce: bool) -> Self {
+        self.require_pkce = Some(require_pkce);
+        self
+    }
+
+    /// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<IdentitySource>) -> Self {
+        self.identity = Some(identity.into());
         self
     }
 
@@ -890,6 +916,8 @@ impl Json for ProviderAddParams {
         let mut refresh = None;
         let mut narrowing = None;
         let mut dpop = None;
+        let mut require_pkce = None;
+        let mut identity = None;
         let mut error_codes = None;
         let mut tenant = None;
         let mut authorization = None;
@@ -919,6 +947,8 @@ impl Json for ProviderAddParams {
             "refresh" => read_member(input, member, &mut refresh),
             "narrowing" => read_member(input, member, &mut narrowing),
             "dpop" => read_member(input, member, &mut dpop),
+            "requirePkce" => read_member(input, member, &mut require_pkce),
+            "identity" => read_member(input, member, &mut identity),
             "errorCodes" => read_member(input, member, &mut error_codes),
             "tenant" => read_member(input, member, &mut tenant),
             "authorization" => read_member(input, member, &mut authorization),
@@ -949,6 +979,8 @@ impl Json for ProviderAddParams {
             refresh,
             narrowing,
             dpop,
+            require_pkce,
+            identity,
             error_codes,
             tenant,
             authorization,
@@ -982,6 +1014,8 @@ impl Json for ProviderAddParams {
         object.optional("refresh", &self.refresh);
         object.optional("narrowing", &self.narrowing);
         object.optional("dpop", &self.dpop);
+        object.optional("requirePkce", &self.require_pkce);
+        object.optional("identity", &self.identity);
         object.optional("errorCodes", &self.error_codes);
         object.optional("tenant", &self.tenant);
         object.optional("authorization", &self.authorization);
@@ -1097,6 +1131,14 @@ pub struct ProviderUpdateParams {
     /// bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`,
     /// `auto`, `required`.
     pub dpop: Option<DpopUse>,
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    pub require_pkce: Option<bool>,
+    /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    /// makes a new one, and nothing proves who signed in. One of `person`, `resource`.
+    pub identity: Option<IdentitySource>,
     /// What error codes of this provider mean, by the code that its token endpoint answers.
     pub error_codes: Option<BTreeMap<String, FailureClass>>,
     /// Where the tenant is named. Either a claim of the ID token or a fixed value.
@@ -1150,6 +1192,8 @@ impl ProviderUpdateParams {
             refresh: None,
             narrowing: None,
             dpop: None,
+            require_pkce: None,
+            identity: None,
             error_codes: None,
             tenant: None,
             authorization: None,
@@ -1266,6 +1310,24 @@ impl ProviderUpdateParams {
     #[must_use]
     pub fn dpop(mut self, dpop: impl Into<DpopUse>) -> Self {
         self.dpop = Some(dpop.into());
+        self
+    }
+
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    #[must_use]
+    pub fn require_pkce(mut self, require_pkce: bool) -> Self {
+        self.require_pkce = Some(require_pkce);
+        self
+    }
+
+    /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    /// makes a new one, and nothing proves who signed in. One of `person`, `resource`.
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<IdentitySource>) -> Self {
+        self.identity = Some(identity.into());
         self
     }
 
@@ -1394,6 +1456,8 @@ impl Json for ProviderUpdateParams {
         let mut refresh = None;
         let mut narrowing = None;
         let mut dpop = None;
+        let mut require_pkce = None;
+        let mut identity = None;
         let mut error_codes = None;
         let mut tenant = None;
         let mut authorization = None;
@@ -1423,6 +1487,8 @@ impl Json for ProviderUpdateParams {
             "refresh" => read_member(input, member, &mut refresh),
             "narrowing" => read_member(input, member, &mut narrowing),
             "dpop" => read_member(input, member, &mut dpop),
+            "requirePkce" => read_member(input, member, &mut require_pkce),
+            "identity" => read_member(input, member, &mut identity),
             "errorCodes" => read_member(input, member, &mut error_codes),
             "tenant" => read_member(input, member, &mut tenant),
             "authorization" => read_member(input, member, &mut authorization),
@@ -1453,6 +1519,8 @@ impl Json for ProviderUpdateParams {
             refresh,
             narrowing,
             dpop,
+            require_pkce,
+            identity,
             error_codes,
             tenant,
             authorization,
@@ -1486,6 +1554,8 @@ impl Json for ProviderUpdateParams {
         object.optional("refresh", &self.refresh);
         object.optional("narrowing", &self.narrowing);
         object.optional("dpop", &self.dpop);
+        object.optional("requirePkce", &self.require_pkce);
+        object.optional("identity", &self.identity);
         object.optional("errorCodes", &self.error_codes);
         object.optional("tenant", &self.tenant);
         object.optional("authorization", &self.authorization);
@@ -1618,6 +1688,8 @@ impl Json for ProviderTestParams {
 pub struct ProviderDiscoverParams {
     /// A URL.
     pub url: String,
+    /// `url` is the issuer itself; nothing is guessed.
+    pub exact: Option<bool>,
     /// As in `provider().add`.
     pub ca_file: Option<String>,
     /// As in `provider().add`.
@@ -1631,10 +1703,18 @@ impl ProviderDiscoverParams {
     pub fn new(url: impl Into<String>) -> Self {
         ProviderDiscoverParams {
             url: url.into(),
+            exact: None,
             ca_file: None,
             proxy: None,
             extra: Extra::default(),
         }
+    }
+
+    /// `url` is the issuer itself; nothing is guessed.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = Some(exact);
+        self
     }
 
     /// As in `provider().add`.
@@ -1667,17 +1747,20 @@ impl From<String> for ProviderDiscoverParams {
 impl Json for ProviderDiscoverParams {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut url = None;
+        let mut exact = None;
         let mut ca_file = None;
         let mut proxy = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "url" => read_member(input, member, &mut url),
+            "exact" => read_member(input, member, &mut exact),
             "caFile" => read_member(input, member, &mut ca_file),
             "proxy" => read_member(input, member, &mut proxy),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(ProviderDiscoverParams {
             url: required(url, "url")?,
+            exact,
             ca_file,
             proxy,
             extra,
@@ -1687,6 +1770,7 @@ impl Json for ProviderDiscoverParams {
     fn write(&self, writer: &mut Writer) {
         let mut object = writer.object();
         object.member("url", &self.url);
+        object.optional("exact", &self.exact);
         object.optional("caFile", &self.ca_file);
         object.optional("proxy", &self.proxy);
         object.extra(&self.extra);
@@ -1724,6 +1808,8 @@ pub struct SignInBeginParams {
     /// Rights in detail (RFC 9396): objects with a `type_`, at most 4 KiB of JSON in all. Absent with `account`:
     /// those that its last sign-in asked for; `[]`: none.
     pub authorization_details: Option<Vec<Map<String, Value>>>,
+    /// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+    pub announce: Option<bool>,
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     pub open_browser: Option<bool>,
     /// Members that this version does not know.
@@ -1744,6 +1830,7 @@ impl SignInBeginParams {
             max_age_seconds: None,
             claims: None,
             authorization_details: None,
+            announce: None,
             open_browser: None,
             extra: Extra::default(),
         }
@@ -1809,6 +1896,13 @@ impl SignInBeginParams {
         self
     }
 
+    /// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+    #[must_use]
+    pub fn announce(mut self, announce: bool) -> Self {
+        self.announce = Some(announce);
+        self
+    }
+
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     #[must_use]
     pub fn open_browser(mut self, open_browser: bool) -> Self {
@@ -1829,6 +1923,7 @@ impl Json for SignInBeginParams {
         let mut max_age_seconds = None;
         let mut claims = None;
         let mut authorization_details = None;
+        let mut announce = None;
         let mut open_browser = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
@@ -1842,6 +1937,7 @@ impl Json for SignInBeginParams {
             "maxAgeSeconds" => read_member(input, member, &mut max_age_seconds),
             "claims" => read_member(input, member, &mut claims),
             "authorizationDetails" => read_member(input, member, &mut authorization_details),
+            "announce" => read_member(input, member, &mut announce),
             "openBrowser" => read_member(input, member, &mut open_browser),
             _ => read_extra(input, member, &mut extra),
         })?;
@@ -1856,6 +1952,7 @@ impl Json for SignInBeginParams {
             max_age_seconds,
             claims,
             authorization_details,
+            announce,
             open_browser,
             extra,
         })
@@ -1873,6 +1970,7 @@ impl Json for SignInBeginParams {
         object.optional("maxAgeSeconds", &self.max_age_seconds);
         object.optional("claims", &self.claims);
         object.optional("authorizationDetails", &self.authorization_details);
+        object.optional("announce", &self.announce);
         object.optional("openBrowser", &self.open_browser);
         object.extra(&self.extra);
         object.end();

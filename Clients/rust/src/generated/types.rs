@@ -2196,9 +2196,9 @@ pub struct EventNotification {
     pub sequence: u64,
     /// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
     /// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-    /// `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`,
-    /// `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`,
-    /// `clock.suspect`, `event.gap`.
+    /// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
+    /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
+    /// `policy.changed`, `clock.suspect`, `event.gap`.
     pub type_: EventType,
     /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
     /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -3704,6 +3704,10 @@ pub struct Provider {
     /// bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`,
     /// `auto`, `required`.
     pub dpop: Option<DpopUse>,
+    /// Absent: false.
+    pub require_pkce: Option<bool>,
+    /// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+    pub identity: Option<IdentitySource>,
     /// The member `errorCodes`.
     pub error_codes: Option<BTreeMap<String, FailureClass>>,
     /// Where the tenant is named. Either a claim of the ID token or a fixed value.
@@ -3755,6 +3759,8 @@ impl Json for Provider {
         let mut refresh_because = None;
         let mut narrowing = None;
         let mut dpop = None;
+        let mut require_pkce = None;
+        let mut identity = None;
         let mut error_codes = None;
         let mut tenant = None;
         let mut authorization = None;
@@ -3787,6 +3793,8 @@ impl Json for Provider {
             "refreshBecause" => read_member(input, member, &mut refresh_because),
             "narrowing" => read_member(input, member, &mut narrowing),
             "dpop" => read_member(input, member, &mut dpop),
+            "requirePkce" => read_member(input, member, &mut require_pkce),
+            "identity" => read_member(input, member, &mut identity),
             "errorCodes" => read_member(input, member, &mut error_codes),
             "tenant" => read_member(input, member, &mut tenant),
             "authorization" => read_member(input, member, &mut authorization),
@@ -3820,6 +3828,8 @@ impl Json for Provider {
             refresh_because,
             narrowing,
             dpop,
+            require_pkce,
+            identity,
             error_codes,
             tenant,
             authorization,
@@ -3856,6 +3866,8 @@ impl Json for Provider {
         object.optional("refreshBecause", &self.refresh_because);
         object.optional("narrowing", &self.narrowing);
         object.optional("dpop", &self.dpop);
+        object.optional("requirePkce", &self.require_pkce);
+        object.optional("identity", &self.identity);
         object.optional("errorCodes", &self.error_codes);
         object.optional("tenant", &self.tenant);
         object.optional("authorization", &self.authorization);
@@ -3923,8 +3935,12 @@ pub struct ProviderDiscoverResult {
     pub pkce: bool,
     /// The documents announce bound tokens (RFC 9449).
     pub dpop: bool,
+    /// The documents announce that the URL of a Client ID Metadata Document is taken as a client id.
+    pub client_id_metadata_documents: bool,
     /// The known provider that the host belongs to.
     pub preset: Option<String>,
+    /// `scopes_supported` of the documents, at most 128; absent: the documents do not say.
+    pub scopes_supported: Option<Vec<String>>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -3937,7 +3953,9 @@ impl Json for ProviderDiscoverResult {
         let mut token_endpoint_auth_methods = None;
         let mut pkce = None;
         let mut dpop = None;
+        let mut client_id_metadata_documents = None;
         let mut preset = None;
+        let mut scopes_supported = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "issuer" => read_member(input, member, &mut issuer),
@@ -3946,7 +3964,9 @@ impl Json for ProviderDiscoverResult {
             "tokenEndpointAuthMethods" => read_member(input, member, &mut token_endpoint_auth_methods),
             "pkce" => read_member(input, member, &mut pkce),
             "dpop" => read_member(input, member, &mut dpop),
+            "clientIdMetadataDocuments" => read_member(input, member, &mut client_id_metadata_documents),
             "preset" => read_member(input, member, &mut preset),
+            "scopesSupported" => read_member(input, member, &mut scopes_supported),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(ProviderDiscoverResult {
@@ -3956,7 +3976,9 @@ impl Json for ProviderDiscoverResult {
             token_endpoint_auth_methods: required(token_endpoint_auth_methods, "tokenEndpointAuthMethods")?,
             pkce: required(pkce, "pkce")?,
             dpop: required(dpop, "dpop")?,
+            client_id_metadata_documents: required(client_id_metadata_documents, "clientIdMetadataDocuments")?,
             preset,
+            scopes_supported,
             extra,
         })
     }
@@ -3969,7 +3991,9 @@ impl Json for ProviderDiscoverResult {
         object.member("tokenEndpointAuthMethods", &self.token_endpoint_auth_methods);
         object.member("pkce", &self.pkce);
         object.member("dpop", &self.dpop);
+        object.member("clientIdMetadataDocuments", &self.client_id_metadata_documents);
         object.optional("preset", &self.preset);
+        object.optional("scopesSupported", &self.scopes_supported);
         object.extra(&self.extra);
         object.end();
     }

@@ -113,6 +113,19 @@ export interface SnapshotChangedData {
   readonly scopes: readonly string[];
 }
 
+/**
+ * The `data` of the event `signIn.requested`: A program began a sign-in (`announce`) and asks the person to complete
+ * it. The page is not named: that program has it.
+ */
+export interface SignInRequestedData {
+  /** A provider's name. */
+  readonly provider: string;
+  /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
+  readonly signIn: string;
+  /** The name that the program gave in `agent.hello`, else that of its executable; absent if neither is known. */
+  readonly client?: string;
+}
+
 /** The `data` of the event `stepUp.granted`: The person completed a step-up. */
 export interface StepUpGrantedData {
   /**
@@ -226,6 +239,11 @@ export interface EventData {
   readonly "token.scopesNarrowed": TokenScopesNarrowedData;
   /** An account's authorization snapshot changed. */
   readonly "snapshot.changed": SnapshotChangedData;
+  /**
+   * A program began a sign-in (`announce`) and asks the person to complete it. The page is not named: that program has
+   * it.
+   */
+  readonly "signIn.requested": SignInRequestedData;
   /** The person completed a step-up. */
   readonly "stepUp.granted": StepUpGrantedData;
   /** The step-up expired. */

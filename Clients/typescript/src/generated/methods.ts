@@ -387,10 +387,12 @@ export class ProviderMethods {
    *
    * `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for the
    * documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first. Changes
-   * nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself: whether it
-   * is meant is for the person to say.
+   * nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the order of MCP and takes
+   * the first, whose `issuer` must be `url` byte for byte. `isElsewhere` tells that the documents name an issuer of
+   * another origin, which confirms itself: whether it is meant is for the person to say.
    *
-   * @returns With `issuer`, `isElsewhere`, `preset`, `endpoints`, `tokenEndpointAuthMethods`, `pkce`, `dpop`.
+   * @returns With `issuer`, `isElsewhere`, `preset`, `endpoints`, `tokenEndpointAuthMethods`, `pkce`, `dpop`,
+   *   `scopesSupported`, `clientIdMetadataDocuments`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,

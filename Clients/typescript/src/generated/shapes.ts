@@ -551,6 +551,8 @@ export const Provider: Shape<types.Provider> =
     refreshBecause: optional(text),
     narrowing: optional(text),
     dpop: optional(text),
+    requirePkce: optional(boolean),
+    identity: optional(text),
     errorCodes: optional(map(text)),
     tenant: optional(TenantRule.decode),
     authorization: optional(AuthorizationRules.decode),
@@ -579,7 +581,9 @@ export const ProviderDiscoverResult: Shape<types.ProviderDiscoverResult> =
     tokenEndpointAuthMethods: required(list(text)),
     pkce: required(boolean),
     dpop: required(boolean),
+    clientIdMetadataDocuments: required(boolean),
     preset: optional(text),
+    scopesSupported: optional(list(text)),
   }));
 
 export const ProviderGetResult: Shape<types.ProviderGetResult> =
@@ -920,6 +924,14 @@ export const eventData: ReadonlyMap<string, Shape<events.EventData[keyof events.
       version: required(integer),
       roles: required(list(text)),
       scopes: required(list(text)),
+    })),
+  ],
+  [
+    "signIn.requested",
+    new Shape("SignInRequestedData", () => ({
+      provider: required(text),
+      signIn: required(text),
+      client: optional(text),
     })),
   ],
   [

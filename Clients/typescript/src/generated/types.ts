@@ -138,6 +138,7 @@ export type EventType = Open<
   | "token.refreshed"
   | "token.scopesNarrowed"
   | "snapshot.changed"
+  | "signIn.requested"
   | "stepUp.granted"
   | "stepUp.expired"
   | "connectivity.changed"
@@ -158,6 +159,16 @@ export type FailureClass = Open<
   | "locked"
   | "interaction"
   | "misconfigured"
+>;
+
+/**
+ * What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may say
+ * nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new one,
+ * and nothing proves who signed in.
+ */
+export type IdentitySource = Open<
+  | "person"
+  | "resource"
 >;
 
 /**
@@ -946,9 +957,9 @@ export interface EventNotification {
   /**
    * The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
    * `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-   * `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`,
-   * `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`,
-   * `clock.suspect`, `event.gap`.
+   * `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
+   * `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
+   * `policy.changed`, `clock.suspect`, `event.gap`.
    */
   readonly type: EventType;
   /**
@@ -1385,6 +1396,10 @@ export interface Provider {
    * error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`, `auto`, `required`.
    */
   readonly dpop?: DpopUse;
+  /** Absent: false. */
+  readonly requirePkce?: boolean;
+  /** What an account of a provider stands for. Absent: `person`. One of `person`, `resource`. */
+  readonly identity?: IdentitySource;
   readonly errorCodes?: Readonly<Record<string, FailureClass>>;
   /** Where the tenant is named. Either a claim of the ID token or a fixed value. */
   readonly tenant?: TenantRule;
@@ -1439,8 +1454,12 @@ export interface ProviderDiscoverResult {
   readonly pkce: boolean;
   /** The documents announce bound tokens (RFC 9449). */
   readonly dpop: boolean;
+  /** The documents announce that the URL of a Client ID Metadata Document is taken as a client id. */
+  readonly clientIdMetadataDocuments: boolean;
   /** The known provider that the host belongs to. */
   readonly preset?: string;
+  /** `scopes_supported` of the documents, at most 128; absent: the documents do not say. */
+  readonly scopesSupported?: readonly string[];
 }
 
 /** The result of `provider.get`. */
@@ -2020,7 +2039,8 @@ export interface ProviderAddParams {
   /** A URL. */
   readonly issuer?: string | undefined;
   /**
-   * Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+   * Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
+   * takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
    * `InvalidParamsError` otherwise. `provider.remove` deletes the registration (RFC 7592).
    */
   readonly clientId?: string | undefined;
@@ -2070,6 +2090,14 @@ export interface ProviderAddParams {
   readonly narrowing?: Narrowing | undefined;
   /** Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`, `required`. */
   readonly dpop?: DpopUse | undefined;
+  /**
+   * The provider's metadata must list `S256` (RFC 7636): refused with `ProviderMisconfiguredError`, reason
+   * `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared byte
+   * for byte.
+   */
+  readonly requirePkce?: boolean | undefined;
+  /** What an account of a provider stands for. Absent: `person`. One of `person`, `resource`. */
+  readonly identity?: IdentitySource | undefined;
   /** What error codes of this provider mean, by the code that its token endpoint answers. */
   readonly errorCodes?: Readonly<Record<string, FailureClass>> | undefined;
   /** Where the tenant is named. Either a claim of the ID token or a fixed value. */
@@ -2171,6 +2199,18 @@ export interface ProviderUpdateParams {
    * error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`, `auto`, `required`.
    */
   readonly dpop?: DpopUse | undefined;
+  /**
+   * The provider's metadata must list `S256` (RFC 7636): refused with `ProviderMisconfiguredError`, reason
+   * `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared byte
+   * for byte.
+   */
+  readonly requirePkce?: boolean | undefined;
+  /**
+   * What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may
+   * say nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new
+   * one, and nothing proves who signed in. One of `person`, `resource`.
+   */
+  readonly identity?: IdentitySource | undefined;
   /** What error codes of this provider mean, by the code that its token endpoint answers. */
   readonly errorCodes?: Readonly<Record<string, FailureClass>> | undefined;
   /** Where the tenant is named. Either a claim of the ID token or a fixed value. */
@@ -2227,6 +2267,8 @@ export interface ProviderTestParams {
 export interface ProviderDiscoverParams {
   /** A URL. */
   readonly url: string;
+  /** `url` is the issuer itself; nothing is guessed. */
+  readonly exact?: boolean | undefined;
   /** As in `provider.add`. */
   readonly caFile?: string | undefined;
   /** As in `provider.add`. */
@@ -2271,6 +2313,8 @@ export interface SignInBeginParams {
    * its last sign-in asked for; `[]`: none.
    */
   readonly authorizationDetails?: readonly (Readonly<Record<string, unknown>>)[] | undefined;
+  /** Publish the event `signIn.requested`, so that a program that shows notifications can tell the person. */
+  readonly announce?: boolean | undefined;
   /** Open the page in the person's browser on this machine. The result contains its URL in any case. */
   readonly openBrowser?: boolean | undefined;
 }

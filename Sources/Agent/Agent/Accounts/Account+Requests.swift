@@ -79,10 +79,12 @@ extension Account {
 
 extension Account.Loaded {
   /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
-  /// spelled out; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  /// spelled out, and for the only resource of the provider, which each token is for; a token with fewer scopes is exchanged only where the grant keeps its scopes.
   fileprivate func resolved(
     _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
   ) throws(AgentFailure) -> TokenKey {
+    var key = key
+    if let resource = machine.standardResource, key.resource == resource { key.resource = nil }
     let (granted, isNarrowed, narrowing) = (grant.scopes, grant.isNarrowed, machine.narrowing)
     let request: ScopeRequest?
     if let limit {

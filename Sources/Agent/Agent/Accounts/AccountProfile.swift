@@ -164,6 +164,10 @@ extension AccountProfile {
     return hasStepUp ? .pin : .vault
   }
 
+  /// Data that a soft sign-out put away until the same person signs in again, without a PIN, of an account whose person
+  /// nothing proves: it stays sealed for good (docs/sign-out.md, Modes).
+  var isSealedForGood: Bool { signInStatus == .signedOutSoft && identity.isUnproven && !hasStepUp }
+
   /// The state that is known without opening the grant.
   package var restingState: AccountState {
     guard signInStatus == .signedIn else { return .signedOut }

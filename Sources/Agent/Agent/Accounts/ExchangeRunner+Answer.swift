@@ -15,7 +15,9 @@ extension ExchangeRunner {
     }
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
     if let change = loaded.identityChange(in: response.idToken) { return .anotherPerson(reason: change.rawValue) }
-    let usable = response.usable(with: loaded.grant.deviceKey)
+    var usable = response.usable(with: loaded.grant.deviceKey)
+    // The sign-in asked for none, so that nothing is known that it could be compared with.
+    if loaded.profile.identity.isUnproven { usable.idToken = nil }
     data.response = usable
     data.idToken = account.identity.judge(usable.idToken, of: account)
     // One that must not be given out is not stored either.
@@ -82,7 +84,7 @@ extension Account.Loaded {
   /// The first claim of a refreshed ID token that differs from the earlier one and must not (OpenID Connect Core
   /// §12.2); nil if the ID token is acceptable.
   fileprivate func identityChange(in idToken: Secret?) -> IDTokenFailure? {
-    guard let idToken else { return nil }
+    guard let idToken, !profile.identity.isUnproven else { return nil }
     // One that names another person is no less theirs if another of its claims is malformed.
     if let subject = IDTokenIdentity.subject(of: idToken), subject != profile.identity.subject {
       return .subjectChanged

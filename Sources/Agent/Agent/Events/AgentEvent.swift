@@ -14,6 +14,8 @@ package enum AgentEvent: Sendable {
   case tokenRefreshed(generation: UInt64, expiresAt: Timestamp, scopes: ScopeSet, resource: String?)
   case tokenScopesNarrowed(scopes: ScopeSet, lost: [String])
   case snapshotChanged(AuthorizationSnapshot)
+  /// A program asks the person to complete a sign-in.
+  case signInRequested(provider: ProviderName, signIn: String, client: String?)
   case stepUpGranted(validUntil: Timestamp)
   case stepUpExpired
   case connectivityChanged(Connectivity, previous: Connectivity.State)

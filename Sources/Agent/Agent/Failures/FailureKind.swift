@@ -149,7 +149,7 @@ extension ProviderFailure {
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
     case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .pkceNotOffered:
       .providerMisconfigured
     }
   }

@@ -31,6 +31,8 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests and does not say where. Give the endpoint for them by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint for them by `provider.update`."
+    case .pkceNotOffered:
+      "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .unsupportedDetails(let types):
       "The provider does not know authorization details of this type. It knows: \(types.prefix(8).map { ProviderRefusals.cleaned($0) }.joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it; `lanyard login --details '[]'` asks for none."
@@ -55,6 +57,8 @@ extension DocumentFailure {
     case .untrusted(let reason): reason.message + " Nothing was changed."
     case .unavailable where isTemporary:
       "The provider could not answer now. Nothing was changed; try again later."
+    case .issuerMismatch:
+      "The document of this issuer names another issuer, so that it may not be used. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
     case .unavailable, .malformed:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
     }

@@ -24,6 +24,8 @@ package enum ProviderFailure: Sendable {
   /// The provider's metadata does not list the type of what is asked for (RFC 9396); these it lists.
   case unsupportedDetails(types: [String])
   case redirectNotLoopback
+  /// The configuration requires PKCE, and the metadata does not list `S256` (RFC 7636).
+  case pkceNotOffered
 }
 
 /// Why the agent can't register itself where a client id is missing.
@@ -41,6 +43,14 @@ extension Provider {
     let types = metadata?.authorizationDetailsTypes ?? []
     guard let details, !types.isEmpty, details.firstUnsupported(by: types) != nil else { return }
     throw .provider(.unsupportedDetails(types: types))
+  }
+}
+
+extension Provider {
+  /// Throws `.pkceNotOffered` if the configuration requires PKCE and no metadata lists it. What is not known counts as
+  /// not offered.
+  func requirePKCE() throws(AgentFailure) {
+    if lacksRequiredPKCE { throw .provider(.pkceNotOffered) }
   }
 }
 

@@ -7,6 +7,18 @@ extension AgentService {
   package func discover(_ provider: inout Provider) async throws(AgentFailure) {
     let metadata = try await client(of: provider).documents.discoverOrExplain()
     provider.learn(metadata, at: time.now(for: provider.configuration.name))
+    try provider.requirePKCE()
+  }
+
+  /// Gives the client an id where the person gave none: the Client ID Metadata Document of the agent's configuration
+  /// where the provider takes one, else one that the provider makes (docs/providers.md, The client's id).
+  package func identifyClient(_ provider: inout Provider) async throws(AgentFailure) {
+    guard provider.metadata?.clientIDMetadataDocuments == true,
+      let document = environment.configuration.clientIDMetadataDocument
+    else { return try await register(&provider) }
+    provider.configuration.clientID = document
+    // The document is public, so that no secret can stand in it.
+    provider.configuration.tokenEndpointAuthMethod = .publicClient
   }
 
   /// Registers the agent at a provider that is being added without a client of its own.

@@ -18,16 +18,25 @@ package struct FoundIssuer: Sendable {
 package struct IssuerDiscovery: Sendable {
   private let agent: AgentService
   private let search: IssuerSearch
+  /// The URL if it is the issuer itself, and its documents are to be those of MCP; nil if the issuer is searched for.
+  private let exactIssuer: String?
   private let caFile: String?
   private let proxy: String?
 
   /// Nothing is kept under it.
   private static let name = ProviderName("discovery")!
 
-  package init(_ url: String, caFile: String?, proxy: String?, of agent: AgentService) throws(AgentFailure) {
+  package init(
+    _ url: String, exactly isExact: Bool = false, caFile: String?, proxy: String?, of agent: AgentService
+  ) throws(AgentFailure) {
     guard let search = IssuerSearch(url) else {
       throw .invalidParameter("/url", expected: "an https URL; http only on a loopback host")
     }
+    // RFC 8414 §2. `IssuerSearch` cuts fragments off.
+    guard !isExact || search.url.query == nil && !url.contains("#") else {
+      throw .invalidParameter("/url", expected: "an issuer, which has no query and no fragment")
+    }
+    exactIssuer = isExact ? url : nil
     (self.agent, self.search, self.caFile, self.proxy) = (agent, search, caFile, proxy)
   }
 
@@ -44,6 +53,11 @@ package struct IssuerDiscovery: Sendable {
   }
 
   private func find() async throws(AgentFailure) -> FoundIssuer {
+    if let exactIssuer {
+      let metadata = try await client(of: exactIssuer).documents.discoverOrExplain()
+      return FoundIssuer(
+        issuer: exactIssuer, isElsewhere: false, preset: nil, endpoints: metadata.endpoints, metadata: metadata)
+    }
     if let preset = search.preset, !preset.hasDiscovery, let issuer = preset.issuer {
       return FoundIssuer(
         issuer: issuer, isElsewhere: false, preset: preset, endpoints: preset.endpoints(at: issuer), metadata: nil)
@@ -77,7 +91,7 @@ package struct IssuerDiscovery: Sendable {
       switch error {
       // One that leaves a request without an answer would do so with each.
       case .offline, .untrusted, .unavailable(status: 0): throw .provider(.document(error))
-      case .unavailable, .malformed: if error.isTemporary { failure = error }
+      case .unavailable, .malformed, .issuerMismatch: if error.isTemporary { failure = error }
       }
       return nil
     }
@@ -96,6 +110,7 @@ package struct IssuerDiscovery: Sendable {
   private func client(of issuer: String, preset: ProviderPreset? = nil) throws(AgentFailure) -> ProviderClient {
     var configuration = ProviderConfiguration(name: Self.name, issuer: issuer, clientID: "")
     configuration.preset = preset?.name
+    if exactIssuer != nil { configuration.identity = .resource }
     if let caFile, !caFile.hasPrefix("/") { throw .invalidParameter("/caFile", expected: "an absolute path") }
     if let proxy, !ProxyAddress.isValid(proxy) {
       throw .invalidParameter("/proxy", expected: "http, https, socks5 or socks5h, ://, a host and a port; or none")

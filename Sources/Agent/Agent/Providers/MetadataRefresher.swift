@@ -79,6 +79,7 @@ extension DocumentFailure {
     case .untrusted: "untrusted"
     case .unavailable: "unavailable"
     case .malformed: "malformed"
+    case .issuerMismatch: "issuerMismatch"
     }
   }
 }

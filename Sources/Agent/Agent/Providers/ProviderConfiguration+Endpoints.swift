@@ -1,6 +1,14 @@
 package import AgentModel
+package import AgentOAuth
 
 extension ProviderConfiguration {
-  /// True if a sign-in needs no discovery.
-  package var knowsItsEndpoints: Bool { endpoints.authorization != nil && endpoints.token != nil }
+  /// True if a sign-in needs no discovery: the endpoints are configured, and nothing else is required of the metadata.
+  package var knowsItsEndpoints: Bool {
+    endpoints.authorization != nil && endpoints.token != nil && !requiresPKCE
+  }
+}
+
+extension Provider {
+  /// True if its documents have to be read before it can be used.
+  package var needsDiscovery: Bool { !configuration.knowsItsEndpoints }
 }

@@ -139,9 +139,10 @@ struct AdmissionStore {
         id: AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!, partition: newPartition(),
         identity: admission.identity, provider: admission.provider, createdAt: vault.clock.wall())
     }
-    // A partition that was tampered with is not repaired: a new incarnation takes its place.
+    // A partition that was tampered with is not repaired: a new incarnation takes its place. So it does of data that was
+    // put away for the same person, where nothing can prove that this is the same person.
     var replaced: [VaultChange] = []
-    if known != nil, isDamaged(profile) {
+    if let known, isDamaged(profile) || known.isSealedForGood {
       replaced = [.destroy(profile.partition)]
       profile.hasStepUp = false
       profile.partition = newPartition()

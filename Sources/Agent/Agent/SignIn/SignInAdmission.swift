@@ -68,15 +68,16 @@ struct SignInAdmission: Sendable {
     // The answer told the time before its ID token is judged by it: a machine whose clock is hours off signs in all the
     // same. For a provider that never sent a `Date`, the wall clock counts.
     let now = dependencies.time.now(for: configuration.name)
-    let person: IdentityProof.Person
+    var person: IdentityProof.Person
     do throws(IdentityFailure) {
       let proof = IdentityProof(
         client: client, now: now, device: deviceKey, keySets: dependencies.keySets,
         authentication: answer.authentication)
-      person = try await proof.identify(response, nonce: answer.nonce)
+      person = try await proof.identify(response, nonce: answer.nonce, scopes: answer.scopes)
     } catch {
       throw .signIn(.identity(error))
     }
+    await keepUnproven(&person, of: answer.expected, at: configuration.name)
     found = person
     for warning in person.warnings {
       dependencies.environment.log.log(.notice, "odd ID token", [(.reason, .name(warning.rawValue))])
@@ -88,7 +89,7 @@ struct SignInAdmission: Sendable {
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
-    grant.verifiedIDToken = response.idToken.map(Fingerprint.of)
+    grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
     grant.deviceKey = deviceKey
     grant.requestedDetails = answer.details
     // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
@@ -101,7 +102,7 @@ struct SignInAdmission: Sendable {
     let admission = Admission(
       identity: person.identity, provider: configuration.name, issuedBy: client.provider.issuingClient,
       alias: answer.alias, displayName: person.displayName,
-      email: person.email, grant: grant, idToken: response.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
+      email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
       told: told, sentAt: answer.sentAt, expected: answer.expected)
     let admitted = try await dependencies.vault.commit { vault throws(AgentFailure) in
       try vault.admissions.admit(admission)
@@ -109,12 +110,24 @@ struct SignInAdmission: Sendable {
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
       admitted.profile, admitted.grant, rule: client.provider.refreshRule, admitted.tokens.all.first,
-      idToken: response.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
+      idToken: person.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
     tell(admitted)
     if let replaced = admitted.replaced { dependencies.revoke(replaced) }
     await account.fetchRights()
     dependencies.operationsMayGo(admitted.profile.id)
     return admitted
+  }
+
+  /// An account whose person nothing proves keeps its identity when the person names it, whatever the server says of the
+  /// person this time (docs/providers.md, Plain OAuth servers).
+  private func keepUnproven(
+    _ person: inout IdentityProof.Person, of expected: AccountID?, at provider: ProviderName
+  ) async {
+    guard let expected, let profile = try? await dependencies.vault.profile(.id(expected)),
+      profile.provider == provider, profile.identity.isUnproven
+    else { return }
+    person.identity = profile.identity
+    person.idToken = nil
   }
 
   /// Puts a refresh token that was issued and that no account may have into the outbox, so that it does not live on

@@ -133,6 +133,10 @@ package actor SignInCoordinator {
       try await dependencies.vault.read { vault throws(AgentFailure) in
         try vault.directory.requireFree(alias, for: account)
       }
+    } else if provider.configuration.identity == .resource {
+      // Without the account's name a sign-in makes a new one, which can't have the alias of another.
+      try await dependencies.vault.read { vault throws(AgentFailure) in try vault.directory.requireFree(alias, for: nil)
+      }
     } else {
       try await requirePossible(alias, at: provider)
     }

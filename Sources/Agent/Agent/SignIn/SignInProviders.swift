@@ -25,7 +25,7 @@ struct SignInProviders: Sendable {
     _ name: String, with suffices: (ServerMetadata.Endpoints) -> Bool
   ) async throws(AgentFailure) -> Provider {
     var provider = try await dependencies.vault.provider(named: name)
-    if !suffices(provider.endpoints) {
+    if provider.lacksRequiredPKCE || !suffices(provider.endpoints) {
       let metadata = try await dependencies.client(of: provider).documents.discoverOrExplain()
       let asked = provider.configuration
       let stored = try await dependencies.vault.commitIfOpen { vault throws(AgentFailure) in
@@ -36,6 +36,7 @@ struct SignInProviders: Sendable {
       guard let known = stored else { throw .providerNotFound }
       provider = known
     }
+    try provider.requirePKCE()
     return provider
   }
 

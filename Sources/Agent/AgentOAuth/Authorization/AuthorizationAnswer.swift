@@ -41,9 +41,12 @@ package enum AuthorizationAnswer {
       return
     }
     // RFC 9207 §2.4: with several providers, an answer must say whom it is from, or one could pass for another. A refusal
-    // carries nothing that could go to the wrong server, and some providers leave `iss` out of it.
+    // carries nothing that could go to the wrong server, and some providers leave `iss` out of it; MCP has clients show
+    // none of it without the right `iss`.
     let issuer = answer.text("iss")
-    let mustTell = provider.metadata?.authorizationResponseIssuer == true && answer.text("error") == nil
+    let mustTell =
+      provider.metadata?.authorizationResponseIssuer == true
+      && (answer.text("error") == nil || provider.configuration.isExact)
     if issuer != nil || mustTell {
       guard let issuer, provider.isItself(issuer) else {
         self = .refused(.issuerMismatch)

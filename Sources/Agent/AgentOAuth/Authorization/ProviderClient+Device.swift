@@ -44,6 +44,7 @@ extension ProviderClient {
     var form = FormBody()
     form.append("grant_type", "urn:ietf:params:oauth:grant-type:device_code")
     form.append("device_code", deviceCode)
+    if let resource = provider.configuration.standardResource { form.append("resource", resource) }  // RFC 8707 §2.2
     let outcome = await exchange(form, boundTo: device)
     if case .response(let response) = outcome, TokenResponseClassifier.sort(response) == .refusal,
       let error = TokenEndpointRefusal(response, now: now).error,

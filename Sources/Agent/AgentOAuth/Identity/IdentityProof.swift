@@ -35,6 +35,8 @@ package struct IdentityProof {
     package var roles: Set<String>?
     /// Oddities of the ID token.
     package var warnings: [IDTokenWarning] = []
+    /// The ID token that names this person; nil if there is none, or it was not judged.
+    package var idToken: Secret?
   }
 
   /// What one source says of the person, before it is held against the configuration.
@@ -48,11 +50,16 @@ package struct IdentityProof {
     var warnings: [IDTokenWarning] = []
   }
 
-  package func identify(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
-    if let idToken = response.idToken {
-      let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
-      return try person(await completed(told, by: response.accessToken))
-    }
+  /// `scopes`: those that the sign-in asked for.
+  package func identify(
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, scopes: [String]
+  ) async throws(IdentityFailure) -> Person {
+    guard client.provider.configuration.identity == .resource else { return try await prove(response, nonce: nonce) }
+    return try await proveOrMake(response, nonce: nonce, isOpenID: scopes.contains("openid"))
+  }
+
+  private func prove(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
+    if let idToken = response.idToken { return try await person(named: idToken, in: response, nonce: nonce) }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
       throw .idTokenMissing
     }
@@ -65,6 +72,45 @@ package struct IdentityProof {
     guard let url = client.provider.endpoints.userinfo else { throw .noEndpoint }
     guard let found = await userInfo(accessToken, at: url) else { throw .notNamed }
     return try person(found)
+  }
+
+  /// For `IdentitySource.resource`: where the server names no person, the agent makes an identity of its own for this
+  /// sign-in. An ID token that was not asked for proves nothing, and none is required; one that was asked for and can't
+  /// be believed is refused as at any provider.
+  private func proveOrMake(
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, isOpenID: Bool
+  ) async throws(IdentityFailure) -> Person {
+    guard let accessToken = response.accessToken else { throw .accessTokenMissing }
+    if isOpenID, let idToken = response.idToken {
+      return try await person(named: idToken, in: response, nonce: nonce)
+    }
+    // Userinfo is of OpenID Connect (Core §5.3): without the scope it refuses the token.
+    if isOpenID, let url = client.provider.endpoints.userinfo, let found = await userInfo(accessToken, at: url),
+      let person = try? person(found)
+    {
+      return person
+    }
+    if let endpoint = client.provider.endpoints.introspection,
+      let person = try? await fromIntrospection(accessToken, at: endpoint)
+    {
+      return person
+    }
+    return Person(
+      identity: Identity(
+        unproven: client.dependencies.entropy.bytes(Self.madeSubjectBytes),
+        issuer: client.provider.configuration.issuer))
+  }
+
+  /// As an account's id: two are never the same.
+  private static let madeSubjectBytes = 16
+
+  private func person(
+    named idToken: Secret, in response: TokenResponse, nonce: IDTokenPolicy.Nonce
+  ) async throws(IdentityFailure) -> Person {
+    let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+    var person = try person(await completed(told, by: response.accessToken))
+    person.idToken = idToken
+    return person
   }
 
   // MARK: ID token (OpenID Connect Core §3.1.3.7)
@@ -163,7 +209,9 @@ package struct IdentityProof {
   }
 
   func person(_ told: Claims) throws(IdentityFailure) -> Person {
-    guard let subject = told.subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count) else {
+    guard let subject = told.subject, (1...IDTokenPolicy.maximumSubjectBytes).contains(subject.utf8.count),
+      !Identity.isUnproven(subject)
+    else {
       throw .subjectMissing
     }
     let configuration = client.provider.configuration

@@ -13,22 +13,24 @@ package struct ClientRegistrar: Sendable {
   /// public one where the provider takes that. After a refusal of the client's metadata, which registered nothing, the
   /// next method is asked for.
   package func register(at endpoint: String) async throws(RegistrationFailure) -> ClientRegistration.Answer {
-    var methods = client.provider.methodsToRegister[...]
+    let methods = client.provider.methodsToRegister
+    var attempts = client.provider.scopesToRegister.flatMap { scopes in methods.map { ($0, scopes) } }[...]
     while true {
-      guard let method = methods.popFirst() else { throw .unsuitable }
+      guard let (method, scopes) = attempts.popFirst() else { throw .unsuitable }
       do throws(RegistrationFailure) {
-        return try await register(at: endpoint, method)
+        return try await register(at: endpoint, method, scopes)
       } catch {
-        guard case .refused(error: "invalid_client_metadata"?) = error, !methods.isEmpty else { throw error }
+        guard case .refused(error: "invalid_client_metadata"?) = error, !attempts.isEmpty else { throw error }
       }
     }
   }
 
   private func register(
-    at endpoint: String, _ method: ClientAuthMethod
+    at endpoint: String, _ method: ClientAuthMethod, _ scopes: [String]
   ) async throws(RegistrationFailure) -> ClientRegistration.Answer {
+    let body = registrationRequest(method, scopes)
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
-    switch await client.send(client.request("POST", endpoint, fields: fields, body: registrationRequest(method))) {
+    switch await client.send(client.request("POST", endpoint, fields: fields, body: body)) {
     case .response(let response) where (200...299).contains(response.status):
       if let answer = ClientRegistration.Answer(body: response.body) { return answer }
       throw .unsuitable
@@ -58,7 +60,7 @@ package struct ClientRegistrar: Sendable {
   ]
 
   /// RFC 7591 §2.
-  private func registrationRequest(_ method: ClientAuthMethod) -> Secret {
+  private func registrationRequest(_ method: ClientAuthMethod, _ scopes: [String]) -> Secret {
     let configuration = client.provider.configuration
     var grantTypes = ["authorization_code", "refresh_token"]
     if client.provider.endpoints.deviceAuthorization != nil {
@@ -71,7 +73,8 @@ package struct ClientRegistrar: Sendable {
       writer.member("token_endpoint_auth_method", method.rawValue)
       writer.member("grant_types", grantTypes)
       writer.member("response_types", ["code"])
-      writer.member("scope", configuration.scopes.joined(separator: " "))
+      // RFC 6749 §3.3: a scope has one name at least.
+      if !scopes.isEmpty { writer.member("scope", scopes.joined(separator: " ")) }
       if client.provider.refusesBearerTokens {
         writer.key("dpop_bound_access_tokens")  // RFC 9449 §5.2
         writer.bool(true)
@@ -90,6 +93,18 @@ extension Provider {
       told.contains($0.rawValue)
     }
     return offered.isEmpty ? [.publicClient] : offered
+  }
+
+  /// The scopes to register for, the most first. A server may refuse a client any scope that it was not registered for
+  /// (RFC 7591 §2), and a resource asks for more of them later: so the client of a resource is registered for all that
+  /// the server announces. Each sign-in still asks for those that it needs.
+  var scopesToRegister: [[String]] {
+    let wanted = configuration.scopes
+    guard configuration.identity == .resource, let offered = metadata?.scopesSupported, !offered.isEmpty else {
+      return [wanted]
+    }
+    let all = ScopeSet(wanted + offered).names
+    return all.count == Set(wanted).count ? [wanted] : [all, wanted]
   }
 }
 

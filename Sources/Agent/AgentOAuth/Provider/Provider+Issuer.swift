@@ -3,9 +3,12 @@ internal import AgentModel
 
 /// Decides which issuers the agent accepts in documents, answers and ID tokens of a provider.
 extension Provider {
-  private var pattern: IssuerPattern? { preset?.issuerPattern(at: configuration.issuer) }
+  private var pattern: IssuerPattern? {
+    configuration.isExact ? nil : preset?.issuerPattern(at: configuration.issuer)
+  }
 
   /// The issuer of a discovery document is the one that was configured, or one of its tenants where the preset says so.
+  /// Texts are compared, not addresses: no case is folded, and no port, slash or escape is added or taken away.
   package func isItself(_ issuer: String) -> Bool {
     equalCodePoints(issuer, configuration.issuer) || pattern?.covers(issuer) == true
   }

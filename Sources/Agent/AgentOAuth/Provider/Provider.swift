@@ -91,6 +91,11 @@ package struct Provider: Sendable {
     return ignored.isEmpty ? nil : ignored
   }
 
+  /// True if the configuration requires PKCE and the metadata does not list it, or none was read.
+  package var lacksRequiredPKCE: Bool {
+    configuration.requiresPKCE && metadata?.codeChallengeMethods.contains("S256") != true
+  }
+
   /// True if the provider ties a code to the request that asked for it: by PKCE (RFC 7636 §4.6), or by the nonce in the
   /// ID token, which is required where the scope `openid` is both configured and asked for.
   package func bindsCodes(askedWith scopes: [String]) -> Bool {
@@ -105,6 +110,7 @@ package struct Provider: Sendable {
     rule.onUnknownOutcome = configuration.onUnknownOutcome
     rule.narrowing = configuration.narrowing
     rule.refusesBearerTokens = configuration.dpop == .required
+    rule.standardResource = configuration.standardResource
     return rule
   }
 
@@ -176,6 +182,7 @@ package struct Provider: Sendable {
       writer.member("learnedReuse", learnedReuse?.rawValue)
       writer.member("narrowing", it.narrowing.rawValue)
       writer.member("dpop", it.dpop.rawValue)
+      it.writeExactness(to: &writer)
       writer.key("errorCodes")
       writer.beginObject()
       for (code, meaning) in it.errorCodes.sorted(by: { $0.key < $1.key }) {
@@ -253,6 +260,7 @@ package struct Provider: Sendable {
       it.isRefreshConfigured = node["refreshConfigured"]?.bool ?? false
       it.narrowing = node["narrowing"]?.string.flatMap { .init(rawValue: $0) } ?? .unknown
       it.dpop = node["dpop"]?.string.flatMap { .init(rawValue: $0) } ?? .auto
+      it.readExactness(node)
       for (code, meaning) in node.members(of: "errorCodes") {
         guard let code = code.string, let meaning = meaning.string.flatMap({ FailureClass(rawValue: $0) }) else {
           continue

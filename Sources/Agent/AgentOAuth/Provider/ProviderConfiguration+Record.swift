@@ -3,7 +3,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import SecretJSON
 
-/// The further authorization parameters in a provider's record. Records of earlier versions have none.
+/// Members of a provider's record that records of earlier versions do not have.
 extension ProviderConfiguration {
   private static var member: StaticString { "authorizationParameters" }
 
@@ -23,5 +23,19 @@ extension ProviderConfiguration {
       guard let name = name.string, let value = value.string else { continue }
       authorizationParameters[name] = value
     }
+  }
+
+  /// Left out for most providers: no record of an earlier version has these members.
+  func writeExactness(to writer: inout JSONWriter) {
+    if requiresPKCE {
+      writer.key("requirePkce")
+      writer.bool(true)
+    }
+    if identity != .person { writer.member("identity", identity.rawValue) }
+  }
+
+  mutating func readExactness(_ record: JSONNode) {
+    requiresPKCE = record["requirePkce"]?.bool ?? false
+    identity = record["identity"]?.string.flatMap { IdentitySource(rawValue: $0) } ?? .person
   }
 }

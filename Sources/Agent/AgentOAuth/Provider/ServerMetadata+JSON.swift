@@ -17,6 +17,13 @@ extension ServerMetadata {
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
     dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
     authorizationDetailsTypes = node["authorization_details_types_supported"]?.strings ?? []
+    scopesSupported = node["scopes_supported"]?.strings.map { Self.bounded($0) }
+    clientIDMetadataDocuments = node["client_id_metadata_document_supported"]?.bool ?? false
+  }
+
+  /// What a server tells has no end of its own: names of RFC 6749 §3.3, as many as the contract has.
+  private static func bounded(_ scopes: [String]) -> [String] {
+    Array(ScopeSet(scopes.filter { ScopeSet.isName($0) }).names.prefix(ScopeSet.mostNames))
   }
 
   package func write(to writer: inout JSONWriter) {
@@ -33,6 +40,10 @@ extension ServerMetadata {
     if !dpopAlgorithms.isEmpty { writer.member("dpop_signing_alg_values_supported", dpopAlgorithms) }
     if !authorizationDetailsTypes.isEmpty {
       writer.member("authorization_details_types_supported", authorizationDetailsTypes)
+    }
+    if clientIDMetadataDocuments {
+      writer.key("client_id_metadata_document_supported")
+      writer.bool(true)
     }
     if !ignoredEndpoints.isEmpty { writer.member("ignoredEndpoints", ignoredEndpoints) }
     writer.endObject()
@@ -52,6 +63,8 @@ extension ServerMetadata {
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
     if dpopAlgorithms.isEmpty { joined.dpopAlgorithms = other.dpopAlgorithms }
     if authorizationDetailsTypes.isEmpty { joined.authorizationDetailsTypes = other.authorizationDetailsTypes }
+    joined.scopesSupported = scopesSupported ?? other.scopesSupported
+    joined.clientIDMetadataDocuments = clientIDMetadataDocuments || other.clientIDMetadataDocuments
     joined.ignoredEndpoints = joined.endpoints.missing(of: Set(ignoredEndpoints + other.ignoredEndpoints).sorted())
     return joined
   }

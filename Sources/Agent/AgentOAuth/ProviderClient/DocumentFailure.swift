@@ -4,13 +4,15 @@ internal import AgentPorts
 /// Why a document of the provider could not be read.
 package enum DocumentFailure: Error, Sendable {
   case offline, untrusted(TrustFailure), unavailable(status: Int), malformed
+  /// The document names another issuer than the one that it was asked for (RFC 8414 §3.3).
+  case issuerMismatch
 
   /// Another try may find the document. Status 0: the answer was lost.
   package var isTemporary: Bool {
     switch self {
     case .offline: true
     case .unavailable(let status): status == 0 || status == 429 || status >= 500
-    case .untrusted, .malformed: false
+    case .untrusted, .malformed, .issuerMismatch: false
     }
   }
 
@@ -19,7 +21,7 @@ package enum DocumentFailure: Error, Sendable {
     switch self {
     case .unavailable: !isTemporary
     case .malformed: true
-    case .offline, .untrusted: false
+    case .offline, .untrusted, .issuerMismatch: false
     }
   }
 
@@ -28,7 +30,7 @@ package enum DocumentFailure: Error, Sendable {
     switch self {
     case .offline, .untrusted: true
     case .unavailable: isTemporary
-    case .malformed: false
+    case .malformed, .issuerMismatch: false
     }
   }
 

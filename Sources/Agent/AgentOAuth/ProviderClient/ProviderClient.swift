@@ -77,7 +77,8 @@ package struct ProviderClient: Sendable {
     form.append("grant_type", "refresh_token")
     form.append("refresh_token", refreshToken)
     if let scopes = key.scopes { form.append("scope", scopes.spaceDelimited) }
-    if let resource = key.resource { form.append("resource", resource) }  // RFC 8707 §2.2
+    // RFC 8707 §2.2; MCP has each token request name the resource.
+    if let resource = key.resource ?? provider.configuration.standardResource { form.append("resource", resource) }
     return await token(
       form, boundTo: device, mayRotate: provider.configuration.refresh.reuse != .none, beforeSending: beforeSending)
   }

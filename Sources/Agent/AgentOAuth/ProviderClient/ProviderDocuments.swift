@@ -51,8 +51,9 @@ package struct ProviderDocuments: Sendable {
   /// what a preset knows (`IssuerPattern`).
   ///
   /// `wholly`: a document that might be there and can't be had now counts as no answer, since what only it tells would
-  /// be missing.
+  /// be missing. A provider with exact documents has one of them, which is not joined.
   package func discover(wholly: Bool = false) async throws(DocumentFailure) -> ServerMetadata {
+    if client.provider.configuration.isExact { return try await discoverExactly() }
     let issuer = client.provider.configuration.issuer
     let metadata: (JSONNode) -> ServerMetadata? = { node in
       ServerMetadata(node).flatMap { client.provider.isItself($0.issuer) ? $0 : nil }

@@ -67,7 +67,7 @@ package struct RightsRequests: Sendable {
       }
     } catch {
       switch error {
-      case .malformed: throw .refused("introspectionMalformed")
+      case .malformed, .issuerMismatch: throw .refused("introspectionMalformed")
       case .offline: throw .offline("introspection")
       case .untrusted(let failure): throw .untrusted(failure)
       case .unavailable:

@@ -70,8 +70,10 @@ extension PromptFailure {
 }
 
 extension DocumentFailure {
-  /// There is no document that discovery could read.
-  var wireReason: String { "noDiscovery" }
+  /// There is no document that discovery could read, or the one that there is must not be used.
+  var wireReason: String {
+    if case .issuerMismatch = self { "issuerMismatch" } else { "noDiscovery" }
+  }
 }
 
 extension KeySlotFailure {

@@ -22,6 +22,8 @@ extension EventHub: EventPublishing {
           generation: Int(generation), expiresAt: expiresAt, scopes: scopes.names, resource: resource))
     case .tokenScopesNarrowed(let scopes, let lost): tell(TokenScopesNarrowedEvent(scopes: scopes.names, lost: lost))
     case .snapshotChanged(let snapshot): tell(SnapshotChangedEvent(snapshot))
+    case .signInRequested(let provider, let signIn, let client):
+      tell(SignInRequestedEvent(provider: provider, signIn: signIn, client: client))
     case .stepUpGranted(let validUntil): tell(StepUpGrantedEvent(validUntil: validUntil))
     case .stepUpExpired: tell(StepUpExpiredEvent())
     case .connectivityChanged(let now, let previous): tell(ConnectivityChangedEvent(now, previous: previous))

@@ -23,13 +23,15 @@ enum ProviderAddHandler: MethodHandler {
       name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
       clientID: params.clientId ?? "")
     preset?.fill(&configuration)
+    // A server that is no OpenID provider knows none of the usual scopes.
+    if params.identity == .resource { configuration.scopes = [] }
     try configuration.apply(params)
     if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
     var provider = Provider(
       configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
     try provider.chooseAuthentication(
       ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
-    if !configuration.knowsItsEndpoints {
+    if provider.needsDiscovery {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
@@ -40,7 +42,7 @@ enum ProviderAddHandler: MethodHandler {
         throw .provider(.clientIDMissing(.document(failure)))
       }
     }
-    if params.clientId == nil { try await call.agent.register(&provider) }
+    if params.clientId == nil { try await call.agent.identifyClient(&provider) }
     do throws(AgentFailure) {
       try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
         try vault.providers.requireCovered(params.name, by: limits)

@@ -12,7 +12,8 @@ enum ProviderDiscoverHandler: MethodHandler {
   ) async throws(AgentFailure) -> ProviderDiscover.Result {
     // A locked agent adds no provider, so it looks for none.
     _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.providers.isEmpty }
-    let discovery = try IssuerDiscovery(params.url, caFile: params.caFile, proxy: params.proxy, of: call.agent)
+    let discovery = try IssuerDiscovery(
+      params.url, exactly: params.exact == true, caFile: params.caFile, proxy: params.proxy, of: call.agent)
     let found = try await call.agent.searches.run { () async throws(AgentFailure) in try await discovery.run() }
     // As much as the schema allows: what a server tells has no end of its own.
     guard found.issuer.utf8.count <= longestIssuer else { throw .provider(.document(.malformed)) }
@@ -22,7 +23,9 @@ enum ProviderDiscoverHandler: MethodHandler {
       endpoints: WireEndpoints(found.endpoints),
       tokenEndpointAuthMethods: Array(methods.filter { $0.utf8.count <= longestMethod }.prefix(mostMethods)),
       pkce: found.metadata?.codeChallengeMethods.contains("S256") == true,
-      dpop: found.metadata.map { !$0.dpopAlgorithms.isEmpty } ?? false)
+      dpop: found.metadata.map { !$0.dpopAlgorithms.isEmpty } ?? false,
+      scopesSupported: found.metadata?.scopesSupported,
+      clientIdMetadataDocuments: found.metadata?.clientIDMetadataDocuments == true)
   }
 
   private static let longestIssuer = 2048

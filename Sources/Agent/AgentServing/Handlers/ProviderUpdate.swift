@@ -76,7 +76,7 @@ enum ProviderUpdateHandler: MethodHandler {
       throw .invalidParameter("/clientId", expected: "the id of a client that the new issuer knows")
     }
     if issuerChanged { provider.forgetMetadata() }
-    if !provider.configuration.knowsItsEndpoints, provider.metadata == nil || params.issuer != nil {
+    if provider.needsDiscovery, provider.metadata == nil || params.issuer != nil || provider.lacksRequiredPKCE {
       try await call.agent.discover(&provider)
     }
   }

@@ -40,6 +40,11 @@ enum SignInBeginHandler: MethodHandler {
     }
     let begun = try await call.agent.signIns.begin(
       SignInFlow(params.flow), provider: params.provider.text, wishes: wishes)
+    if params.announce == true {
+      call.agent.events.publish(
+        .signInRequested(provider: params.provider, signIn: begun.id, client: call.client.name),
+        account: wishes.account)
+    }
     if params.openBrowser == true { call.agent.environment.browser.open(begun.page.url) }
     var result = SignInBegin.Result(signIn: begun.id, flow: params.flow, expiresAt: begun.expiresAt)
     switch begun.page {

@@ -15,6 +15,8 @@ protocol ProviderChanges {
   var refresh: WireRefreshRules? { get }
   var narrowing: WireNarrowing? { get }
   var dpop: WireDpopUse? { get }
+  var requirePkce: Bool? { get }
+  var identity: WireIdentitySource? { get }
   var errorCodes: WireMap<WireFailureClass>? { get }
   var tenant: WireTenantRule? { get }
   var authorization: WireAuthorizationRules? { get }
@@ -38,10 +40,22 @@ extension ProviderConfiguration {
     guard let url = HTTPURL(issuer), url.scheme == .https || url.isLoopback, url.query == nil else {
       throw .invalidParameter("/issuer", expected: "an https URL without a query; http only on a loopback host")
     }
+    if let source = changes.identity { identity = .init(rawValue: source.rawValue) ?? identity }
     try applySignIn(changes)
     try applyTokens(changes)
     try applyConnections(changes)
     if let policy = changes.policy { self.policy = policy }
+    try requireResource()
+  }
+
+  /// An account of `IdentitySource.resource` is the person at one resource, which each request then names (RFC 8707).
+  private func requireResource() throws(AgentFailure) {
+    guard identity == .resource else { return }
+    guard resources.count == 1, let url = HTTPURL(resources[0]), url.scheme == .https || url.isLoopback else {
+      throw .invalidParameter(
+        "/resources",
+        expected: "with `identity` `resource` just one: an https URL without a fragment; http only on a loopback host")
+    }
   }
 
   private mutating func applySignIn(_ changes: some ProviderChanges) throws(AgentFailure) {
@@ -50,6 +64,7 @@ extension ProviderConfiguration {
     if let parameters = changes.authorizationParameters {
       authorizationParameters = try Self.authorizationParameters(parameters)
     }
+    if let isRequired = changes.requirePkce { requiresPKCE = isRequired }
     if let endpoints = changes.endpoints { self.endpoints = try .init(endpoints) }
     if let redirect = changes.redirect { self.redirect = try .init(redirect) }
     if let tenant = changes.tenant {

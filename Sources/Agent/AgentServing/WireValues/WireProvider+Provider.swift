@@ -23,6 +23,8 @@ extension WireProvider {
         onUnknownOutcome: WireUnknownOutcomeRule(rawValue: it.onUnknownOutcome.rawValue)),
       refreshBecause: WireRefreshRuleBasis(provider.refreshRuleBasis),
       narrowing: WireNarrowing(rawValue: it.narrowing.rawValue), dpop: WireDpopUse(rawValue: it.dpop.rawValue),
+      requirePkce: it.requiresPKCE ? true : nil,
+      identity: it.identity == .person ? nil : WireIdentitySource(rawValue: it.identity.rawValue),
       errorCodes: WireMap(
         it.errorCodes.sorted { $0.key < $1.key }.compactMap { code, meaning in
           WireFailureClass(rawValue: meaning.rawValue).map { .init(name: code, value: $0) }

@@ -40,12 +40,17 @@ private struct ConfigurationReader {
 
   mutating func configuration(_ root: JSONNode) -> AgentConfiguration {
     var found = AgentConfiguration()
-    for (name, value) in members(of: root, ["caFile", "proxy", "lockAfterSeconds", "lockOn", "limits"]) {
+    let known = ["caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits"]
+    for (name, value) in members(of: root, known) {
       switch name {
       case "caFile": found.caFile = text(value, 4095, "an absolute path") { $0.hasPrefix("/") && $0 != "/" }
       case "proxy":
         found.proxy = text(
           value, 2048, "http, https, socks5 or socks5h, ://, a host and a port; or none", where: ProxyAddress.isValid)
+      case "clientIdMetadataDocument":
+        found.clientIDMetadataDocument = text(
+          value, 512, "an https URL with a path, without a query, a fragment, a user name and dot segments",
+          where: ClientIDMetadataDocument.isURL)
       case "lockAfterSeconds": found.lockAfter = integer(value, 1...31_536_000).map { .seconds($0) }
       case "lockOn": found.lockOn = lockEvents(value)
       default: limits(value, &found)

@@ -9,6 +9,8 @@ public struct AgentConfiguration: Hashable, Sendable {
   public var caFile: String?
   /// `ProxyAddress`
   public var proxy: String?
+  /// The URL of a Client ID Metadata Document (`ClientIDMetadataDocument`).
+  public var clientIDMetadataDocument: String?
   public var lockAfter: Milliseconds?
   public var lockOn: Set<LockEvent> = []
   public var connections: Int?

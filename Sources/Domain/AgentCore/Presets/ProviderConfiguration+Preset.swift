@@ -9,6 +9,9 @@ extension ProviderConfiguration {
 
   /// The resource indicators of a sign-in, as far as the provider takes any.
   public var sentResources: [String] { takesResource ? resources : [] }
+  /// The resource that the standard token is for, which each token request names: the only one that is configured. Nil
+  /// with several, among which a token request could choose (RFC 8707 §2.2), and without one.
+  public var standardResource: String? { sentResources.count == 1 ? sentResources[0] : nil }
 
   /// `prompt` of a sign-in by browser that names none.
   public var defaultPrompt: String? { knownPreset?.prompt }

@@ -44,6 +44,8 @@ public struct TokenMachine: Sendable {
   /// What a refresh with fewer scopes does to the grant at this provider.
   public var narrowing: ProviderConfiguration.Narrowing { grant.replay.rule.narrowing }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
+  /// The resource that the standard token is for.
+  public var standardResource: String? { grant.replay.rule.standardResource }
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
   /// The standard token, if callers may have it.
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }

@@ -11,6 +11,9 @@ final class SimulatedProcess: Sendable {
   let server: AgentServer
   let life = ProcessLife()
 
+  /// As a person may have it in the agent's configuration; used at providers that take one.
+  private static let clientIDMetadataDocument = "https://pat.example/lanyard.json"
+
   init(number: UInt64, world: SimulatedWorld) throws {
     let (life, clock) = (life, ProcessClock(clock: world.clock, life: life))
     let sqlite = try SQLiteStore(path: "store", vfs: world.disk.vfsName)
@@ -24,7 +27,8 @@ final class SimulatedProcess: Sendable {
       keys: OpenSSLClientKeySigner(),
       redirects: world.browser, directories: world.directories, browser: world.browser,
       signals: ProcessSignals(signals: world.signals, process: number),
-      backups: StoreBackups(beside: "store", vfs: world.disk.vfsName), log: world.log)
+      backups: StoreBackups(beside: "store", vfs: world.disk.vfsName),
+      configuration: StartConfiguration(clientIDMetadataDocument: Self.clientIDMetadataDocument), log: world.log)
     server = AgentServer(
       store: store, keySource: world.protection == "keyFile" ? world.keys : nil, anchor: world.anchor,
       environment: environment, version: "1.0.0-simulated", ownerGrant: world.ownerGrant.map { Secret(text: $0) },

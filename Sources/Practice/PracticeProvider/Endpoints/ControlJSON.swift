@@ -94,6 +94,12 @@ extension PracticeOptions {
     case "authorizationDetails":
       return assign(text.flatMap(AuthorizationDetailsPolicy.init), \.authorizationDetails)
     case "registration": return assign(text.flatMap(ClientRegistrationPolicy.init), \.registration)
+    case "isOpenID": return assign(flag, \.isOpenID)
+    case "announcesPKCE": return assign(flag, \.announcesPKCE)
+    case "announcesIssuer": return assign(flag, \.announcesIssuer)
+    case "takesClientDocuments": return assign(flag, \.takesClientDocuments)
+    case "issuesRefreshTokens": return assign(flag, \.issuesRefreshTokens)
+    case "tellsExpiry": return assign(flag, \.tellsExpiry)
     case "idTokenOnRefresh": return assign(flag, \.idTokenOnRefresh)
     case "logoutEndsTokens": return assign(flag, \.logoutEndsTokens)
     case "publicClientsMayRevoke": return assign(flag, \.publicClientsMayRevoke)

@@ -75,8 +75,8 @@ extension IssuedTokens {
     var members: [PracticeJSON.Member] = [
       .init("access_token", .string(accessToken)),
       .init("token_type", isBound ? "DPoP" : "Bearer"),
-      .init("expires_in", .integer(Int64(expiresInSeconds))),
     ]
+    if options.tellsExpiry { members.append(.init("expires_in", .integer(Int64(expiresInSeconds)))) }
     if let refreshToken {
       members.append(.init("refresh_token", .string(refreshToken)))
       if options.tellsRefreshTokenLifetime, let lifetime = options.refreshTokenLifetimeSeconds {

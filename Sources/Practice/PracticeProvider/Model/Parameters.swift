@@ -39,7 +39,7 @@ struct Parameters {
 
   /// The wanted scopes, each of which the provider offers, to this client too.
   func scopes(offeredTo client: PracticeClient, of offered: [String]) throws(OAuthError) -> [String] {
-    let wanted = scopes ?? ["openid"]
+    let wanted = scopes ?? (offered.contains("openid") ? ["openid"] : [])
     for scope in wanted where !offered.contains(scope) || client.scopes.map({ !$0.contains(scope) }) ?? false {
       throw OAuthError(code: "invalid_scope", description: "\(scope) is not offered")
     }

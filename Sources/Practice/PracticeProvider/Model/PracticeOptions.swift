@@ -64,6 +64,20 @@ public struct PracticeOptions: Sendable {
   /// issuer's path begins with the part that is replaced.
   public var hasIssuerOfEachTenant = false
   public var registration: ClientRegistrationPolicy = .off
+  /// False: a plain OAuth server, as most servers for MCP are. Its only document is that of RFC 8414, which names no
+  /// userinfo, keys or introspection, and there are no ID tokens.
+  public var isOpenID = true
+  /// The metadata lists the PKCE method S256.
+  public var announcesPKCE = true
+  /// The metadata says that authorization responses have `iss` (RFC 9207), which they do in any case.
+  public var announcesIssuer = true
+  /// The https URL of a Client ID Metadata Document is a client id. The document is not read: it is taken to name a
+  /// public client with the usual redirects.
+  public var takesClientDocuments = false
+  /// Token responses have a refresh token.
+  public var issuesRefreshTokens = true
+  /// Token responses have `expires_in`, which RFC 6749 section 5.1 only recommends.
+  public var tellsExpiry = true
   public var dpop: DPoPPolicy = .off
   public var authorizationDetails: AuthorizationDetailsPolicy = .off
   /// The types of `authorization_details` that it accepts and names in its metadata; empty: all, and it names none.

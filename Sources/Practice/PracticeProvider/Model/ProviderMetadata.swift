@@ -16,19 +16,28 @@ struct ProviderMetadata {
       .init("issuer", .string(options.hasIssuerOfEachTenant ? issuer.ofTenant("{tenantid}") : issuer.identifier)),
       .init("authorization_endpoint", .string(issuer.endpoint("/authorize"))),
       .init("token_endpoint", .string(issuer.endpoint("/token"))),
-      .init("userinfo_endpoint", .string(issuer.endpoint("/userinfo"))),
-      .init("end_session_endpoint", .string(issuer.endpoint("/logout"))),
-      .init("jwks_uri", .string(issuer.endpoint("/jwks"))),
     ]
+    if options.isOpenID {
+      members += [
+        .init("userinfo_endpoint", .string(issuer.endpoint("/userinfo"))),
+        .init("end_session_endpoint", .string(issuer.endpoint("/logout"))),
+        .init("jwks_uri", .string(issuer.endpoint("/jwks"))),
+      ]
+    }
     if withExtras {
       members += [
         .init("revocation_endpoint", .string(issuer.endpoint("/revoke"))),
         .init("revocation_endpoint_auth_methods_supported", methods),
-        .init("introspection_endpoint", .string(issuer.endpoint("/introspect"))),
-        .init("introspection_endpoint_auth_methods_supported", methods),
         .init("device_authorization_endpoint", .string(issuer.endpoint("/device_authorization"))),
       ]
     }
+    if withExtras, options.isOpenID {
+      members += [
+        .init("introspection_endpoint", .string(issuer.endpoint("/introspect"))),
+        .init("introspection_endpoint_auth_methods_supported", methods),
+      ]
+    }
+    if options.takesClientDocuments { members.append(.init("client_id_metadata_document_supported", true)) }
     if options.registration != .off {
       members.append(.init("registration_endpoint", .string(issuer.endpoint("/register"))))
     }
@@ -51,11 +60,13 @@ struct ProviderMetadata {
       .init("id_token_signing_alg_values_supported", .strings([algorithm.rawValue])),
       .init("token_endpoint_auth_methods_supported", methods),
       .init("token_endpoint_auth_signing_alg_values_supported", ["RS256", "ES256", "EdDSA"]),
-      .init("code_challenge_methods_supported", ["S256"]),
       .init("prompt_values_supported", ["none", "login", "consent", "select_account"]),
-      .init("authorization_response_iss_parameter_supported", .bool(!options.hasIssuerOfEachTenant)),
+      .init(
+        "authorization_response_iss_parameter_supported",
+        .bool(options.announcesIssuer && !options.hasIssuerOfEachTenant)),
       .init("claims_supported", .strings(Self.claims)),
     ]
+    if options.announcesPKCE { members.append(.init("code_challenge_methods_supported", ["S256"])) }
     return .object(members)
   }
 

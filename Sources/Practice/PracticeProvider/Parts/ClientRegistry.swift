@@ -19,7 +19,8 @@ struct ClientRegistry {
   var seenID: String?
 
   func client(_ id: String, in context: ProviderContext) -> PracticeClient? {
-    context.options.clients.first { $0.id == id } ?? registered[id]?.client
+    if let client = context.options.clients.first(where: { $0.id == id }) ?? registered[id]?.client { return client }
+    return context.options.takesClientDocuments && id.hasPrefix("https://") ? PracticeClient(id: id) : nil
   }
 
   // MARK: Authentication

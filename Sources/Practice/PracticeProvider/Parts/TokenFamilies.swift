@@ -45,11 +45,13 @@ struct TokenFamilies {
     _ grantID: String, resources: [String], boundTo key: String? = nil, in context: ProviderContext
   ) -> IssuedTokens {
     guard let grant = grants[grantID] else { fatalError("a grant that was just made") }
-    let wantsRefreshToken = !context.options.refreshTokenNeedsOfflineAccess || grant.scopes.contains("offline_access")
+    let wantsRefreshToken =
+      context.options.issuesRefreshTokens
+      && (!context.options.refreshTokenNeedsOfflineAccess || grant.scopes.contains("offline_access"))
     let accessToken = newAccessToken(grant, scopes: grant.scopes, resources: resources, boundTo: key, in: context)
     let refreshToken = wantsRefreshToken ? newRefreshToken(grantID, in: context) : nil
     let idToken =
-      grant.scopes.contains("openid")
+      context.options.isOpenID && grant.scopes.contains("openid")
       ? newIDToken(grant, accessToken: accessToken, nonce: grant.nonce, in: context) : nil
     return IssuedTokens(
       accessToken: accessToken,
@@ -139,7 +141,7 @@ struct TokenFamilies {
     case .revoked: throw .invalidGrant("the refresh token is revoked")
     }
     let accessToken = newAccessToken(grant, scopes: scopes, resources: resources, boundTo: key, in: context)
-    let wantsIDToken = context.options.idTokenOnRefresh && grant.scopes.contains("openid")
+    let wantsIDToken = context.options.isOpenID && context.options.idTokenOnRefresh && grant.scopes.contains("openid")
     return IssuedTokens(
       accessToken: accessToken,
       refreshToken: successor,

@@ -24,6 +24,12 @@ extension PracticeOptions {
     case "deviceLifetime": deviceCodeLifetimeSeconds = try seconds()
     case "accessTokens": accessTokenFormat = value == "opaque" ? .opaque : .jwt
     case "idTokenOnRefresh": idTokenOnRefresh = value == "true"
+    case "openid": isOpenID = value == "true"
+    case "pkce": announcesPKCE = value == "true"
+    case "iss": announcesIssuer = value == "true"
+    case "clientDocuments": takesClientDocuments = value == "true"
+    case "refreshTokens": issuesRefreshTokens = value == "true"
+    case "expiresIn": tellsExpiry = value == "true"
     case "metadata":
       guard let layout = MetadataLayout(rawValue: value) else { throw Unreadable("metadata is not \(value)") }
       metadata = layout

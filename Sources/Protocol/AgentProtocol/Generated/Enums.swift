@@ -124,6 +124,7 @@ public enum EventType: String, CaseIterable, Hashable, Sendable {
   case tokenRefreshed = "token.refreshed"
   case tokenScopesNarrowed = "token.scopesNarrowed"
   case snapshotChanged = "snapshot.changed"
+  case signInRequested = "signIn.requested"
   case stepUpGranted = "stepUp.granted"
   case stepUpExpired = "stepUp.expired"
   case connectivityChanged = "connectivity.changed"
@@ -144,6 +145,14 @@ public enum WireFailureClass: String, CaseIterable, Hashable, Sendable {
   case locked
   case interaction
   case misconfigured
+}
+
+/// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may
+/// say nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new
+/// one, and nothing proves who signed in.
+public enum WireIdentitySource: String, CaseIterable, Hashable, Sendable {
+  case person
+  case resource
 }
 
 /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`:

@@ -278,6 +278,39 @@ public struct SnapshotChangedEvent: WireEvent, Sendable {
   }
 }
 
+/// A program began a sign-in (`announce`) and asks the person to complete it. The page is not named: that program has
+/// it.
+public struct SignInRequestedEvent: WireEvent, Sendable {
+  public static let type = EventType.signInRequested
+  public var provider: ProviderName
+  public var signIn: String
+  /// The name that the program gave in `agent.hello`, else that of its executable; absent if neither is known.
+  public var client: String?
+
+  public init(
+    provider: ProviderName,
+    signIn: String,
+    client: String? = nil
+  ) {
+    self.provider = provider
+    self.signIn = signIn
+    self.client = client
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("provider")
+    writer.string(provider.text)
+    writer.key("signIn")
+    writer.string(signIn)
+    if let client {
+      writer.key("client")
+      writer.string(client)
+    }
+    writer.endObject()
+  }
+}
+
 /// The person completed a step-up.
 public struct StepUpGrantedEvent: WireEvent, Sendable {
   public static let type = EventType.stepUpGranted

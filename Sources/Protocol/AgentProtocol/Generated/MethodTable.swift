@@ -98,5 +98,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6a746e73eec5ee04b130b4a0b6712b05a53ec460cc3cb3465c74b82730439030"
+  public static let schemaDigest = "74a985889c84bbb5aed965abc5b797bfb68d1d26045b534597a3be24ce88073e"
 }

@@ -1454,6 +1454,10 @@ public struct WireProvider: WireWritable, Sendable {
   public var refreshBecause: WireRefreshRuleBasis?
   public var narrowing: WireNarrowing?
   public var dpop: WireDpopUse?
+  /// Absent: false.
+  public var requirePkce: Bool?
+  /// Absent: `person`.
+  public var identity: WireIdentitySource?
   public var errorCodes: WireMap<WireFailureClass>?
   public var tenant: WireTenantRule?
   public var authorization: WireAuthorizationRules?
@@ -1495,6 +1499,8 @@ public struct WireProvider: WireWritable, Sendable {
     refreshBecause: WireRefreshRuleBasis? = nil,
     narrowing: WireNarrowing? = nil,
     dpop: WireDpopUse? = nil,
+    requirePkce: Bool? = nil,
+    identity: WireIdentitySource? = nil,
     errorCodes: WireMap<WireFailureClass>? = nil,
     tenant: WireTenantRule? = nil,
     authorization: WireAuthorizationRules? = nil,
@@ -1526,6 +1532,8 @@ public struct WireProvider: WireWritable, Sendable {
     self.refreshBecause = refreshBecause
     self.narrowing = narrowing
     self.dpop = dpop
+    self.requirePkce = requirePkce
+    self.identity = identity
     self.errorCodes = errorCodes
     self.tenant = tenant
     self.authorization = authorization
@@ -1602,6 +1610,14 @@ public struct WireProvider: WireWritable, Sendable {
     if let dpop {
       writer.key("dpop")
       writer.string(dpop.rawValue)
+    }
+    if let requirePkce {
+      writer.key("requirePkce")
+      writer.bool(requirePkce)
+    }
+    if let identity {
+      writer.key("identity")
+      writer.string(identity.rawValue)
     }
     if let errorCodes {
       writer.key("errorCodes")

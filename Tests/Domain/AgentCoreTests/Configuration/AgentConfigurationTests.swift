@@ -22,6 +22,7 @@ import Testing
       """
       {
         "caFile": "/etc/acme/ca.pem", "proxy": "http://proxy.acme.example:3128",
+        "clientIdMetadataDocument": "https://pat.example/lanyard.json",
         "lockAfterSeconds": 900, "lockOn": ["screen", "sleep"],
         "limits": {"connections": 100, "requestsInFlight": 16}
       }
@@ -29,6 +30,7 @@ import Testing
     var expected = AgentConfiguration()
     expected.caFile = "/etc/acme/ca.pem"
     expected.proxy = "http://proxy.acme.example:3128"
+    expected.clientIDMetadataDocument = "https://pat.example/lanyard.json"
     expected.lockAfter = .seconds(900)
     expected.lockOn = [.sleep, .screen]
     expected.connections = 100
@@ -44,7 +46,7 @@ import Testing
       ("[]", "1:1 This must be an object."),
       (
         "{\n\t\"cafile\": 1}",
-        "2:2 There is no such member here. Known: caFile, proxy, lockAfterSeconds, lockOn, limits."
+        "2:2 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits."
       ),
       ("{\"proxy\":\"none\",\n\"proxy\":\"none\"}", "2:1 This member stands here twice."),
       ("{\"caFile\": \"ca.pem\"}", "1:12 This must be an absolute path."),
@@ -79,5 +81,19 @@ import Testing
   func proxyAddress_isASchemeAHostAndAPort(text: String, isValid: Bool) {
     #expect(ProxyAddress.isValid(text) == isValid)
     #expect(problems("{\"proxy\": \"\(text)\"}").isEmpty == isValid)
+  }
+
+  @Test(
+    arguments: [
+      ("https://pat.example/lanyard.json", true), ("https://pat.example:8443/a/b", true),
+      ("https://pat.example", false), ("https://pat.example/", false), ("http://pat.example/a", false),
+      ("http://127.0.0.1/a", false), ("https://pat.example/a#b", false), ("https://pat.example/a?b", false),
+      ("https://pat.example/a/../b", false), ("https://pat.example/./b", false), ("https://PAT.example/a", false),
+      ("https://pat@pat.example/a", false), ("https://pat.example:443/a", false),
+    ])
+  func clientIDMetadataDocument_isAnHTTPSURLWithAPath(url: String, isTaken: Bool) throws {
+    let text = "{\"clientIdMetadataDocument\": \"\(url)\"}"
+    #expect(problems(text).isEmpty == isTaken)
+    #expect(ClientIDMetadataDocument.isURL(url) == isTaken)
   }
 }

@@ -361,6 +361,46 @@ public struct SnapshotChangedData: Record, WireRecord {
   }
 }
 
+/// The `data` of the event `signIn.requested`: A program began a sign-in (`announce`) and asks the person to complete
+/// it. The page is not named: that program has it.
+public struct SignInRequestedData: Record, WireRecord {
+  /// A provider's name.
+  public var provider: String
+  /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+  public var signIn: String
+  /// The name that the program gave in `agent.hello`, else that of its executable; absent if neither is known.
+  public var client: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    provider: String,
+    signIn: String,
+    client: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.provider = provider
+    self.signIn = signIn
+    self.client = client
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["provider", "signIn", "client"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    provider = try members.required("provider")
+    signIn = try members.required("signIn")
+    client = try members.optional("client")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("provider", provider)
+    writer.member("signIn", signIn)
+    writer.member("client", client)
+  }
+}
+
 /// The `data` of the event `stepUp.granted`: The person completed a step-up.
 public struct StepUpGrantedData: Record, WireRecord {
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
@@ -732,6 +772,9 @@ extension Event {
   public var tokenScopesNarrowed: TokenScopesNarrowedData? { content(of: .tokenScopesNarrowed) }
   /// An account's authorization snapshot changed.
   public var snapshotChanged: SnapshotChangedData? { content(of: .snapshotChanged) }
+  /// A program began a sign-in (`announce`) and asks the person to complete it. The page is not named: that program
+  /// has it.
+  public var signInRequested: SignInRequestedData? { content(of: .signInRequested) }
   /// The person completed a step-up.
   public var stepUpGranted: StepUpGrantedData? { content(of: .stepUpGranted) }
   /// The step-up expired.

@@ -1709,9 +1709,9 @@ public struct Event: Record, WireRecord {
   public var sequence: Int
   /// The type of an event. One of `account.added`, `account.switched`, `account.renamed`, `account.signedOut`,
   /// `account.erased`, `session.stateChanged`, `session.expired`, `token.refreshed`, `token.scopesNarrowed`,
-  /// `snapshot.changed`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`, `revocation.confirmed`,
-  /// `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`, `policy.changed`,
-  /// `clock.suspect`, `event.gap`.
+  /// `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`, `connectivity.changed`,
+  /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
+  /// `policy.changed`, `clock.suspect`, `event.gap`.
   public var type: EventType
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
   /// that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -2994,6 +2994,10 @@ public struct Provider: Record, WireRecord {
   /// bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a bearer token
   /// is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`, `auto`, `required`.
   public var dpop: DpopUse?
+  /// Absent: false.
+  public var requirePkce: Bool?
+  /// What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
+  public var identity: IdentitySource?
   public var errorCodes: [String: FailureClass]?
   /// Where the tenant is named. Either a claim of the ID token or a fixed value.
   public var tenant: TenantRule?
@@ -3041,6 +3045,8 @@ public struct Provider: Record, WireRecord {
     refreshBecause: RefreshRuleBasis? = nil,
     narrowing: Narrowing? = nil,
     dpop: DpopUse? = nil,
+    requirePkce: Bool? = nil,
+    identity: IdentitySource? = nil,
     errorCodes: [String: FailureClass]? = nil,
     tenant: TenantRule? = nil,
     authorization: AuthorizationRules? = nil,
@@ -3073,6 +3079,8 @@ public struct Provider: Record, WireRecord {
     self.refreshBecause = refreshBecause
     self.narrowing = narrowing
     self.dpop = dpop
+    self.requirePkce = requirePkce
+    self.identity = identity
     self.errorCodes = errorCodes
     self.tenant = tenant
     self.authorization = authorization
@@ -3089,7 +3097,7 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3109,6 +3117,8 @@ public struct Provider: Record, WireRecord {
     refreshBecause = try members.optional("refreshBecause")
     narrowing = try members.optional("narrowing")
     dpop = try members.optional("dpop")
+    requirePkce = try members.optional("requirePkce")
+    identity = try members.optional("identity")
     errorCodes = try members.optional("errorCodes")
     tenant = try members.optional("tenant")
     authorization = try members.optional("authorization")
@@ -3143,6 +3153,8 @@ public struct Provider: Record, WireRecord {
     writer.member("refreshBecause", refreshBecause)
     writer.member("narrowing", narrowing)
     writer.member("dpop", dpop)
+    writer.member("requirePkce", requirePkce)
+    writer.member("identity", identity)
     writer.member("errorCodes", errorCodes)
     writer.member("tenant", tenant)
     writer.member("authorization", authorization)
@@ -3200,8 +3212,12 @@ public struct ProviderDiscoverResult: Record, WireRecord {
   public var pkce: Bool
   /// The documents announce bound tokens (RFC 9449).
   public var dpop: Bool
+  /// The documents announce that the URL of a Client ID Metadata Document is taken as a client id.
+  public var clientIdMetadataDocuments: Bool
   /// The known provider that the host belongs to.
   public var preset: String?
+  /// `scopes_supported` of the documents, at most 128; absent: the documents do not say.
+  public var scopesSupported: [String]?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -3212,7 +3228,9 @@ public struct ProviderDiscoverResult: Record, WireRecord {
     tokenEndpointAuthMethods: [String],
     pkce: Bool,
     dpop: Bool,
+    clientIdMetadataDocuments: Bool,
     preset: String? = nil,
+    scopesSupported: [String]? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.issuer = issuer
@@ -3221,11 +3239,13 @@ public struct ProviderDiscoverResult: Record, WireRecord {
     self.tokenEndpointAuthMethods = tokenEndpointAuthMethods
     self.pkce = pkce
     self.dpop = dpop
+    self.clientIdMetadataDocuments = clientIdMetadataDocuments
     self.preset = preset
+    self.scopesSupported = scopesSupported
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["issuer", "isElsewhere", "endpoints", "tokenEndpointAuthMethods", "pkce", "dpop", "preset"]
+  private static let memberNames: Set<String> = ["issuer", "isElsewhere", "endpoints", "tokenEndpointAuthMethods", "pkce", "dpop", "clientIdMetadataDocuments", "preset", "scopesSupported"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     issuer = try members.required("issuer")
@@ -3234,7 +3254,9 @@ public struct ProviderDiscoverResult: Record, WireRecord {
     tokenEndpointAuthMethods = try members.required("tokenEndpointAuthMethods")
     pkce = try members.required("pkce")
     dpop = try members.required("dpop")
+    clientIdMetadataDocuments = try members.required("clientIdMetadataDocuments")
     preset = try members.optional("preset")
+    scopesSupported = try members.optional("scopesSupported")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -3245,7 +3267,9 @@ public struct ProviderDiscoverResult: Record, WireRecord {
     writer.member("tokenEndpointAuthMethods", tokenEndpointAuthMethods)
     writer.member("pkce", pkce)
     writer.member("dpop", dpop)
+    writer.member("clientIdMetadataDocuments", clientIdMetadataDocuments)
     writer.member("preset", preset)
+    writer.member("scopesSupported", scopesSupported)
   }
 }
 

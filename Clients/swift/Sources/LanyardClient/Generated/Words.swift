@@ -290,6 +290,8 @@ public struct EventType: Word, WireWord {
   public static let tokenScopesNarrowed = EventType(rawValue: "token.scopesNarrowed")
   /// `snapshot.changed`.
   public static let snapshotChanged = EventType(rawValue: "snapshot.changed")
+  /// `signIn.requested`.
+  public static let signInRequested = EventType(rawValue: "signIn.requested")
   /// `stepUp.granted`.
   public static let stepUpGranted = EventType(rawValue: "stepUp.granted")
   /// `stepUp.expired`.
@@ -314,7 +316,7 @@ public struct EventType: Word, WireWord {
   public static let eventGap = EventType(rawValue: "event.gap")
 
   /// The words that this version knows.
-  public static let known: [EventType] = [.accountAdded, .accountSwitched, .accountRenamed, .accountSignedOut, .accountErased, .sessionStateChanged, .sessionExpired, .tokenRefreshed, .tokenScopesNarrowed, .snapshotChanged, .stepUpGranted, .stepUpExpired, .connectivityChanged, .revocationConfirmed, .revocationAbandoned, .operationStatusChanged, .agentLocked, .agentUnlocked, .policyChanged, .clockSuspect, .eventGap]
+  public static let known: [EventType] = [.accountAdded, .accountSwitched, .accountRenamed, .accountSignedOut, .accountErased, .sessionStateChanged, .sessionExpired, .tokenRefreshed, .tokenScopesNarrowed, .snapshotChanged, .signInRequested, .stepUpGranted, .stepUpExpired, .connectivityChanged, .revocationConfirmed, .revocationAbandoned, .operationStatusChanged, .agentLocked, .agentUnlocked, .policyChanged, .clockSuspect, .eventGap]
 }
 
 /// The meaning of a provider's error code.
@@ -337,6 +339,24 @@ public struct FailureClass: Word, WireWord {
 
   /// The words that this version knows.
   public static let known: [FailureClass] = [.transient, .reauthenticate, .locked, .interaction, .misconfigured]
+}
+
+/// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may
+/// say nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new
+/// one, and nothing proves who signed in.
+public struct IdentitySource: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `person`.
+  public static let person = IdentitySource(rawValue: "person")
+  /// `resource`.
+  public static let resource = IdentitySource(rawValue: "resource")
+
+  /// The words that this version knows.
+  public static let known: [IdentitySource] = [.person, .resource]
 }
 
 /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6). `sticks`:

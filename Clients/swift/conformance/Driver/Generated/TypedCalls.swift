@@ -135,6 +135,8 @@ enum TypedCalls {
         refresh: params.optional("refresh"),
         narrowing: params.optional("narrowing"),
         dpop: params.optional("dpop"),
+        requirePkce: params.optional("requirePkce"),
+        identity: params.optional("identity"),
         errorCodes: params.optional("errorCodes"),
         tenant: params.optional("tenant"),
         authorization: params.optional("authorization"),
@@ -169,6 +171,8 @@ enum TypedCalls {
         refresh: params.optional("refresh"),
         narrowing: params.optional("narrowing"),
         dpop: params.optional("dpop"),
+        requirePkce: params.optional("requirePkce"),
+        identity: params.optional("identity"),
         errorCodes: params.optional("errorCodes"),
         tenant: params.optional("tenant"),
         authorization: params.optional("authorization"),
@@ -191,6 +195,7 @@ enum TypedCalls {
     case "provider.discover":
       return try await methods.discover(
         url: params.required("url"),
+        exact: params.optional("exact"),
         caFile: params.optional("caFile"),
         proxy: params.optional("proxy"))
     default: return nil
@@ -211,6 +216,7 @@ enum TypedCalls {
         maxAgeSeconds: params.optional("maxAgeSeconds"),
         claims: params.optional("claims"),
         authorizationDetails: params.optional("authorizationDetails"),
+        announce: params.optional("announce"),
         openBrowser: params.optional("openBrowser"))
     case "signIn.wait":
       return try await methods.wait(

@@ -20,7 +20,8 @@ public enum ProviderAdd: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
     public var issuer: String?
-    /// Absent: the agent registers itself as a public client if the provider supports it (RFC 7591), and refuses with
+    /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
+    /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
     /// `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
     public var clientId: String?
     public var clientSecret: Secret?
@@ -41,6 +42,12 @@ public enum ProviderAdd: RPCMethod {
     public var narrowing: WireNarrowing?
     /// Absent: `auto`.
     public var dpop: WireDpopUse?
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `providerMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    public var requirePkce: Bool?
+    /// Absent: `person`.
+    public var identity: WireIdentitySource?
     /// What error codes of this provider mean, by the code that its token endpoint answers.
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
@@ -83,6 +90,8 @@ public enum ProviderAdd: RPCMethod {
       refresh: WireRefreshRules? = nil,
       narrowing: WireNarrowing? = nil,
       dpop: WireDpopUse? = nil,
+      requirePkce: Bool? = nil,
+      identity: WireIdentitySource? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -111,6 +120,8 @@ public enum ProviderAdd: RPCMethod {
       self.refresh = refresh
       self.narrowing = narrowing
       self.dpop = dpop
+      self.requirePkce = requirePkce
+      self.identity = identity
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -142,6 +153,8 @@ public enum ProviderAdd: RPCMethod {
       var refresh: WireRefreshRules?
       var narrowing: WireNarrowing?
       var dpop: WireDpopUse?
+      var requirePkce: Bool?
+      var identity: WireIdentitySource?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -184,6 +197,10 @@ public enum ProviderAdd: RPCMethod {
           narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
         } else if memberName.isText("dpop") {
           dpop = try reading("dpop") { () throws(ParamsProblem) in try memberValue.word(WireDpopUse.self) }
+        } else if memberName.isText("requirePkce") {
+          requirePkce = try reading("requirePkce") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else if memberName.isText("identity") {
+          identity = try reading("identity") { () throws(ParamsProblem) in try memberValue.word(WireIdentitySource.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -229,6 +246,8 @@ public enum ProviderAdd: RPCMethod {
       self.refresh = refresh
       self.narrowing = narrowing
       self.dpop = dpop
+      self.requirePkce = requirePkce
+      self.identity = identity
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -388,6 +407,11 @@ public enum ProviderUpdate: RPCMethod {
     public var refresh: WireRefreshRules?
     public var narrowing: WireNarrowing?
     public var dpop: WireDpopUse?
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `providerMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    public var requirePkce: Bool?
+    public var identity: WireIdentitySource?
     /// What error codes of this provider mean, by the code that its token endpoint answers.
     public var errorCodes: WireMap<WireFailureClass>?
     public var tenant: WireTenantRule?
@@ -431,6 +455,8 @@ public enum ProviderUpdate: RPCMethod {
       refresh: WireRefreshRules? = nil,
       narrowing: WireNarrowing? = nil,
       dpop: WireDpopUse? = nil,
+      requirePkce: Bool? = nil,
+      identity: WireIdentitySource? = nil,
       errorCodes: WireMap<WireFailureClass>? = nil,
       tenant: WireTenantRule? = nil,
       authorization: WireAuthorizationRules? = nil,
@@ -459,6 +485,8 @@ public enum ProviderUpdate: RPCMethod {
       self.refresh = refresh
       self.narrowing = narrowing
       self.dpop = dpop
+      self.requirePkce = requirePkce
+      self.identity = identity
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -490,6 +518,8 @@ public enum ProviderUpdate: RPCMethod {
       var refresh: WireRefreshRules?
       var narrowing: WireNarrowing?
       var dpop: WireDpopUse?
+      var requirePkce: Bool?
+      var identity: WireIdentitySource?
       var errorCodes: WireMap<WireFailureClass>?
       var tenant: WireTenantRule?
       var authorization: WireAuthorizationRules?
@@ -532,6 +562,10 @@ public enum ProviderUpdate: RPCMethod {
           narrowing = try reading("narrowing") { () throws(ParamsProblem) in try memberValue.word(WireNarrowing.self) }
         } else if memberName.isText("dpop") {
           dpop = try reading("dpop") { () throws(ParamsProblem) in try memberValue.word(WireDpopUse.self) }
+        } else if memberName.isText("requirePkce") {
+          requirePkce = try reading("requirePkce") { () throws(ParamsProblem) in try memberValue.boolean() }
+        } else if memberName.isText("identity") {
+          identity = try reading("identity") { () throws(ParamsProblem) in try memberValue.word(WireIdentitySource.self) }
         } else if memberName.isText("errorCodes") {
           errorCodes = try reading("errorCodes") { () throws(ParamsProblem) in try memberValue.map(atMost: 128, names: .errorCodesNames) { (item) throws(ParamsProblem) in try item.word(WireFailureClass.self) } }
         } else if memberName.isText("tenant") {
@@ -577,6 +611,8 @@ public enum ProviderUpdate: RPCMethod {
       self.refresh = refresh
       self.narrowing = narrowing
       self.dpop = dpop
+      self.requirePkce = requirePkce
+      self.identity = identity
       self.errorCodes = errorCodes
       self.tenant = tenant
       self.authorization = authorization
@@ -723,8 +759,9 @@ public enum ProviderTest: RPCMethod {
 ///
 /// `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for the
 /// documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
-/// Changes nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
-/// whether it is meant is for the person to say.
+/// Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the order of MCP
+/// and takes the first, whose `issuer` must be `url` byte for byte. `isElsewhere` tells that the documents name an
+/// issuer of another origin, which confirms itself: whether it is meant is for the person to say.
 public enum ProviderDiscover: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.discover", since: "1",
@@ -736,6 +773,8 @@ public enum ProviderDiscover: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var url: String
+    /// `url` is the issuer itself; nothing is guessed.
+    public var exact: Bool?
     /// As in `provider.add`.
     public var caFile: String?
     /// As in `provider.add`.
@@ -743,10 +782,12 @@ public enum ProviderDiscover: RPCMethod {
 
     public init(
       url: String,
+      exact: Bool? = nil,
       caFile: String? = nil,
       proxy: String? = nil
     ) {
       self.url = url
+      self.exact = exact
       self.caFile = caFile
       self.proxy = proxy
     }
@@ -754,11 +795,14 @@ public enum ProviderDiscover: RPCMethod {
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       var url: String?
+      var exact: Bool?
       var caFile: String?
       var proxy: String?
       for (memberName, memberValue) in node.members {
         if memberName.isText("url") {
           url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("exact") {
+          exact = try reading("exact") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("caFile") {
           caFile = try reading("caFile") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...4095)) }
         } else if memberName.isText("proxy") {
@@ -769,6 +813,7 @@ public enum ProviderDiscover: RPCMethod {
       }
       guard let url else { throw ParamsProblem.missing("url", expected: "string") }
       self.url = url
+      self.exact = exact
       self.caFile = caFile
       self.proxy = proxy
     }
@@ -787,6 +832,10 @@ public enum ProviderDiscover: RPCMethod {
     public var pkce: Bool
     /// The documents announce bound tokens (RFC 9449).
     public var dpop: Bool
+    /// `scopes_supported` of the documents, at most 128; absent: the documents do not say.
+    public var scopesSupported: [String]?
+    /// The documents announce that the URL of a Client ID Metadata Document is taken as a client id.
+    public var clientIdMetadataDocuments: Bool
 
     public init(
       issuer: String,
@@ -795,7 +844,9 @@ public enum ProviderDiscover: RPCMethod {
       endpoints: WireEndpoints,
       tokenEndpointAuthMethods: [String],
       pkce: Bool,
-      dpop: Bool
+      dpop: Bool,
+      scopesSupported: [String]? = nil,
+      clientIdMetadataDocuments: Bool
     ) {
       self.issuer = issuer
       self.isElsewhere = isElsewhere
@@ -804,6 +855,8 @@ public enum ProviderDiscover: RPCMethod {
       self.tokenEndpointAuthMethods = tokenEndpointAuthMethods
       self.pkce = pkce
       self.dpop = dpop
+      self.scopesSupported = scopesSupported
+      self.clientIdMetadataDocuments = clientIdMetadataDocuments
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -824,6 +877,12 @@ public enum ProviderDiscover: RPCMethod {
       writer.bool(pkce)
       writer.key("dpop")
       writer.bool(dpop)
+      if let scopesSupported {
+        writer.key("scopesSupported")
+        writer.list(scopesSupported) { item, writer in writer.string(item) }
+      }
+      writer.key("clientIdMetadataDocuments")
+      writer.bool(clientIdMetadataDocuments)
       writer.endObject()
     }
   }

@@ -35,6 +35,8 @@ public enum SignInBegin: RPCMethod {
     /// Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in all. Absent with `account`: those
     /// that its last sign-in asked for; `[]`: none.
     public var authorizationDetails: [RawJSON]?
+    /// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+    public var announce: Bool?
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     public var openBrowser: Bool?
 
@@ -49,6 +51,7 @@ public enum SignInBegin: RPCMethod {
       maxAgeSeconds: Int? = nil,
       claims: String? = nil,
       authorizationDetails: [RawJSON]? = nil,
+      announce: Bool? = nil,
       openBrowser: Bool? = nil
     ) {
       self.provider = provider
@@ -61,6 +64,7 @@ public enum SignInBegin: RPCMethod {
       self.maxAgeSeconds = maxAgeSeconds
       self.claims = claims
       self.authorizationDetails = authorizationDetails
+      self.announce = announce
       self.openBrowser = openBrowser
     }
 
@@ -76,6 +80,7 @@ public enum SignInBegin: RPCMethod {
       var maxAgeSeconds: Int?
       var claims: String?
       var authorizationDetails: [RawJSON]?
+      var announce: Bool?
       var openBrowser: Bool?
       for (memberName, memberValue) in node.members {
         if memberName.isText("provider") {
@@ -98,6 +103,8 @@ public enum SignInBegin: RPCMethod {
           claims = try reading("claims") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...16384)) }
         } else if memberName.isText("authorizationDetails") {
           authorizationDetails = try reading("authorizationDetails") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.jsonObject(atMost: 64) } }
+        } else if memberName.isText("announce") {
+          announce = try reading("announce") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("openBrowser") {
           openBrowser = try reading("openBrowser") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else {
@@ -116,6 +123,7 @@ public enum SignInBegin: RPCMethod {
       self.maxAgeSeconds = maxAgeSeconds
       self.claims = claims
       self.authorizationDetails = authorizationDetails
+      self.announce = announce
       self.openBrowser = openBrowser
     }
   }

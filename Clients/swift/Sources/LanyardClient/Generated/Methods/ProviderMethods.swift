@@ -23,8 +23,10 @@ public struct ProviderMethods: Sendable {
   /// - Parameters:
   ///   - name: A provider's name.
   ///   - issuer: A URL.
-  ///   - clientId: Absent: the agent registers itself as a public client if the provider supports it (RFC 7591),
-  ///     and refuses with `invalidParams` otherwise. `provider.remove` deletes the registration (RFC 7592).
+  ///   - clientId: Absent: the Client ID Metadata Document of the agent's configuration
+  ///     (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
+  ///     supports it (RFC 7591), and refuses with `invalidParams` otherwise. `provider.remove` deletes the
+  ///     registration (RFC 7592).
   ///   - clientSecret: A client's secret.
   ///   - clientKey: A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg` are
   ///     used: RSA of 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
@@ -44,6 +46,10 @@ public struct ProviderMethods: Sendable {
   ///     6749 §6). `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is
   ///     treated as `sticks`. One of `keeps`, `sticks`, `unknown`.
   ///   - dpop: Whether tokens are bound to a key of the account. Absent: `auto`. One of `off`, `auto`, `required`.
+  ///   - requirePkce: The provider's metadata must list `S256` (RFC 7636): refused with `providerMisconfigured`,
+  ///     reason `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is
+  ///     compared byte for byte.
+  ///   - identity: What an account of a provider stands for. Absent: `person`. One of `person`, `resource`.
   ///   - errorCodes: What error codes of this provider mean, by the code that its token endpoint answers.
   ///   - tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
   ///   - authorization: Where the provider reports rights.
@@ -83,6 +89,8 @@ public struct ProviderMethods: Sendable {
     refresh: RefreshRules? = nil,
     narrowing: Narrowing? = nil,
     dpop: DpopUse? = nil,
+    requirePkce: Bool? = nil,
+    identity: IdentitySource? = nil,
     errorCodes: [String: FailureClass]? = nil,
     tenant: TenantRule? = nil,
     authorization: AuthorizationRules? = nil,
@@ -112,6 +120,8 @@ public struct ProviderMethods: Sendable {
       $0.member("refresh", refresh)
       $0.member("narrowing", narrowing)
       $0.member("dpop", dpop)
+      $0.member("requirePkce", requirePkce)
+      $0.member("identity", identity)
       $0.member("errorCodes", errorCodes)
       $0.member("tenant", tenant)
       $0.member("authorization", authorization)
@@ -184,6 +194,12 @@ public struct ProviderMethods: Sendable {
   ///     tokens. `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound
   ///     tokens; a bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of
   ///     `off`, `auto`, `required`.
+  ///   - requirePkce: The provider's metadata must list `S256` (RFC 7636): refused with `providerMisconfigured`,
+  ///     reason `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is
+  ///     compared byte for byte.
+  ///   - identity: What an account of a provider stands for. `person`: the provider says who signed in. `resource`:
+  ///     the provider may say nothing; the account is then the person at the provider's resource, each sign-in
+  ///     without `account` makes a new one, and nothing proves who signed in. One of `person`, `resource`.
   ///   - errorCodes: What error codes of this provider mean, by the code that its token endpoint answers.
   ///   - tenant: Where the tenant is named. Either a claim of the ID token or a fixed value.
   ///   - authorization: Where the provider reports rights.
@@ -223,6 +239,8 @@ public struct ProviderMethods: Sendable {
     refresh: RefreshRules? = nil,
     narrowing: Narrowing? = nil,
     dpop: DpopUse? = nil,
+    requirePkce: Bool? = nil,
+    identity: IdentitySource? = nil,
     errorCodes: [String: FailureClass]? = nil,
     tenant: TenantRule? = nil,
     authorization: AuthorizationRules? = nil,
@@ -252,6 +270,8 @@ public struct ProviderMethods: Sendable {
       $0.member("refresh", refresh)
       $0.member("narrowing", narrowing)
       $0.member("dpop", dpop)
+      $0.member("requirePkce", requirePkce)
+      $0.member("identity", identity)
       $0.member("errorCodes", errorCodes)
       $0.member("tenant", tenant)
       $0.member("authorization", authorization)
@@ -310,26 +330,30 @@ public struct ProviderMethods: Sendable {
   ///
   /// `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
   /// the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest first.
-  /// Changes nothing. `isElsewhere` tells that the documents name an issuer of another origin, which confirms itself:
-  /// whether it is meant is for the person to say.
+  /// Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the order of MCP
+  /// and takes the first, whose `issuer` must be `url` byte for byte. `isElsewhere` tells that the documents name an
+  /// issuer of another origin, which confirms itself: whether it is meant is for the person to say.
   ///
   /// - Parameters:
   ///   - url: A URL.
+  ///   - exact: `url` is the issuer itself; nothing is guessed.
   ///   - caFile: As in `provider.add`.
   ///   - proxy: As in `provider.add`.
   /// - Returns: `ProviderDiscoverResult`: with `issuer`, `isElsewhere`, `preset`, `endpoints`,
-  ///   `tokenEndpointAuthMethods`, `pkce`, `dpop`.
+  ///   `tokenEndpointAuthMethods`, `pkce`, `dpop`, `scopesSupported`, `clientIdMetadataDocuments`.
   /// - Throws: ``LanyardError``: `providerUnavailable`, `providerMisconfigured`, `untrustedServer`, `offline`,
   ///   `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the
   ///   task is cancelled.
   public func discover(
     url: String,
+    exact: Bool? = nil,
     caFile: String? = nil,
     proxy: String? = nil
   ) async throws -> ProviderDiscoverResult {
     try await lanyard.invoke("provider.discover") {
       $0.member("url", url)
+      $0.member("exact", exact)
       $0.member("caFile", caFile)
       $0.member("proxy", proxy)
     }

@@ -31,6 +31,8 @@ public struct SignInMethods: Sendable {
   ///     Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
   ///   - authorizationDetails: Rights in detail (RFC 9396): objects with a `type`, at most 4 KiB of JSON in all.
   ///     Absent with `account`: those that its last sign-in asked for; `[]`: none.
+  ///   - announce: Publish the event `signIn.requested`, so that a program that shows notifications can tell the
+  ///     person.
   ///   - openBrowser: Open the page in the person's browser on this machine. The result contains its URL in any
   ///     case.
   /// - Returns: `SignInBeginResult`: with `signIn`, `flow`, `authorizationUrl`, `verificationUri`,
@@ -52,6 +54,7 @@ public struct SignInMethods: Sendable {
     maxAgeSeconds: Int? = nil,
     claims: String? = nil,
     authorizationDetails: [[String: JSON]]? = nil,
+    announce: Bool? = nil,
     openBrowser: Bool? = nil
   ) async throws -> SignInBeginResult {
     try await lanyard.invoke("signIn.begin") {
@@ -65,6 +68,7 @@ public struct SignInMethods: Sendable {
       $0.member("maxAgeSeconds", maxAgeSeconds)
       $0.member("claims", claims)
       $0.member("authorizationDetails", authorizationDetails)
+      $0.member("announce", announce)
       $0.member("openBrowser", openBrowser)
     }
   }
