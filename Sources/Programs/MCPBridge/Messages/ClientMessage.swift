@@ -22,8 +22,9 @@ public struct ClientMessage: Sendable {
   /// The request is for a page of a list after the first one.
   public var hasCursor = false
 
-  /// The longest line in bytes. A tool call with a large file has some megabytes.
-  public static let maximumBytes = 16 << 20
+  /// The longest message in bytes, of either side. A tool call with a large file has some megabytes, and JSON in ASCII
+  /// writes some of its characters in six bytes.
+  public static let maximumBytes = 64 << 20
 
   /// Reads a line.
   ///

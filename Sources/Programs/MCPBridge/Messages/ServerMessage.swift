@@ -10,6 +10,8 @@ public struct ServerMessage: Sendable {
   }
 
   public var kind: Kind
+  /// Where the id of a response stands.
+  private var idRange = 0..<0
   public var method: String?
   /// The code of an error response.
   public var errorCode: Int64?
@@ -19,8 +21,23 @@ public struct ServerMessage: Sendable {
   /// Nil for bytes that are no JSON-RPC 2.0 message.
   public init?(_ bytes: UnsafeRawBufferPointer, _ tape: inout JSONTape) {
     guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
-    guard let message = tape.withRoot(of: bytes, { ServerMessage($0) }) else { return nil }
+    let message = tape.withRoot(of: bytes) { root -> ServerMessage? in
+      var message = ServerMessage(root)
+      if let raw = root["id"]?.raw {
+        let start = raw.baseAddress! - bytes.baseAddress!
+        message?.idRange = start..<(start + raw.count)
+      }
+      return message
+    }
+    guard let message else { return nil }
     self = message
+  }
+
+  /// The response with the id as the client wrote it. `bytes` are those that the message was read from; nil if they
+  /// have it already.
+  public func spelled(_ id: MessageID, in bytes: UnsafeRawBufferPointer) -> [UInt8]? {
+    guard case .response(_?) = kind, !idRange.isEmpty, !bytes[idRange].elementsEqual(id.raw) else { return nil }
+    return [UInt8](bytes[..<idRange.lowerBound]) + id.raw + bytes[idRange.upperBound...]
   }
 
   /// Nil for a value that is no JSON-RPC 2.0 message.

@@ -12,6 +12,9 @@ public struct LegacySession: Equatable, Sendable {
   /// A client that has shaken hands, in the words of the transport.
   public var isOpen: Bool { version != nil }
 
+  /// The server has ended the session, and the client has not made another handshake.
+  public var isEnded: Bool { version == nil && generation > 0 }
+
   /// Takes the answer to `initialize`. A version or an id that no header field can hold counts as none.
   public mutating func open(version: String?, id: String?) {
     generation += 1

@@ -20,6 +20,9 @@ struct NotificationCall {
     let modern = session.isOpen ? call.message.version : call.message.version ?? bridge.state.withLock { $0.modernVersion }
     if let modern {
       fields += RequestHeaders.modern(call.message, version: modern, parameters: [])
+    } else if session.isEnded {
+      Output.warning("The server has ended the session, so a message of the client was dropped.")
+      return false
     } else {
       fields += RequestHeaders.legacy(session)
     }

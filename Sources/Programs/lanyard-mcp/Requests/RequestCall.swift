@@ -28,7 +28,9 @@ final class RequestCall {
 
   func run() {
     while true {
-      let sent = bridge.sender.send(outgoing()) { [self] event, reply in take(event, reply) }
+      let outgoing = outgoing()
+      if !isModern, !isInitialize, session.isEnded { return answer(.sessionEnded) }
+      let sent = bridge.sender.send(outgoing) { [self] event, reply in take(event, reply) }
       switch sent {
       case .cancelled: return
       case .failed(let failure): return answer(failure)
@@ -102,7 +104,8 @@ final class RequestCall {
     guard case .response(let named) = message.kind, named != nil else {
       return bridge.output.write(ServerMessage.error(bytes, for: id, &tape) ?? BridgeFailure.malformed.line(id: id))
     }
-    bridge.output.write(filtered(bytes))
+    let respelled = message.spelled(id, in: bytes)
+    bridge.output.write(respelled?.withUnsafeBytes { filtered($0) } ?? filtered(bytes))
   }
 
   private func forget() {
