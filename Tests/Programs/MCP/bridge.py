@@ -36,15 +36,15 @@ class Ended(Exception):
 
 
 class Bridge:
-    """One `lanyard mcp URL`, and the client above it."""
+    """One `lanyard mcp URL`, and the client above it; or another bridge, by its own `command`."""
 
     def __init__(self, program: str, url: str, options: Sequence[str], environment: Mapping[str, str],
-                 version: str = MODERN, directory: Optional[str] = None) -> None:
+                 version: str = MODERN, directory: Optional[str] = None, command: Optional[Sequence[str]] = None) -> None:
         self.url = url
         self.version = version
         self.started = time.monotonic()
         self.process = subprocess.Popen(
-            [program, "mcp", url, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            command or [program, "mcp", url, *options], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
             env=dict(environment), cwd=directory)
         self.lines: List[bytes] = []
         """All that came on stdout."""

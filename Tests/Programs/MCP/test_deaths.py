@@ -102,7 +102,7 @@ class DeadServerTests(AuthorizationFixture):
             began = time.monotonic()
             error = self.refuses(lambda: bridge.call("tools/list"))
         self.assertLess(time.monotonic() - began, SOON_SECONDS)
-        self.assertIn("127.0.0.1", error.message)
+        self.assertIn("connection", error.message)
         self.assertEqual(bridge.close(), 0)
 
     def test_hostWithoutAnAddress_isAnError_soon(self) -> None:
@@ -110,7 +110,7 @@ class DeadServerTests(AuthorizationFixture):
         began = time.monotonic()
         error = self.refuses(lambda: bridge.call("tools/list"))
         self.assertLess(time.monotonic() - began, 15)
-        self.assertIn("mcp.invalid", error.message)
+        self.assertIn("name", error.message)
 
     def test_plainHTTP_toAnotherMachine_isRefused(self) -> None:
         bridge = self.bridge("http://192.0.2.1/mcp")

@@ -209,13 +209,31 @@ class CancellationTests(MCPFixture):
         bridge.notify("notifications/cancelled", {})
         self.assertEqual(bridge.tool("echo"), "{}")
 
-    def test_endOfInput_closesOpenStreams_andTheProgramEnds(self) -> None:
+    def test_endOfInput_letsCallsEnd_andThenTheProgram(self) -> None:
+        server = self.server()
+
+        def slow(call):
+            yield progress(1)
+            server.released.wait(15)
+            yield Event(call.text("done"))
+
+        server.calls["slow"] = slow
+        bridge = self.bridge(server)
+        identity = bridge.send("tools/call", {"name": "slow"})
+        bridge.next("notifications/progress")
+        bridge.process.stdin.close()
+        time.sleep(0.2)
+        self.assertIsNone(bridge.process.poll())
+        server.released.set()
+        self.assertEqual(bridge.result(identity)["content"][0]["text"], "done")
+        self.assertEqual(bridge.close(SOON_SECONDS), 0)
+
+    def test_termination_closesOpenStreams_atOnce(self) -> None:
         server, bridge = self.hanging()
         bridge.send("tools/call", {"name": "hanging"})
         bridge.next("notifications/progress")
-        began = time.monotonic()
-        self.assertEqual(bridge.close(), 0)
-        self.assertLess(time.monotonic() - began, 5)
+        bridge.process.terminate()
+        bridge.process.wait(SOON_SECONDS)
         self.assertTrue(server.messages("tools/call")[0].client_left.wait(SOON_SECONDS))
 
 
@@ -280,6 +298,15 @@ class SubscriptionTests(MCPFixture):
         server.reopen()
         self.assertEqual(bridge.tool("echo"), "{}")
         self.assertEqual(len(server.messages("subscriptions/listen")), 1)
+
+    def test_endOfInput_endsTheSubscription_andTheProgram(self) -> None:
+        server = self.server()
+        server.methods["subscriptions/listen"] = self.listening(server)
+        bridge = self.bridge(server)
+        bridge.send("subscriptions/listen", {"notifications": {}})
+        bridge.next("notifications/subscriptions/acknowledged")
+        self.assertEqual(bridge.close(SOON_SECONDS), 0)
+        self.assertTrue(server.messages("subscriptions/listen")[0].client_left.wait(SOON_SECONDS))
 
     def test_cancelled_endsTheSubscription(self) -> None:
         server = self.server()
