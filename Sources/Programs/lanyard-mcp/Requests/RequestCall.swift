@@ -151,7 +151,10 @@ final class RequestCall {
     reply.body.withBytes { bytes in
       if let message = ServerMessage(bytes, &tape) {
         if case .response(nil) = message.kind, isEndOfSession(reply) { return endSession() }
-        return take(message, bytes, reply)
+        take(message, bytes, reply)
+        // The answer to another request, or a notification: nothing more comes.
+        if !call.isAnswered { answer(.unanswered) }
+        return
       }
       if isEndOfSession(reply) { return endSession() }
       guard reply.isSuccess, !isModern, takeBatch(bytes, reply) else {
