@@ -1180,6 +1180,57 @@ func (m *ExecMethods) Begin(ctx context.Context, params *ExecBeginParams) (*Exec
 // RequestMethods has the methods request.* of the contract.
 type RequestMethods struct{ caller Caller }
 
+// RequestAuthorizeParams: The params of `Request.Authorize`.
+type RequestAuthorizeParams struct {
+	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+	Account string `json:"account"`
+	// An HTTP method.
+	Method string `json:"method"`
+	// The URL of the request. Its query does not count.
+	URL string `json:"url"`
+	// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
+	// own. It has to cover `Request.Send`, `Request.Authorize` or `Token.Get`. Error 6003 with the kind `grant` if
+	// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+	Grant *string `json:"grant,omitempty"`
+	// The `Fingerprint` of the token that the server refused with 401. As `Token.Reject`: one forced exchange, if the
+	// token is not replaced already.
+	Rejected *string `json:"rejected,omitempty"`
+	// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
+	// 2005.
+	Challenge *string `json:"challenge,omitempty"`
+	// The server's last `DPoP-Nonce` (RFC 9449 §9), for `Proof`.
+	Nonce *string `json:"nonce,omitempty"`
+	// Scopes. In any order; the agent sorts them.
+	Scopes []string `json:"scopes,omitempty"`
+	// The resource (RFC 8707) that the token of the request is for.
+	Resource *string `json:"resource,omitempty"`
+	// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+	// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
+	// prompts are refused for 60 s (4002). One of `pinentry`.
+	Prompt *Prompt `json:"prompt,omitempty"`
+	// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
+	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Authorize decides about one request that the caller sends by itself, and returns the token for it.
+//
+// In this order: the grant, the provider's `AllowedOrigins`, the decision with its entry in the audit log, the token.
+// The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
+// name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
+// them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
+// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each answer is one use of a
+// budget.
+//
+// Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrDataLocked,
+// ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrDenied, ErrStepUpRequired, ErrStoreUnavailable,
+// ErrIntegrity, ErrRolledBack, ErrOriginNotAllowed, ErrNotFound.
+func (m *RequestMethods) Authorize(ctx context.Context, params *RequestAuthorizeParams) (*RequestAuthorizeResult, error) {
+	return invoke[RequestAuthorizeResult](ctx, m.caller, "request.authorize", params)
+}
+
 // RequestSendParams: The params of `Request.Send`.
 type RequestSendParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.

@@ -136,6 +136,7 @@ const (
 	DecisionReasonOfflineWindowExpired     DecisionReason = "offlineWindowExpired"
 	DecisionReasonStepUpRequired           DecisionReason = "stepUpRequired"
 	DecisionReasonSensitivityTooHigh       DecisionReason = "sensitivityTooHigh"
+	DecisionReasonBudgetExceeded           DecisionReason = "budgetExceeded"
 	DecisionReasonPolicyError              DecisionReason = "policyError"
 )
 
@@ -992,7 +993,7 @@ type Decision struct {
 	// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
 	// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
 	// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-	// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+	// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
 	Reason DecisionReason `json:"reason"`
 	// Every check that failed.
 	Failed      []FailedCheck `json:"failed"`
@@ -1130,12 +1131,12 @@ type ExecBeginResult struct {
 // FailedCheck: A check that failed.
 type FailedCheck struct {
 	// `Capability`, `State`, `forbids`, `Clock`, `snapshot`, `Roles`, `Scopes`, `entitlements`, `online`, `token`,
-	// `window`, `stepUp`, `Sensitivity`, `policy`.
+	// `window`, `stepUp`, `Sensitivity`, `budget`, `policy`.
 	Check string `json:"check"`
 	// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
 	// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
 	// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-	// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+	// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
 	Reason DecisionReason `json:"reason"`
 	// The compared values.
 	Facts map[string]json.RawMessage `json:"facts,omitempty"`
@@ -1639,6 +1640,28 @@ type RefreshState struct {
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 	// The last failure.
 	LastError *LastFailure `json:"lastError,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// RequestAuthorizeResult: The result of `Request.Authorize`.
+type RequestAuthorizeResult struct {
+	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+	// person.
+	Account     string `json:"account"`
+	AccessToken Secret `json:"accessToken"`
+	// `Bearer`, or `DPoP` with a `Proof`.
+	TokenType string `json:"tokenType"`
+	// Identifies this token in `rejected` and in `Token.Reject`.
+	Fingerprint string `json:"fingerprint"`
+	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	ExpiresAt time.Time `json:"expiresAt"`
+	// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
+	// method and URL alone.
+	Proof Secret `json:"proof,omitempty"`
+	// Of the capability that names the request most closely; absent if none does.
+	Decision *Decision `json:"decision,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

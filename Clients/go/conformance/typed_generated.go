@@ -105,6 +105,8 @@ func callTyped(
 		return callWith(ctx, params, client.Exec.Begin)
 	case "token.proof":
 		return callWith(ctx, params, client.Token.Proof)
+	case "request.authorize":
+		return callWith(ctx, params, client.Request.Authorize)
 	case "request.send":
 		return callWith(ctx, params, client.Request.Send)
 	case "authorization.check":

@@ -51,6 +51,7 @@ export const typedCalls: ReadonlyMap<string, TypedCall> = new Map<string, TypedC
   ["credential.aws", (client, params, options) => client.credential.aws(params, options)],
   ["exec.begin", (client, params, options) => client.exec.begin(params, options)],
   ["token.proof", (client, params, options) => client.token.proof(params, options)],
+  ["request.authorize", (client, params, options) => client.request.authorize(params, options)],
   ["request.send", (client, params, options) => client.request.send(params, options)],
   ["authorization.check", (client, params, options) => client.authorization.check(params, options)],
   ["authorization.checkMany", (client, params, options) => client.authorization.checkMany(params, options)],

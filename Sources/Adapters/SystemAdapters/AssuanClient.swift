@@ -49,6 +49,12 @@ struct AssuanClient {
     return typed.finish()
   }
 
+  /// Asks for a yes; throws `cancelled` for a no.
+  mutating func confirmed() throws(Failure) {
+    try send("CONFIRM")
+    try answer { (_) in }
+  }
+
   // MARK: lines
 
   /// Reads to the end of a response, and passes its data to `receive`.

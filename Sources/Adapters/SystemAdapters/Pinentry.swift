@@ -57,7 +57,7 @@ public final class Pinentry: Prompter {
     _ = SecretBytes(capacity: AssuanClient.longestLine) { buffer in
       var client = AssuanClient(socket: child.socket, cancel: cancel, deadline: deadline, buffer: buffer)
       do throws(AssuanClient.Failure) {
-        answer = .typed(try converse(question, with: &client))
+        answer = try converse(question, with: &client)
       } catch {
         switch error {
         case .cancelled: answer = .cancelled
@@ -72,7 +72,7 @@ public final class Pinentry: Prompter {
 
   private static func converse(
     _ question: PromptQuestion, with client: inout AssuanClient
-  ) throws(AssuanClient.Failure) -> Secret {
+  ) throws(AssuanClient.Failure) -> PromptAnswer {
     try client.greeting()
     if let terminal = getenv("GPG_TTY") {
       try client.offer("OPTION ttyname", String(cString: terminal))
@@ -80,13 +80,19 @@ public final class Pinentry: Prompter {
     }
     try client.offer("SETTITLE", "Lanyard")
     try client.offer("SETDESC", question.description)
+    if question.isConfirmation {
+      try client.offer("SETOK", "Allow")
+      try client.offer("SETCANCEL", "Refuse")
+      try client.confirmed()
+      return .confirmed
+    }
     try client.offer("SETPROMPT", question.label)
     let first = try client.typed()
-    guard question.isNew else { return first }
+    guard question.isNew else { return .typed(first) }
     // Not every pinentry asks for a repetition by itself.
     for _ in 0..<3 {
       try client.offer("SETDESC", "Once more, to be sure.")
-      if try client.typed().equals(first) { return first }
+      if try client.typed().equals(first) { return .typed(first) }
       try client.offer("SETERROR", "That was not the same.")
     }
     throw .cancelled

@@ -1,6 +1,6 @@
 public import Secrets
 
-/// Asks the person at this machine for a secret, so that the requesting program never sees it.
+/// Asks the person at this machine for a secret, so that the requesting program never sees it, or for a yes.
 public protocol Prompter: Sendable {
   /// Shows the question and waits a few minutes at most. Cancelling the task closes the dialog.
   func ask(_ question: PromptQuestion) async -> PromptAnswer
@@ -14,11 +14,20 @@ public struct PromptQuestion: Hashable, Sendable {
   public var label: String
   /// True for a secret that the person chooses: they type it twice, until both inputs match.
   public var isNew: Bool
+  /// True for a question that the person confirms or declines: nothing is typed.
+  public var isConfirmation = false
 
   public init(description: String, label: String, isNew: Bool = false) {
     self.description = description
     self.label = label
     self.isNew = isNew
+  }
+
+  /// A question for a yes; each line of `description` fits a line of the dialog.
+  public static func confirmation(_ description: String) -> PromptQuestion {
+    var question = PromptQuestion(description: description, label: "")
+    question.isConfirmation = true
+    return question
   }
 }
 
@@ -26,7 +35,9 @@ public struct PromptQuestion: Hashable, Sendable {
 public enum PromptAnswer: Sendable {
   /// The person typed this secret.
   case typed(Secret)
-  /// The person closed the dialog.
+  /// The person confirmed.
+  case confirmed
+  /// The person closed the dialog, or declined.
   case cancelled
   /// The person did not answer in time.
   case timedOut

@@ -74,6 +74,8 @@ extension RecordKind {
   package static let rule = RecordKind(rawValue: 45)
   /// The credentials of roles that an ID token was exchanged for (docs/desktop.md, AWS).
   package static let roleCredentials = RecordKind(rawValue: 46)
+  /// The uses of one capability in the last hour (docs/offline.md, Budgets).
+  package static let budget = RecordKind(rawValue: 47)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {

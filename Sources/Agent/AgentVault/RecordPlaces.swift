@@ -13,6 +13,9 @@ package struct RecordPlaces {
 
   package func policy(_ name: String) -> [UInt8] { place("policy", name) }
 
+  /// Of the uses of a capability, in any account.
+  package func budget(_ capability: String) -> [UInt8] { place("budget", capability) }
+
   /// Of a value that a client program keeps, in any account.
   package func clientSecret(_ name: String) -> [UInt8] { place("client secret", name) }
 

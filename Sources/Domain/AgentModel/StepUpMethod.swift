@@ -10,9 +10,12 @@ public struct StepUpMethod: RawRepresentable, Hashable, Sendable, CaseIterable {
   /// A PIN that the person chose for the account.
   public static let pin = StepUpMethod(rawValue: "pin")
 
+  /// A person's confirmation in the agent's own prompt: of one capability, or by the PIN that they type there.
+  public static let pinentry = StepUpMethod(rawValue: "pinentry")
+
   /// The methods of `Schemas/policy.schema.json`.
-  public static let allCases = [pin]
+  public static let allCases = [pin, pinentry]
 
   /// The method as a noun in a sentence for a person.
-  public var noun: String { self == .pin ? "PIN" : rawValue }
+  public var noun: String { self == .pin ? "PIN" : self == .pinentry ? "confirmation" : rawValue }
 }

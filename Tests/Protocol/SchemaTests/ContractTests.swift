@@ -50,6 +50,7 @@ struct ContractTests {
     credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
     exec.begin account program
     token.proof account method url fingerprint? nonce?
+    request.authorize account method url grant? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
     authorization.checkMany account capabilities waitSeconds?
@@ -133,6 +134,7 @@ struct ContractTests {
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
     ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt account"),
     ("exec.begin", "account"),
+    ("request.authorize", "account accessToken! tokenType proof!? fingerprint expiresAt decision?"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
     (
       "authorization.check",

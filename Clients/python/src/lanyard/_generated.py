@@ -130,6 +130,7 @@ __all__ = [
     "RefreshRules",
     "RefreshState",
     "Remedy",
+    "RequestAuthorizeResult",
     "RequestCancelled",
     "RequestSendResult",
     "ResolutionBasis",
@@ -676,6 +677,7 @@ class DecisionReason(OpenEnum):
     OFFLINE_WINDOW_EXPIRED = "offlineWindowExpired"
     STEP_UP_REQUIRED = "stepUpRequired"
     SENSITIVITY_TOO_HIGH = "sensitivityTooHigh"
+    BUDGET_EXCEEDED = "budgetExceeded"
     POLICY_ERROR = "policyError"
 
 
@@ -1561,7 +1563,7 @@ class Decision(Record):
         reason: The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
             `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
             `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
         failed: Every check that failed.
         remedies: In the order in which to try them.
         policy: The policy of a decision. The name is empty if there was no policy.
@@ -1732,11 +1734,11 @@ class FailedCheck(Record):
 
     Attributes:
         check: `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`,
-            `token`, `window`, `stepUp`, `sensitivity`, `policy`.
+            `token`, `window`, `stepUp`, `sensitivity`, `budget`, `policy`.
         reason: The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
             `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
             `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+            `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
         facts: The compared values.
     """
 
@@ -2331,6 +2333,31 @@ class RefreshState(Record):
     attempts: int
     next_attempt_at: Optional[datetime] = None
     last_error: Optional[LastFailure] = None
+
+
+@dataclass(frozen=True)
+class RequestAuthorizeResult(Record):
+    """The result of `request.authorize`.
+
+    Attributes:
+        account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
+            from the person.
+        token_type: `Bearer`, or `DPoP` with a `proof`.
+        fingerprint: Identifies this token in `rejected` and in `token.reject`.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
+            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
+            for this method and URL alone.
+        decision: Of the capability that names the request most closely; absent if none does.
+    """
+
+    account: str
+    access_token: str = field(repr=False)
+    token_type: str
+    fingerprint: str
+    expires_at: datetime
+    proof: Optional[str] = field(default=None, repr=False)
+    decision: Optional[Decision] = None
 
 
 @dataclass(frozen=True)
@@ -6771,6 +6798,100 @@ class RequestMethods:
     def __init__(self, caller: Caller) -> None:
         self._caller = caller
 
+    def authorize(
+        self,
+        *,
+        account: str,
+        method: str,
+        url: str,
+        grant: Optional[str] = None,
+        rejected: Optional[str] = None,
+        challenge: Optional[str] = None,
+        nonce: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        resource: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> RequestAuthorizeResult:
+        """Decides about one request that the caller sends by itself, and returns the token for it.
+
+        In this order: the grant, the provider's `allowed_origins`, the decision with its entry in the audit log, the
+        token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
+        `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
+        only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
+        answer is one use of a budget.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: The URL of the request. Its query does not count.
+            grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
+                the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
+                the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
+                have the name.
+            rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
+                forced exchange, if the token is not replaced already.
+            challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
+                for the person is 2005.
+            nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resource: The resource (RFC 8707) that the token of the request is for.
+            prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
+                counts for this capability, account and grant as long as the policy says. After a no, or none in time,
+                the grant's further prompts are refused for 60 s (4002). One of `pinentry`.
+            timeout_seconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as
+                the work takes.
+
+        Returns:
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
+                `expires_at`, `decision`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "request.authorize",
+            {
+                "account": account,
+                "method": method,
+                "url": url,
+                "grant": grant,
+                "rejected": rejected,
+                "challenge": challenge,
+                "nonce": nonce,
+                "scopes": scopes,
+                "resource": resource,
+                "prompt": prompt,
+                "timeoutSeconds": timeout_seconds,
+            },
+            RequestAuthorizeResult,
+        )
+
     def send(
         self,
         *,
@@ -6854,6 +6975,100 @@ class AsyncRequestMethods:
 
     def __init__(self, caller: AsyncCaller) -> None:
         self._caller = caller
+
+    async def authorize(
+        self,
+        *,
+        account: str,
+        method: str,
+        url: str,
+        grant: Optional[str] = None,
+        rejected: Optional[str] = None,
+        challenge: Optional[str] = None,
+        nonce: Optional[str] = None,
+        scopes: Optional[Sequence[str]] = None,
+        resource: Optional[str] = None,
+        prompt: Optional[Union[Prompt, str]] = None,
+        timeout_seconds: Optional[int] = None,
+    ) -> RequestAuthorizeResult:
+        """Decides about one request that the caller sends by itself, and returns the token for it.
+
+        In this order: the grant, the provider's `allowed_origins`, the decision with its entry in the audit log, the
+        token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
+        `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
+        only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
+        answer is one use of a budget.
+
+        Args:
+            account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+                wildcard.
+            method: An HTTP method.
+            url: The URL of the request. Its query does not count.
+            grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
+                the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
+                the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
+                have the name.
+            rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
+                forced exchange, if the token is not replaced already.
+            challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
+                for the person is 2005.
+            nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+            scopes: Scopes. In any order; the agent sorts them.
+            resource: The resource (RFC 8707) that the token of the request is for.
+            prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
+                counts for this capability, account and grant as long as the policy says. After a no, or none in time,
+                the grant's further prompts are refused for 60 s (4002). One of `pinentry`.
+            timeout_seconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as
+                the work takes.
+
+        Returns:
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
+                `expires_at`, `decision`.
+
+        Raises:
+            AccountNotFound: No account matches.
+            AccountAmbiguous: Several accounts match.
+            SignedOut: The account is signed out.
+            DataLocked: The account's data stays encrypted until the same person signs in again.
+            ReauthenticationRequired: The refresh token is no longer valid (revoked, expired or reused), or the
+                response of its last use was lost at a provider with strict reuse detection.
+            InteractionRequired: The provider requires the person to interact, for this audience only.
+            AccountLocked: The provider has disabled the person's account.
+            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
+                server of a request: then `outcome` is `notSent`.
+            ProviderUnavailable: The provider is temporarily unavailable.
+            ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
+            UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
+                `pinMismatch` or `tls`.
+            TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
+            OriginNotAllowed: The provider's `allowed_origins` do not contain this origin.
+            NotFound: The requested item does not exist; `kind` names its type.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "request.authorize",
+            {
+                "account": account,
+                "method": method,
+                "url": url,
+                "grant": grant,
+                "rejected": rejected,
+                "challenge": challenge,
+                "nonce": nonce,
+                "scopes": scopes,
+                "resource": resource,
+                "prompt": prompt,
+                "timeoutSeconds": timeout_seconds,
+            },
+            RequestAuthorizeResult,
+        )
 
     async def send(
         self,

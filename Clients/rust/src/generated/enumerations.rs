@@ -113,6 +113,7 @@ open_enumeration! {
         OfflineWindowExpired = "offlineWindowExpired",
         StepUpRequired = "stepUpRequired",
         SensitivityTooHigh = "sensitivityTooHigh",
+        BudgetExceeded = "budgetExceeded",
         PolicyError = "policyError",
     }
 }

@@ -1067,6 +1067,50 @@ impl ExecMethods<'_> {
 pub struct RequestMethods<'a>(&'a Client);
 
 impl RequestMethods<'_> {
+    /// Decides about one request that the caller sends by itself, and returns the token for it.
+    ///
+    /// In this order: the grant, the provider's `allowed_origins`, the decision with its entry in the audit log, the
+    /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
+    /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
+    /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
+    /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
+    /// answer is one use of a budget.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
+    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn authorize(self, params: impl Into<RequestAuthorizeParams>) -> Result<RequestAuthorizeResult> {
+        self.0.invoke("request.authorize", Some(&params.into()))
+    }
+
     /// Sends a request with an access token and returns the response.
     ///
     /// # Errors

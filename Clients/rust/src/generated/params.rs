@@ -3530,6 +3530,186 @@ impl Json for TokenProofParams {
     }
 }
 
+/// The params of `request().authorize`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RequestAuthorizeParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An HTTP method.
+    pub method: String,
+    /// The URL of the request. Its query does not count.
+    pub url: String,
+    /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
+    /// own. It has to cover `request().send`, `request().authorize` or `token().get`. Error 6003 with the kind
+    /// `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+    pub grant: Option<String>,
+    /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange, if
+    /// the token is not replaced already.
+    pub rejected: Option<String>,
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
+    /// 2005.
+    pub challenge: Option<String>,
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+    pub nonce: Option<String>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// The resource (RFC 8707) that the token of the request is for.
+    pub resource: Option<String>,
+    /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+    /// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
+    /// prompts are refused for 60 s (4002). One of `pinentry`.
+    pub prompt: Option<Prompt>,
+    /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RequestAuthorizeParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, method: impl Into<String>, url: impl Into<String>) -> Self {
+        RequestAuthorizeParams {
+            account: account.into(),
+            method: method.into(),
+            url: url.into(),
+            grant: None,
+            rejected: None,
+            challenge: None,
+            nonce: None,
+            scopes: None,
+            resource: None,
+            prompt: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
+    /// own. It has to cover `request().send`, `request().authorize` or `token().get`. Error 6003 with the kind
+    /// `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+    #[must_use]
+    pub fn grant(mut self, grant: impl Into<String>) -> Self {
+        self.grant = Some(grant.into());
+        self
+    }
+
+    /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange, if
+    /// the token is not replaced already.
+    #[must_use]
+    pub fn rejected(mut self, rejected: impl Into<String>) -> Self {
+        self.rejected = Some(rejected.into());
+        self
+    }
+
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
+    /// 2005.
+    #[must_use]
+    pub fn challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.challenge = Some(challenge.into());
+        self
+    }
+
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+    #[must_use]
+    pub fn nonce(mut self, nonce: impl Into<String>) -> Self {
+        self.nonce = Some(nonce.into());
+        self
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The resource (RFC 8707) that the token of the request is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+    /// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
+    /// prompts are refused for 60 s (4002). One of `pinentry`.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl Json for RequestAuthorizeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut method = None;
+        let mut url = None;
+        let mut grant = None;
+        let mut rejected = None;
+        let mut challenge = None;
+        let mut nonce = None;
+        let mut scopes = None;
+        let mut resource = None;
+        let mut prompt = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "method" => read_member(input, member, &mut method),
+            "url" => read_member(input, member, &mut url),
+            "grant" => read_member(input, member, &mut grant),
+            "rejected" => read_member(input, member, &mut rejected),
+            "challenge" => read_member(input, member, &mut challenge),
+            "nonce" => read_member(input, member, &mut nonce),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resource" => read_member(input, member, &mut resource),
+            "prompt" => read_member(input, member, &mut prompt),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RequestAuthorizeParams {
+            account: required(account, "account")?,
+            method: required(method, "method")?,
+            url: required(url, "url")?,
+            grant,
+            rejected,
+            challenge,
+            nonce,
+            scopes,
+            resource,
+            prompt,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("method", &self.method);
+        object.member("url", &self.url);
+        object.optional("grant", &self.grant);
+        object.optional("rejected", &self.rejected);
+        object.optional("challenge", &self.challenge);
+        object.optional("nonce", &self.nonce);
+        object.optional("scopes", &self.scopes);
+        object.optional("resource", &self.resource);
+        object.optional("prompt", &self.prompt);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The params of `request().send`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]

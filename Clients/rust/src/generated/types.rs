@@ -1841,7 +1841,7 @@ pub struct Decision {
     /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
     /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
     /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
     pub reason: DecisionReason,
     /// Every check that failed.
     pub failed: Vec<FailedCheck>,
@@ -2427,12 +2427,12 @@ impl Json for ExecBeginResult {
 #[non_exhaustive]
 pub struct FailedCheck {
     /// `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,
-    /// `window`, `stepUp`, `sensitivity`, `policy`.
+    /// `window`, `stepUp`, `sensitivity`, `budget`, `policy`.
     pub check: String,
     /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
     /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
     /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+    /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
     pub reason: DecisionReason,
     /// The compared values.
     pub facts: Option<Map<String, Value>>,
@@ -4361,6 +4361,77 @@ impl Json for RefreshState {
         object.member("attempts", &self.attempts);
         object.optional("nextAttemptAt", &self.next_attempt_at);
         object.optional("lastError", &self.last_error);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `request().authorize`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RequestAuthorizeResult {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// The member `accessToken`.
+    pub access_token: Secret,
+    /// `Bearer`, or `DPoP` with a `proof`.
+    pub token_type: String,
+    /// Identifies this token in `rejected` and in `token().reject`.
+    pub fingerprint: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub expires_at: Timestamp,
+    /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
+    /// method and URL alone.
+    pub proof: Option<Secret>,
+    /// Of the capability that names the request most closely; absent if none does.
+    pub decision: Option<Decision>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for RequestAuthorizeResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut access_token = None;
+        let mut token_type = None;
+        let mut fingerprint = None;
+        let mut expires_at = None;
+        let mut proof = None;
+        let mut decision = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "accessToken" => read_member(input, member, &mut access_token),
+            "tokenType" => read_member(input, member, &mut token_type),
+            "fingerprint" => read_member(input, member, &mut fingerprint),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "proof" => read_member(input, member, &mut proof),
+            "decision" => read_member(input, member, &mut decision),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RequestAuthorizeResult {
+            account: required(account, "account")?,
+            access_token: required(access_token, "accessToken")?,
+            token_type: required(token_type, "tokenType")?,
+            fingerprint: required(fingerprint, "fingerprint")?,
+            expires_at: required(expires_at, "expiresAt")?,
+            proof,
+            decision,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("accessToken", &self.access_token);
+        object.member("tokenType", &self.token_type);
+        object.member("fingerprint", &self.fingerprint);
+        object.member("expiresAt", &self.expires_at);
+        object.optional("proof", &self.proof);
+        object.optional("decision", &self.decision);
         object.extra(&self.extra);
         object.end();
     }

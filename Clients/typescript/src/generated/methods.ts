@@ -1049,6 +1049,48 @@ export class RequestMethods {
   }
 
   /**
+   * Decides about one request that the caller sends by itself, and returns the token for it.
+   *
+   * In this order: the grant, the provider's `allowedOrigins`, the decision with its entry in the audit log, the token.
+   * The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
+   * name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
+   * them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
+   * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each answer is one use of a
+   * budget.
+   *
+   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`, `expiresAt`, `decision`.
+   * @throws `AccountNotFoundError` - No account matches.
+   * @throws `AccountAmbiguousError` - Several accounts match.
+   * @throws `SignedOutError` - The account is signed out.
+   * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
+   * @throws `ReauthenticationRequiredError` - The refresh token is no longer valid (revoked, expired or reused), or
+   *   the response of its last use was lost at a provider with strict reuse detection.
+   * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
+   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
+   * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
+   * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
+   *   `expired`, `pinMismatch` or `tls`.
+   * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
+   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `StepUpRequiredError` - The policy requires a step-up.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
+   *   it.
+   * @throws `OriginNotAllowedError` - The provider's `allowedOrigins` do not contain this origin.
+   * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
+   */
+  authorize(
+    params: types.RequestAuthorizeParams,
+    options?: CallOptions,
+  ): Promise<types.RequestAuthorizeResult> {
+    return this.#caller.invoke("request.authorize", params, shapes.RequestAuthorizeResult, options);
+  }
+
+  /**
    * Sends a request with an access token and returns the response.
    *
    * @returns With `status`, `headers`, `body`, `bodyBase64`, `attempts`, `refreshed`, `account`.

@@ -633,6 +633,17 @@ export const RefreshState: Shape<types.RefreshState> =
     lastError: optional(LastFailure.decode),
   }));
 
+export const RequestAuthorizeResult: Shape<types.RequestAuthorizeResult> =
+  new Shape("RequestAuthorizeResult", () => ({
+    account: required(text),
+    accessToken: secret(required(text)),
+    tokenType: required(text),
+    fingerprint: required(text),
+    expiresAt: required(instant),
+    proof: secret(optional(text)),
+    decision: optional(Decision.decode),
+  }));
+
 export const RequestSendResult: Shape<types.RequestSendResult> =
   new Shape("RequestSendResult", () => ({
     status: required(integer),

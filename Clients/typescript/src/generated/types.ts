@@ -105,6 +105,7 @@ export type DecisionReason = Open<
   | "offlineWindowExpired"
   | "stepUpRequired"
   | "sensitivityTooHigh"
+  | "budgetExceeded"
   | "policyError"
 >;
 
@@ -875,7 +876,7 @@ export interface Decision {
    * The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
    * `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
    * `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
    */
   readonly reason: DecisionReason;
   /** Every check that failed. */
@@ -1011,14 +1012,14 @@ export interface ExecBeginResult {
 export interface FailedCheck {
   /**
    * `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,
-   * `window`, `stepUp`, `sensitivity`, `policy`.
+   * `window`, `stepUp`, `sensitivity`, `budget`, `policy`.
    */
   readonly check: string;
   /**
    * The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
    * `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
    * `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+   * `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
    */
   readonly reason: DecisionReason;
   /** The compared values. */
@@ -1528,6 +1529,34 @@ export interface RefreshState {
   readonly nextAttemptAt?: Date;
   /** The last failure. */
   readonly lastError?: LastFailure;
+}
+
+/** The result of `request.authorize`. */
+export interface RequestAuthorizeResult {
+  /**
+   * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+   */
+  readonly account: string;
+  /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
+  readonly accessToken: string;
+  /** `Bearer`, or `DPoP` with a `proof`. */
+  readonly tokenType: string;
+  /** Identifies this token in `rejected` and in `token.reject`. */
+  readonly fingerprint: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   */
+  readonly expiresAt: Date;
+  /**
+   * For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this method
+   * and URL alone.
+   *
+   * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
+   */
+  readonly proof?: string;
+  /** Of the capability that names the request most closely; absent if none does. */
+  readonly decision?: Decision;
 }
 
 /** The result of `request.send`. */
@@ -2549,6 +2578,45 @@ export interface TokenProofParams {
   readonly fingerprint?: string | undefined;
   /** The server's last `DPoP-Nonce` (RFC 9449 §9). */
   readonly nonce?: string | undefined;
+}
+
+/** The params of `request.authorize`. */
+export interface RequestAuthorizeParams {
+  /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
+  readonly account: string;
+  /** An HTTP method. */
+  readonly method: string;
+  /** The URL of the request. Its query does not count. */
+  readonly url: string;
+  /**
+   * A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's own.
+   * It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind `grant` if there is
+   * none, or none that the caller's own grant made; -32602 if several grants have the name.
+   */
+  readonly grant?: string | undefined;
+  /**
+   * The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if the
+   * token is not replaced already.
+   */
+  readonly rejected?: string | undefined;
+  /**
+   * The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is 2005.
+   */
+  readonly challenge?: string | undefined;
+  /** The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`. */
+  readonly nonce?: string | undefined;
+  /** Scopes. In any order; the agent sorts them. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The resource (RFC 8707) that the token of the request is for. */
+  readonly resource?: string | undefined;
+  /**
+   * If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+   * capability, account and grant as long as the policy says. After a no, or none in time, the grant's further prompts
+   * are refused for 60 s (4002). One of `pinentry`.
+   */
+  readonly prompt?: Prompt | undefined;
+  /** How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes. */
+  readonly timeoutSeconds?: number | undefined;
 }
 
 /** The params of `request.send`. */

@@ -10,6 +10,9 @@ package struct AuditEntry: Sendable {
   /// The recorded action: a method of the contract, or an event.
   package enum Event: String, Sendable {
     case decision = "authorization.check"
+    /// A token for one request was asked for, or a request was to be sent that the policy or an AI agent's grant decides
+    /// about.
+    case requestAuthorize = "request.authorize", requestSend = "request.send"
     case signIn, accountSignOut = "account.signOut", accountForget = "account.forget"
     case accountSwitch = "account.switch", accountRename = "account.rename"
     case providerAdd = "provider.add", providerUpdate = "provider.update", providerRemove = "provider.remove"
@@ -31,7 +34,12 @@ package struct AuditEntry: Sendable {
     /// Repeats of decisions may be missing before it.
     case auditGap = "audit.gap"
 
-    var ring: AuditRing { self == .decision ? .decisions : .security }
+    var ring: AuditRing {
+      switch self {
+      case .decision, .requestAuthorize, .requestSend: .decisions
+      default: .security
+      }
+    }
 
     /// True for a change that can wait. What takes something away, and what has happened already, is never refused.
     var isRefusable: Bool {
@@ -67,6 +75,8 @@ package struct AuditEntry: Sendable {
     case program(String)
     case rule(String)
     case pattern(String)
+    case origin(String)
+    case method(String)
     case accounts(Int64)
     case includesRefreshTokens(Bool)
 
@@ -95,6 +105,8 @@ package struct AuditEntry: Sendable {
       case .program(let name): writer.member("program", name)
       case .rule(let id): writer.member("rule", id)
       case .pattern(let text): writer.member("pattern", text)
+      case .origin(let origin): writer.member("origin", origin)
+      case .method(let method): writer.member("method", method)
       case .accounts(let count): writer.member("accounts", count)
       case .includesRefreshTokens(let included):
         writer.key("includesRefreshTokens")
@@ -173,6 +185,12 @@ package struct Caller: Sendable {
   let process: Int32?
 
   package static var client: String? { current?.name }
+
+  /// The narrowest grant of the caller; nil for one without a grant.
+  static var grant: String? {
+    guard case .limited(let limits)? = current?.access else { return nil }
+    return limits.grants.last
+  }
 
   package init(name: String?, access: CallerAccess, process: Int32? = nil) {
     self.name = name

@@ -34,9 +34,12 @@ package struct AuditLog {
   /// Appends entries of operations without another commit, which are decisions. One transaction for all of them, with
   /// the time record, so that a reboot with an earlier clock does not lengthen an offline window in use.
   /// Results in the places where the log has them.
-  func append(_ entries: [AuditEntry], counting: RepeatCounting = .unchanged) -> ChangeSet<[AuditPlace]> {
+  func append(
+    _ entries: [AuditEntry], counting: RepeatCounting = .unchanged, spending budgets: [VaultChange] = []
+  ) -> ChangeSet<[AuditPlace]> {
     let records = vault.records
-    return ChangeSet(entries.map { .audit($0.append) } + [.repeats(counting)] + vault.trustedTime.changes) { _ in
+    let changes = entries.map { VaultChange.audit($0.append) } + [.repeats(counting)] + budgets
+    return ChangeSet(changes + vault.trustedTime.changes) { _ in
       records.audit.lastPlaces
     }.onlyIntoFreeRoom
   }

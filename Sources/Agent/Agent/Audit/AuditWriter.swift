@@ -13,6 +13,8 @@ package final class AuditWriter: Sendable {
     var entries: [AuditEntry]
     /// For `DecisionCache`; nil for a decision that is not to be repeated.
     var offers: [DecisionCache.Offer?]
+    /// The uses of budgets that the entries tell of: in one transaction with them.
+    var uses: [BudgetUse]
     var areTrue: Check
   }
 
@@ -35,14 +37,17 @@ package final class AuditWriter: Sendable {
 
   /// Records the entries; they are durable when this returns the ids of the decisions that the log has: a repeat is
   /// counted in the entry of an earlier one, and has its id. A batched repeat is durable 100 ms later. Nil, and nothing
-  /// is written, if they are not true any more when their turn comes: the order in the log is the order of effects.
+  /// is written, if they are not true any more when their turn comes: the order in the log is the order of effects. They are not true
+  /// either once another caller has taken the last of `uses`.
   func record(
-    _ entries: [AuditEntry], offering offers: [DecisionCache.Offer?], if areTrue: @escaping Check
+    _ entries: [AuditEntry], offering offers: [DecisionCache.Offer?], spending uses: [BudgetUse] = [],
+    if areTrue: @escaping Check
   ) async throws(AgentFailure) -> [String]? {
     let result = await withCheckedContinuation { caller in
       let leads = state.withLock { state in
         state.queue.append(
-          Waiting(request: Request(entries: entries, offers: offers, areTrue: areTrue), caller: caller))
+          Waiting(
+            request: Request(entries: entries, offers: offers, uses: uses, areTrue: areTrue), caller: caller))
         defer { state.isWriting = true }
         return !state.isWriting
       }

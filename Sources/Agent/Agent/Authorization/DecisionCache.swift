@@ -51,6 +51,11 @@ package final class DecisionCache: Sendable {
 
   func ticket() -> Ticket { state.withLock { Ticket(changes: $0.changes) } }
 
+  /// False if something changed since that decisions about this account are made from.
+  func isCurrent(_ ticket: Ticket, of account: AccountID) -> Bool {
+    state.withLock { max($0.lastOfAll, $0.last[account] ?? 0) <= ticket.changes }
+  }
+
   /// Publishes a decision that the log counts under `sequence`, unless something changed since its facts were read.
   func publish(_ offer: Offer, sequence: Int64, counter: RepeatCounter) {
     let account = offer.decision.account

@@ -12,28 +12,34 @@ package struct PolicyDecisionPoint: Sendable {
   package let entropy: any Entropy
 
   /// Makes several decisions at one moment, from the same facts. `limit`: the only scopes that count for the caller.
+  /// `isUse`: what is allowed is done now, so that it takes a use of its budget; else budgets don't count.
   package func decide(
     _ selector: AccountSelector, _ capabilities: [String], context: PolicyContext = PolicyContext(),
-    waitSeconds: Int = 0, within limit: Set<String>? = nil
+    waitSeconds: Int = 0, within limit: Set<String>? = nil, isUse: Bool = true
   ) async throws(AgentFailure) -> (AccountID, [RecordedDecision]) {
     let account = try await accounts.actor(selector)
+    let grant = Caller.grant
     if waitSeconds > 0 {
-      let (found, policy) = try await facts(of: account, within: limit)
+      let (found, policy) = try await facts(of: account, within: limit, confirmedFor: grant)
       let denials = capabilities.map { PolicyEngine.decide($0, context: context, facts: found.facts, under: policy) }
       if let question = ProviderQuestion.joined(denials.compactMap(\.question)) {
         try await account.confirm(question, waitSeconds: waitSeconds)
       }
     }
     for _ in 0..<Self.mostTries {
-      let (found, policy) = try await facts(of: account, within: limit)
+      let (found, policy) = try await facts(
+        of: account, within: limit, confirmedFor: grant, counting: isUse ? capabilities : [])
       var decisions = capabilities.map { capability in
         recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
       }
-      let isForAll = context == PolicyContext() && limit == nil
+      // What a person confirmed counts for one grant alone.
+      let isForAll = context == PolicyContext() && limit == nil && found.facts.confirmations.isEmpty
       let offers = isForAll ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
       // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to
       // a sign-out or to another policy is made again: in the log it would stand after what it did not know.
-      let ids = try await audit.record(decisions.map(entry), offering: offers) { [policyCache] vault in
+      let ids = try await audit.record(
+        decisions.map(entry), offering: offers, spending: isUse ? uses(decisions.map(\.decision), found, policy) : []
+      ) { [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy
       }
@@ -47,23 +53,45 @@ package struct PolicyDecisionPoint: Sendable {
     throw .overloaded("decisions about an account that keeps changing")
   }
 
-  private func facts(
-    of account: Account, within limit: Set<String>?
+  /// `grant`: confirmations for this grant count. `counting`: the budgets of these capabilities count.
+  func facts(
+    of account: Account, within limit: Set<String>?, confirmedFor grant: String?, counting capabilities: [String] = []
   ) async throws(AgentFailure) -> (AccountFacts, PolicyEngine.Policy) {
     var found = try await account.authorizationFacts()
     if let limit { found.facts.snapshot?.scopes.formIntersection(limit) }
-    return (found, policyCache.policy(of: found.provider))
+    found.facts.confirmations = account.dependencies.stepUps.confirmed(found.account, for: grant)
+    let policy = policyCache.policy(of: found.provider)
+    let id = found.account
+    let limited = capabilities.filter { policy.budget(of: $0) != nil }
+    if !limited.isEmpty {
+      found.facts.budgets = try await account.dependencies.vault.read { vault throws(AgentFailure) in
+        var windows: [String: BudgetWindow] = [:]
+        for capability in limited { windows[capability] = try vault.budgets.window(of: capability, id) }
+        return windows
+      }
+    }
+    return (found, policy)
   }
 
-  /// Each further try is after a sign-in, a sign-out or a change of the policy.
-  private static let mostTries = 100
+  /// The uses that the allowed ones of these decisions take.
+  func uses(_ decisions: [Decision], _ about: AccountFacts, _ policy: PolicyEngine.Policy) -> [BudgetUse] {
+    decisions.compactMap { decision in
+      guard decision.effect != .deny, let perHour = policy.budget(of: decision.capability) else { return nil }
+      return BudgetUse(account: about.account, capability: decision.capability, perHour: perHour)
+    }
+  }
 
-  private func entry(_ recorded: RecordedDecision) -> AuditEntry {
+  /// Each further try is after a sign-in, a sign-out or a change of the policy, or after another caller's last use.
+  static let mostTries = 100
+
+  func entry(_ recorded: RecordedDecision) -> AuditEntry { entry(recorded, as: .decision, []) }
+
+  func entry(_ recorded: RecordedDecision, as event: AuditEntry.Event, _ facts: [AuditEntry.Fact]) -> AuditEntry {
     let decision = recorded.decision
     var entry = AuditEntry(
-      at: clock.wall(), event: .decision, outcome: decision.effect.rawValue, account: recorded.account,
+      at: clock.wall(), event: event, outcome: decision.effect.rawValue, account: recorded.account,
       client: Caller.client,
-      facts: [
+      facts: facts + [
         .decision(recorded.id), .capability(decision.capability), .reason(decision.reason.rawValue),
         .policy(decision.policyName), .policyVersion(decision.policyVersion),
         .snapshotVersion(Int64(clamping: decision.snapshotVersion)),
@@ -83,7 +111,8 @@ package struct PolicyDecisionPoint: Sendable {
     within limit: Set<String>? = nil
   ) async throws(AgentFailure) -> RecordedDecision {
     let account = try await accounts.actor(selector)
-    var (found, policy) = try await facts(of: account, within: limit)
+    var (found, policy) = try await facts(
+      of: account, within: limit, confirmedFor: Caller.grant, counting: [capability])
     let later = instant.map { $0 - clock.wall() } ?? .zero
     found.facts.pass(later)
     if let assumption { found.facts.assume(assumption) }
@@ -92,7 +121,7 @@ package struct PolicyDecisionPoint: Sendable {
     return recorded(PolicyEngine.decide(capability, facts: found.facts, under: policy), found, later: later)
   }
 
-  private func recorded(
+  func recorded(
     _ decision: Decision, _ about: AccountFacts, later: Milliseconds = .zero
   ) -> RecordedDecision {
     RecordedDecision(
@@ -106,6 +135,14 @@ extension AccountFacts {
   fileprivate var timeBasis: RecordedDecision.TimeBasis {
     if time.serverTimeOffset != nil { return .server }
     return facts.confirmationAge == nil ? .wall : .boot
+  }
+}
+
+extension PolicyEngine.Policy {
+  /// The uses that an account has of a capability in an hour; nil for any number.
+  fileprivate func budget(of capability: String) -> Int64? {
+    guard case .document(let document) = self else { return nil }
+    return document.capabilities[capability]?.budgetPerHour
   }
 }
 
@@ -124,6 +161,8 @@ extension PolicyFacts {
     confirmationAge = confirmationAge.map(aged)
     if let age = snapshot?.age { snapshot?.age = aged(age) }
     stepUpAges = stepUpAges.mapValues(aged)
+    confirmations = confirmations.mapValues(aged)
+    for capability in budgets.keys { budgets[capability]?.pass(span) }
     stepUpsLeft = stepUpsLeft.mapValues { $0 - span }
     if case .unexpired(let remaining?) = token {
       token = remaining > span ? .unexpired(remaining: remaining - span) : .expired
@@ -157,5 +196,6 @@ extension PolicyFacts {
   private mutating func assumeStepUp(_ age: Milliseconds?) {
     stepUpAges = age.map { age in Dictionary(uniqueKeysWithValues: StepUpMethod.allCases.map { ($0, age) }) } ?? [:]
     stepUpsLeft = [:]
+    confirmations = [:]
   }
 }

@@ -67,6 +67,8 @@ extension AgentFailure {
       The queue is full: nothing was stored, and nothing that waits was lost. Try again when some operations were \
       delivered. `operation.list` shows which wait for the person; `operation.cancel` takes one out.
       """
+    case .denied(let recorded) where recorded.decision.retryAfter != nil:
+      "The policy allows this only so often in an hour, and that is used up; data.decision says when it is allowed again. Nothing was sent or changed."
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .challenged: "The resource server demands that the person signs in again as data tells."
     case .request(let failure, _, _): failure.message
@@ -75,6 +77,7 @@ extension AgentFailure {
     case .unsent(let failure), .sentBefore(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)
+    case .stepUpWanted(_, let refusal): refusal?.message ?? ConfirmationRefusal.wantedMessage
     case .policyInvalid:
       "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
     case .provider(let failure): failure.message
@@ -137,6 +140,23 @@ extension MissingThing {
       "No rule names an account for this, and no account's provider lists its origin. `rule.add` adds one."
     case .file: "There is no such file. Nothing was changed."
     case .stepUp(let method): "This account has no \(method.noun). `stepUp.enroll` sets one."
+    }
+  }
+}
+
+extension ConfirmationRefusal {
+  fileprivate static let wantedMessage =
+    """
+    The policy asks that the person proves to be there first: by `lanyard step-up`, typed in the agent's own prompt where \
+    the method is `pinentry`. Nothing was sent or changed.
+    """
+
+  fileprivate var message: String {
+    switch self {
+    case .declined: "The person did not confirm this. Nothing was sent or changed."
+    case .timedOut: "The person did not confirm this in time. Nothing was sent or changed."
+    case .unavailable: PromptFailure.unavailableMessage
+    case .paused: "The person did not confirm the last question a moment ago, and is not asked again yet."
     }
   }
 }

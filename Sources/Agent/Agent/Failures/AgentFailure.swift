@@ -82,6 +82,8 @@ package enum AgentFailure: Error, Sendable {
 
   case signIn(SignInFailure)
   case stepUp(StepUpFailure, AccountID, StepUpMethod)
+  /// The policy asks for a step-up first. `prompt`: why the person did not confirm it, where they were asked to.
+  case stepUpWanted(RecordedDecision, prompt: ConfirmationRefusal? = nil)
   case policyInvalid(PolicyProblems)
 
   // MARK: providers
@@ -111,6 +113,15 @@ package enum AgentFailure: Error, Sendable {
   case anchorUnreadable
   case auditDamaged
   case backup(BackupFailure)
+}
+
+/// Why a person's confirmation in the agent's own prompt did not come.
+package enum ConfirmationRefusal: Hashable, Sendable {
+  case declined, timedOut
+  /// There is no dialog program, another prompt is open, or it failed.
+  case unavailable
+  /// The person said no a moment ago, or did not answer.
+  case paused(Milliseconds)
 }
 
 /// Things that a request can name and that may be missing.
@@ -198,7 +209,7 @@ extension AgentFailure {
       .originNotAllowed(let id),
       .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id):
       id
-    case .denied(let decision): decision.account
+    case .denied(let decision), .stepUpWanted(let decision, _): decision.account
     case .unsent(let failure), .sentBefore(let failure, _): failure.account
     case .notFound(_, let id), .dataUnderPIN(let id), .rights(_, let id), .vault(_, let id),
       .provider(.damaged(let id)):
@@ -225,6 +236,8 @@ extension AgentFailure {
   package var retryAfter: Milliseconds? {
     switch self {
     case .queueFull: .seconds(60)
+    case .denied(let recorded): recorded.decision.retryAfter
+    case .stepUpWanted(_, .paused(let pause)?): pause
     case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
     case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)

@@ -41,6 +41,7 @@ extension AgentFailure {
     case .unsent(let failure), .sentBefore(let failure, _): failure.kind
     case .signIn(let failure): failure.kind
     case .stepUp(let failure, _, _): failure.kind
+    case .stepUpWanted: .stepUpRequired
     case .policyInvalid: .policyInvalid
     case .provider(let failure): failure.kind
     case .vault(.integrity, _), .activeAccountDamaged, .keyGone, .vaultDamaged, .anchorDamaged,

@@ -26,6 +26,8 @@ package struct Operation: Sendable {
   let limit: TokenLimit
   /// Who enqueued it. An earlier version stored none: those count as the owner's.
   let caller: OperationCaller
+  /// For whom its request is decided about, also after the grant has ended.
+  let requester: RequestCaller
   /// The epoch of the account's sign-in in which it was enqueued.
   let epoch: UInt64
   /// The last decision about it.
@@ -62,6 +64,7 @@ package struct Operation: Sendable {
     (enqueuedAt, updatedAt) = (now, now)
     self.expiresAt = enqueued.expiresAt
     (key, limit, caller) = (enqueued.key, enqueued.limit, enqueued.caller)
+    requester = enqueued.requester
     self.epoch = epoch
     self.decision = decision
     self.bytes = bytes
@@ -88,7 +91,7 @@ package struct Operation: Sendable {
     (machine, capability, label, idempotencyKey) = (operation.machine, operation.capability, nil, operation.name)
     (digest, enqueuedAt, updatedAt, expiresAt) = ([], operation.enqueuedAt, operation.updatedAt, nil)
     (key, limit, epoch, decision) = (.standard, .none, operation.epoch, operation.decision)
-    caller = .owner
+    (caller, requester) = (.owner, .owner)
     bytes = 0
   }
 }
@@ -123,6 +126,9 @@ extension Operation {
       if let scopes = limit.scopes { writer.member("scopeLimit", scopes.sorted()) }
       if let types = limit.detailTypes { writer.member("detailLimit", types.sorted()) }
       if caller != .owner { writer.member("caller", caller.grants.sorted()) }
+      if requester.isForAgent { writer.member("agent", 1) }
+      writer.member("grant", requester.grant)
+      writer.member("grantee", requester.client)
       writer.member("epoch", Int64(epoch))
       writer.member("lastError", lastError?.kind.rawValue)
       writer.member("lastErrorAt", lastError?.at.milliseconds)
@@ -174,6 +180,9 @@ extension Operation {
     limit = TokenLimit(
       scopes: scopeLimit, detailTypes: node["detailLimit"]?.strings.map { Set($0) } ?? (wasLimited ? [] : nil))
     caller = OperationCaller(grants: Set(node["caller"]?.strings ?? []))
+    requester = RequestCaller(
+      isForAgent: node["agent"] != nil, scopes: limit.scopes, grant: node["grant"]?.string,
+      client: node["grantee"]?.string)
     self.epoch = UInt64(clamping: epoch)
     if let kind = node["lastError"]?.string.flatMap({ FailureKind(rawValue: $0) }),
       let at = node["lastErrorAt"]?.timestamp

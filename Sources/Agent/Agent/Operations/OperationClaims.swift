@@ -95,7 +95,10 @@ package struct OperationClaims: Sendable {
   private func refuse(
     _ question: Question, of id: AccountID, _ decision: RecordedDecision
   ) async throws(AgentFailure) {
-    guard decision.decision.remedies.first != .connect, decision.decision.reason != .signedOut else { return }
+    // A budget has a use again by itself.
+    guard decision.decision.remedies.first != .connect, decision.decision.reason != .signedOut,
+      decision.decision.reason != .budgetExceeded
+    else { return }
     _ = try await dependencies.vault.commit { vault throws(AgentFailure) in
       try vault.operations.changeAll(of: id) { operation in
         guard operation.machine.state == .ready, Question(operation, within: nil) == question else { return [] }

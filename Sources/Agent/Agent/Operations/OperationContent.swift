@@ -16,11 +16,13 @@ package struct EnqueuedOperation: Sendable {
   package var key: TokenKey
   package var limit: TokenLimit
   package var caller: OperationCaller
+  /// For whom its request is decided about.
+  package var requester: RequestCaller
 
   package init(
     capability: String, content: OperationContent, label: String?, idempotencyKey: String?,
     retryWithin: Milliseconds?, expiresAt: Timestamp?, key: TokenKey, limit: TokenLimit,
-    caller: OperationCaller
+    caller: OperationCaller, requester: RequestCaller = .owner
   ) {
     self.capability = capability
     self.content = content
@@ -31,6 +33,7 @@ package struct EnqueuedOperation: Sendable {
     self.key = key
     self.limit = limit
     self.caller = caller
+    self.requester = requester
   }
 
   /// Of all that makes it another operation.

@@ -16,15 +16,36 @@ struct OperationDelivery: Sendable {
 
   // MARK: deciding
 
-  /// The decision of now, made after the provider was asked where it lacks that. Nil if the operation may not go now,
-  /// which is stored already.
-  private func allowed(_ operation: Operation, of id: AccountID) async throws(AgentFailure) -> RecordedDecision? {
-    let (_, decided) = try await worker.decisions.decide(
-      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.limit.scopes)
-    let decision = decided[0]
-    if decision.decision.allows(isRead: operation.machine.isRead) { return decision }
+  /// The permit of now, after the provider was asked where a decision lacks that: of the capability that the client
+  /// named, and of those that name the request. Nil if the operation may not go now, which is stored already.
+  private func permit(
+    _ operation: Operation, _ request: OperationContent.Request, of profile: AccountProfile
+  ) async throws(AgentFailure) -> RequestPermit? {
+    let verdict: RequestVerdict
+    do throws(AgentFailure) {
+      let question = try request.question(
+        operation.capability, of: profile, for: operation.requester, within: operation.limit.scopes,
+        waitSeconds: Self.confirmationSeconds)
+      verdict = try await worker.decisions.decide(question)
+    } catch {
+      guard case .invalidParameter = error else { throw error }
+      // The policy names the origin since, and its path is read in two ways.
+      verdict = .notCovered
+    }
+    switch verdict {
+    case .allowed(let permit): return permit
+    case .denied(let decision, _): try await refused(operation, of: profile.id, by: decision)
+    case .notCovered: try await worker.change(operation, of: profile.id) { $0.machine.denied() }
+    }
+    return nil
+  }
+
+  /// Stores that an operation may not go now.
+  private func refused(
+    _ operation: Operation, of id: AccountID, by decision: RecordedDecision
+  ) async throws(AgentFailure) {
     switch decision.decision.reason {
-    case .signedOut: return nil
+    case .signedOut: break
     case _ where decision.decision.wantsPerson:
       try await worker.change(operation, of: id) { operation in
         operation.decision = decision
@@ -33,19 +54,28 @@ struct OperationDelivery: Sendable {
     case _ where decision.decision.remedies.first == .connect:
       // The provider could not be asked after all.
       await pause(id, operation.caller)
+    case _ where decision.decision.retryAfter != nil:
+      // It waits for a use of the budget.
+      await pause(id, operation.caller, for: decision.decision.retryAfter)
     default:
       try await worker.change(operation, of: id) { operation in
         operation.decision = decision
         return operation.machine.denied()
       }
     }
-    return nil
   }
 
   private static let confirmationSeconds = 10
 
   func offer(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
-    guard let decision = try await allowed(operation, of: id) else { return }
+    let (_, decided) = try await worker.decisions.decide(
+      .id(id), [operation.capability], waitSeconds: Self.confirmationSeconds, within: operation.limit.scopes,
+      // Its claim is the use.
+      isUse: false)
+    let decision = decided[0]
+    guard decision.decision.allows(isRead: operation.machine.isRead) else {
+      return try await refused(operation, of: id, by: decision)
+    }
     try await worker.change(operation, of: id) { operation in
       operation.decision = decision
       return operation.machine.offered()
@@ -55,15 +85,16 @@ struct OperationDelivery: Sendable {
   // MARK: sending
 
   func deliver(_ operation: Operation, of id: AccountID) async throws(AgentFailure) {
-    guard let decision = try await allowed(operation, of: id) else { return }
     let number = operation.id
-    let (content, provider) = try await dependencies.vault.read { vault throws(AgentFailure) in
+    let (content, profile) = try await dependencies.vault.read { vault throws(AgentFailure) in
       (
         try vault.operations.told(operation.name, of: .id(id)).content,
-        try vault.operations.enqueueable(.id(id)).provider
+        try vault.operations.enqueueable(.id(id))
       )
     }
+    let provider = profile.provider
     guard let request = content?.request else { throw .vault(.integrity, id) }
+    guard let permit = try await permit(operation, request, of: profile) else { return }
     guard let fields = request.fields(key: operation.idempotencyKey) else {
       // An earlier version took fields that are reserved now.
       try await worker.change(operation, of: id) { operation in operation.machine.denied() }
@@ -75,10 +106,12 @@ struct OperationDelivery: Sendable {
     var outgoing = ResourceRequest(
       method: request.method, url: request.url, fields: fields, body: body, hasIdempotencyKey: true,
       allowsAuthRetry: true, key: operation.key, limit: operation.limit, timeout: nil)
-    outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: decision, departure) }
+    outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: permit.decision, departure) }
     // The answer is kept, and told to callers that may not have the token.
     outgoing.showsToken = false
-    let sender = RequestSender(outgoing, of: worker.accounts.account(id)) { () throws(AgentFailure) in }
+    var judge = RequestJudge(worker.decisions, for: operation.requester)
+    judge.permit = permit
+    let sender = RequestSender(outgoing, of: worker.accounts.account(id), judge: judge) { () throws(AgentFailure) in }
     worker.attempts.begins(number)
     defer { worker.attempts.ended(number) }
     let result = await worker.stop.until { () async -> Result<Unsettled, AgentFailure> in
@@ -111,7 +144,7 @@ struct OperationDelivery: Sendable {
 
   /// O1: the connection stands, and `sending` is stored before the first byte leaves.
   private func mayLeave(
-    _ operation: Operation, of id: AccountID, by decision: RecordedDecision, _ departure: Departure
+    _ operation: Operation, of id: AccountID, by decision: RecordedDecision?, _ departure: Departure
   ) async -> Bool {
     let (number, hasLeft) = (operation.id, departure.hasLeft)
     let left = try? await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<Bool> in
@@ -121,7 +154,7 @@ struct OperationDelivery: Sendable {
       if hasLeft { return .unchanged(all.place(of: number).map { all[$0].machine.status } == .sending) }
       let now = vault.time.now(for: profile.provider)
       let changes = try vault.operations.change(number, of: id) { operation in
-        operation.decision = decision
+        if let decision { operation.decision = decision }
         return operation.machine.leaves(at: now)
       }
       return ChangeSet(
@@ -173,6 +206,13 @@ struct OperationDelivery: Sendable {
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       guard request != .notSent(reason: "withheld") else { return await pause(id, operation.caller, isElsewhere: true) }
       await pause(id, operation.caller, isElsewhere: !request.isOfNetwork)
+    case .denied where hasLeft, .stepUpWanted where hasLeft, .caller where hasLeft:
+      // A redirect led to what the policy does not allow.
+      try await settle(operation, of: id, .withheld, error: told)
+      try await worker.change(operation, of: id) { operation in
+        operation.lastError = told
+        return operation.machine.denied()
+      }
     case .originNotAllowed, .invalidParameter, .unsent(.originNotAllowed), .unsent(.invalidParameter):
       // The provider's origins changed since it was enqueued, or since its first request.
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
@@ -239,9 +279,6 @@ struct OperationDelivery: Sendable {
 }
 
 extension Decision {
-  /// `readOnly` allows what reads.
-  func allows(isRead: Bool) -> Bool { effect == .allow || effect == .readOnly && isRead }
-
   /// The same operation is allowed once the person signed in, or proved to be there.
   var wantsPerson: Bool { reason == .reauthenticationRequired || reason == .stepUpRequired }
 }

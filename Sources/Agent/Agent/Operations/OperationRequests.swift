@@ -28,7 +28,8 @@ package struct OperationRequests: Sendable {
     let id = profile.id
     if let repeated { return Enqueued(operation: repeated, decision: repeated.decision) }
     let decision = try await decided(
-      enqueued.capability, of: id, isRead: enqueued.content.request?.isRead ?? false, within: enqueued.limit.scopes)
+      enqueued.capability, enqueued.content.request, of: profile, for: enqueued.requester, within: enqueued.limit.scopes
+    )
     let isUnreachable = dependencies.connectivity.isUnreachable(profile.provider)
     let isFirst = try await dependencies.vault.read { vault throws(AgentFailure) in
       !(try vault.operations.all(of: vault.operations.enqueueable(.id(id))).contains(where: \.machine.isWaiting))
@@ -42,12 +43,25 @@ package struct OperationRequests: Sendable {
     return Enqueued(operation: operation, decision: decision)
   }
 
+  /// The decision about an operation that waits: it takes no use of a budget before it is delivered.
   private func decided(
-    _ capability: String, of id: AccountID, isRead: Bool, within limit: Set<String>?
+    _ capability: String, _ request: OperationContent.Request?, of profile: AccountProfile,
+    for requester: RequestCaller, within limit: Set<String>?
   ) async throws(AgentFailure) -> RecordedDecision {
-    let (_, decided) = try await worker.decisions.decide(.id(id), [capability], within: limit)
-    let decision = decided[0]
-    guard !decision.decision.allows(isRead: isRead) else { return decision }
+    let id = profile.id
+    let decision: RecordedDecision
+    if let request {
+      let question = try request.question(capability, of: profile, for: requester, within: limit)
+      switch try await worker.decisions.decide(question, isUse: false) {
+      case .allowed(let permit): if let allowed = permit.decision { return allowed } else { throw .caller(.notCovered) }
+      case .notCovered: throw .caller(.notCovered)
+      case .denied(let denied, _): decision = denied
+      }
+    } else {
+      let (_, decided) = try await worker.decisions.decide(.id(id), [capability], within: limit, isUse: false)
+      decision = decided[0]
+      if decision.decision.allows(isRead: false) { return decision }
+    }
     switch decision.decision.reason {
     case .signedOut: throw .signedOut(id)
     case .stepUpRequired: throw .stepUp(.required, id, .pin)
@@ -60,7 +74,7 @@ package struct OperationRequests: Sendable {
   package func retry(
     _ name: String, of selector: AccountSelector, for limits: EffectiveGrant?
   ) async throws(AgentFailure) -> ToldOperation {
-    let (profile, operation) = try await dependencies.vault.read { vault throws(AgentFailure) in
+    let (profile, operation, request) = try await dependencies.vault.read { vault throws(AgentFailure) in
       let profile = try vault.operations.enqueueable(selector)
       let operation = try vault.operations.operation(name, of: profile)
       let content = try vault.operations.told(name, of: .id(profile.id)).content
@@ -68,12 +82,14 @@ package struct OperationRequests: Sendable {
       if let request = content?.request {
         try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
       }
-      return (profile, operation)
+      return (profile, operation, content?.request)
     }
     let id = profile.id
     guard operation.machine.mayBeRetried else { throw Self.notNow }
+    var requester = operation.requester
+    requester.isForAgent = requester.isForAgent || limits?.permission.isForAgent == true
     let decision = try await decided(
-      operation.capability, of: id, isRead: operation.machine.isRead, within: limits?.permission.scopes)
+      operation.capability, request, of: profile, for: requester, within: limits?.permission.scopes)
     let mayBeOffered =
       operation.machine.delivery == .client && !dependencies.connectivity.isUnreachable(profile.provider)
     let now = dependencies.time.now(for: profile.provider)
@@ -118,7 +134,11 @@ extension EffectiveGrant {
   /// could have enqueued it.
   fileprivate func covers(_ operation: Operation, _ request: OperationContent.Request?) -> Bool {
     guard coversClaim(of: operation) else { return false }
-    if let request, !permission.coversRequest(request.method, to: HTTPURL(request.url)?.origin ?? "") { return false }
+    if let request {
+      guard permission.covers(origin: HTTPURL(request.url)?.origin ?? "") else { return false }
+      // Whether the policy lets an AI agent write is decided anew.
+      guard permission.coversUnnamed(request.method) || operation.requester.isForAgent else { return false }
+    }
     guard permission.token(operation.key) == operation.key else { return false }
     return operation.limit.isWithin(permission.tokenLimit)
   }
@@ -131,6 +151,21 @@ extension OperationMachine {
     case .queued, .needsInteraction, .unknown(.some): true
     default: false
     }
+  }
+}
+
+extension OperationContent.Request {
+  /// What the policy is asked about it, beside the capability that its client named.
+  func question(
+    _ capability: String, of profile: AccountProfile, for requester: RequestCaller, within limit: Set<String>?,
+    waitSeconds: Int = 0
+  ) throws(AgentFailure) -> RequestQuestion {
+    guard let url = HTTPURL(url) else { throw .invalidParameter("/request/url", expected: "an absolute URL") }
+    var requester = requester
+    requester.scopes = limit
+    return RequestQuestion(
+      account: profile.id, provider: profile.provider, method: method, url: url, event: .requestSend,
+      caller: requester, capability: capability, waitSeconds: waitSeconds)
   }
 }
 

@@ -17,6 +17,7 @@ package struct RequestSender: Sendable {
   private let account: Account
   private let request: ResourceRequest
   private let sendings: RequestSendings
+  private let judge: RequestJudge
 
   private var dependencies: AccountDependencies { account.dependencies }
   private var clock: any AgentClock { dependencies.environment.clock }
@@ -24,6 +25,7 @@ package struct RequestSender: Sendable {
   /// The state between two sendings.
   private struct Progress {
     var machine: RequestMachine
+    var judged: JudgedTarget
     var token: RequestToken
     /// What the server told last for the proof of a bound token.
     var nonce: String?
@@ -31,11 +33,15 @@ package struct RequestSender: Sendable {
     var refused: RequestToken?
   }
 
-  /// - Parameter requireAllowed: asked before each request: the caller's grant may have ended meanwhile.
+  /// - Parameters:
+  ///   - judge: decides about each target.
+  ///   - requireAllowed: asked before each request: the caller's grant may have ended meanwhile.
   package init(
-    _ request: ResourceRequest, of account: Account, requireAllowed: @escaping @Sendable () throws(AgentFailure) -> Void
+    _ request: ResourceRequest, of account: Account, judge: RequestJudge,
+    requireAllowed: @escaping @Sendable () throws(AgentFailure) -> Void
   ) {
     self.account = account
+    self.judge = judge
     self.request = request
     let deadline = request.timeout.map { account.dependencies.environment.clock.boot() + $0 }
     sendings = RequestSendings(request, of: account, deadline: deadline, requireAllowed: requireAllowed)
@@ -48,11 +54,16 @@ package struct RequestSender: Sendable {
     do throws(AgentFailure) {
       let route = try await route()
       let machine = try machine(by: route)
+      let question = question(machine, at: route.provider.configuration.name)
+      var judged = judge.permit.map { JudgedTarget(question, $0) } ?? JudgedTarget()
+      // Before the token: what is denied costs the provider nothing.
+      let hasWaited = try await judged.judge(question, by: judge)
       if let cached = cachedToken() {
-        progress = Progress(machine: machine, token: cached)
-        fresh = route
+        progress = Progress(machine: machine, judged: judged, token: cached)
+        fresh = hasWaited ? nil : route
       } else {
-        progress = Progress(machine: machine, token: try await self.token(.usable(minimumLifetime: .zero)))
+        progress = Progress(
+          machine: machine, judged: judged, token: try await self.token(.usable(minimumLifetime: .zero)))
       }
     } catch {
       throw sendings.stopped(error, nil)
@@ -68,9 +79,10 @@ package struct RequestSender: Sendable {
     // A proof is signed where no other client waits for it.
     guard let token = cachedToken(), token.credential.key == nil, (request.body?.count ?? 0) <= Self.shortBodyBytes,
       let route = dependencies.routes.route(of: account.id), let machine = try? machine(by: route),
+      !judge.isNeeded(machine.target.url, at: route.provider.configuration.name),
       let sending = try? sendings.make(machine, token, nonce: nil, by: route)
     else { return false }
-    let progress = Progress(machine: machine, token: token)
+    let progress = Progress(machine: machine, judged: JudgedTarget(), token: token)
     return dependencies.environment.http.begin(sending.request, cancellation) { outcome in
       ended(course(after: outcome, of: sending, progress, isCancelled: cancellation.isCancelled))
     }
@@ -106,9 +118,11 @@ package struct RequestSender: Sendable {
     while true {
       let sending: RequestSendings.Sending
       do throws(AgentFailure) {
-        let route: RequestRoutes.Route
+        var route: RequestRoutes.Route
         if let fresh { route = fresh } else { route = try await self.route() }
         fresh = nil
+        let question = question(progress.machine, at: route.provider.configuration.name)
+        if try await progress.judged.judge(question, by: judge) { route = try await self.route() }
         if Task.isCancelled { throw .cancelled }
         sending = try sendings.make(progress.machine, progress.token, nonce: progress.nonce, by: route)
       } catch {
@@ -173,6 +187,10 @@ package struct RequestSender: Sendable {
   /// signed the account out or have locked the vault.
   private func route() async throws(AgentFailure) -> RequestRoutes.Route {
     try await dependencies.vault.requestRoute(of: account.id)
+  }
+
+  private func question(_ machine: RequestMachine, at provider: ProviderName) -> RequestQuestion {
+    judge.question(request.method, machine.target.url, of: account.id, at: provider)
   }
 
   // MARK: tokens

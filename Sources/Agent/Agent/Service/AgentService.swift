@@ -33,6 +33,7 @@ package final class AgentService: Sendable {
   package let signOuts: SignOutCoordinator
   package let stepUpCoordinator: StepUpCoordinator
   package let audit: AuditWriter
+  let requestPrompts: RequestPrompts
   package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
   private let tables: PublishedTables
@@ -75,6 +76,8 @@ package final class AgentService: Sendable {
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
     audit = AuditWriter(vault: vault, background: background)
+    requestPrompts = RequestPrompts(
+      vault: vault, stepUps: tables.stepUps, prompter: environment.prompter, clock: environment.clock)
     grantRevocations = CallerGrantRevocations(
       vault: vault, table: tables.callerGrants, clock: environment.clock, background: background)
     let revoker = Handle<RevocationWorker>()

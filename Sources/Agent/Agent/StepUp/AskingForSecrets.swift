@@ -27,7 +27,7 @@ extension AgentService {
       if Task.isCancelled { throw .cancelled }
       throw await refused { .prompt(.cancelled, left: $0) }
     case .timedOut: throw await refused { .prompt(.timedOut, left: $0) }
-    case .unavailable:
+    case .unavailable, .confirmed:
       throw await refused { .prompt(.unavailable, left: $0) }
     }
   }
@@ -42,7 +42,7 @@ extension AgentService {
       if Task.isCancelled { throw .cancelled }
       throw .passphrase(.prompt(.cancelled))
     case .timedOut: throw .passphrase(.prompt(.timedOut))
-    case .unavailable:
+    case .unavailable, .confirmed:
       throw .passphrase(.prompt(.unavailable))
     }
   }
@@ -97,5 +97,5 @@ extension PromptQuestion {
 
 extension AccountProfile {
   /// As a person knows it.
-  fileprivate var shown: String { alias?.text ?? email ?? id.text }
+  var shown: String { alias?.text ?? email ?? id.text }
 }

@@ -16,9 +16,9 @@ package struct StepUpCoordinator: Sendable {
     self.methods = Dictionary(uniqueKeysWithValues: methods.map { ($0.method, $0) })
   }
 
-  /// Counted first, then judged. Until when the step-up counts, on the wall clock.
+  /// Counted first, then judged. `inPrompt`: typed in the agent's own prompt. Until when the step-up counts, on the wall clock.
   package func verify(
-    _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?
+    _ given: Secret, by method: StepUpMethod, of id: AccountID, for duration: Milliseconds?, inPrompt: Bool = false
   ) async throws(AgentFailure) -> Timestamp {
     try await turns.pass { () async throws(AgentFailure) in
       guard let proving = methods[method] else { throw .notFound(.stepUp(method), id) }
@@ -27,7 +27,7 @@ package struct StepUpCoordinator: Sendable {
       switch await proving.judge(given, kept: attempt.lock.kept, pepper: attempt.place.pepper) {
       case .key(let key) where attempt.place.isRight(key, for: attempt.lock):
         return try await vault.commit { vault throws(AgentFailure) in
-          try vault.stepUpTries.wasRight(attempt, key: key, for: duration)
+          try vault.stepUpTries.wasRight(attempt, key: key, for: duration, inPrompt: inPrompt)
         }
       case .key, .wrong:
         throw try await vault.commit { vault throws(AgentFailure) in try vault.stepUpTries.wasWrong(attempt) }

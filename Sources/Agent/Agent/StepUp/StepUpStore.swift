@@ -100,7 +100,7 @@ package struct StepUpStore {
   /// Ends the current step-up. It ends before the audit entry is written: a disk that fails must not keep it valid.
   package func clear(_ selector: AccountSelector) throws(AgentFailure) -> ChangeSet<StepUpState> {
     let status = try status(selector)
-    guard vault.tables.stepUps.isValid(status.account) else { return .unchanged(status) }
+    guard vault.tables.stepUps.hasAny(status.account) else { return .unchanged(status) }
     vault.tables.stepUps.clear(status.account)
     return ChangeSet([vault.audited(.stepUpClear, account: status.account)], of: status.account, result: status)
   }

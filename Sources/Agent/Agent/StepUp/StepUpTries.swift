@@ -59,7 +59,7 @@ package struct StepUpTries {
   /// The proof was right: its try is taken back, the data comes back if it was under it, and the step-up begins.
   /// Returns until when it counts.
   func wasRight(
-    _ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?
+    _ attempt: StepUpTry, key: SealingKey, for duration: Milliseconds?, inPrompt: Bool
   ) throws(AgentFailure) -> ChangeSet<Timestamp> {
     let profile = try unchanged(since: attempt)
     var record = try enrolled(attempt.place.method, of: profile)
@@ -79,7 +79,9 @@ package struct StepUpTries {
       vault.audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
     let duration = duration ?? longestAge(of: profile)
     let stepUps = vault.tables.stepUps
-    return ChangeSet(changes, of: profile.id) { _ in stepUps.grant(profile.id, by: record.method, for: duration) }
+    return ChangeSet(changes, of: profile.id) { _ in
+      stepUps.grant(profile.id, by: record.method, for: duration, inPrompt: inPrompt)
+    }
   }
 
   /// The proof was wrong, and is counted already; the last one destroys it. Returns what the caller is told.

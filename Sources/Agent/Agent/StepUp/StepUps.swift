@@ -9,6 +9,8 @@ internal import Synchronization
 /// or a lock. They are in memory alone: a restart ends them all.
 package final class StepUps: Sendable {
   private let moments = Mutex(ActiveStepUps())
+  /// What persons confirmed in the agent's own prompt, each for one capability and one grant. Changed within `moments`.
+  private let confirmations = Mutex(RequestConfirmations())
   private let clock: any AgentClock
   private let events: any EventPublishing
   private let alarm: Alarm
@@ -32,6 +34,14 @@ package final class StepUps: Sendable {
     return moments.withLock { $0.validUntil(id, at: now) }.map { clock.wall() + ($0 - now) }
   }
 
+  /// How long ago the person confirmed a capability for this grant, by capability.
+  func confirmed(_ id: AccountID, for grant: String?) -> [String: Milliseconds] {
+    confirmations.withLock { $0.ages(id, for: grant, at: clock.boot()) }
+  }
+
+  /// A proof of the whole account, or a confirmation of some capability.
+  func hasAny(_ id: AccountID) -> Bool { isValid(id) || confirmations.withLock { $0.hasSome(id) } }
+
   func isValid(_ id: AccountID) -> Bool { moments.withLock { $0.validUntil(id, at: clock.boot()) } != nil }
 
   /// For the policy, at one moment: how long ago the person proved to be there, by each method, and for how much longer
@@ -46,11 +56,16 @@ package final class StepUps: Sendable {
   // MARK: changes
 
   /// The person proved to be there. Until when that counts, on the wall clock.
-  package func grant(_ id: AccountID, by method: StepUpMethod, for duration: Milliseconds) -> Timestamp {
+  ///
+  /// - Parameter inPrompt: in the agent's own prompt, so that it counts as a confirmation of every capability, too.
+  package func grant(
+    _ id: AccountID, by method: StepUpMethod, for duration: Milliseconds, inPrompt: Bool = false
+  ) -> Timestamp {
     let now = clock.boot()
     let validUntil = clock.wall() + duration
     let earliest = moments.withLock { moments in
       moments.granted(id, by: method, at: now, for: duration)
+      if inPrompt { moments.granted(id, by: .pinentry, at: now, for: duration) }
       decisions.withdraw(id)
       events.publish(.stepUpGranted(validUntil: validUntil), account: id)
       return moments.earliest
@@ -59,8 +74,17 @@ package final class StepUps: Sendable {
     return validUntil
   }
 
+  /// The person confirmed these capabilities for one grant. It ends with the account's step-ups.
+  func confirm(_ id: AccountID, _ capabilities: [String], for grant: String?) {
+    moments.withLock { _ in
+      confirmations.withLock { $0.confirm(id, capabilities, for: grant, at: clock.boot()) }
+      decisions.withdraw(id)
+    }
+  }
+
   package func clear(_ id: AccountID) {
     moments.withLock { moments in
+      confirmations.withLock { $0.clear(id) }
       decisions.withdraw(id)
       if moments.clear(id) { events.publish(.stepUpExpired, account: id) }
     }
@@ -68,13 +92,19 @@ package final class StepUps: Sendable {
 
   func clearAll() {
     moments.withLock { moments in
+      confirmations.withLock { $0 = RequestConfirmations() }
       decisions.withdrawAll()
       for id in moments.clearAll() { events.publish(.stepUpExpired, account: id) }
     }
   }
 
   /// The agent ends: forgets every step-up without telling a client.
-  package func end() { moments.withLock { $0 = ActiveStepUps() } }
+  package func end() {
+    moments.withLock { moments in
+      moments = ActiveStepUps()
+      confirmations.withLock { $0 = RequestConfirmations() }
+    }
+  }
 
   private func expire() -> BootInstant? {
     moments.withLock { moments in

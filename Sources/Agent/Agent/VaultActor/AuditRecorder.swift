@@ -81,15 +81,25 @@ final class AuditRecorder {
     var admitted: [AuditWriter.Request] = []
     // How many of the admitted entries are new: the others are counted in an entry that is there.
     var new = 0
+    // Of the admitted requests before: none of them is committed yet.
+    var taken = BudgetStore.Taken()
     let outcomes = requests.map { request -> Outcome in
       guard request.areTrue(vault) else { return .untrue }
-      if let places = counted(request, in: vault) { return .counted(places) }
+      let taking: BudgetStore.Taken
+      do throws(AgentFailure) {
+        guard let after = try vault.budgets.taking(request.uses, after: taken) else { return .untrue }
+        taking = after
+      } catch {
+        return .refused(error)
+      }
+      if request.uses.isEmpty, let places = counted(request, in: vault) { return .counted(places) }
       let added = request.entries.count { vault.audit.place(of: $0) == nil }
       let clients = request.entries.first?.clients ?? []
       if let wait = quota.take(Int64(added), of: .decisions, by: clients, at: clock.boot()) {
         return .refused(.overloaded(Self.quotaName, retryAfter: wait))
       }
       new += added
+      taken = taking
       admitted.append(request)
       return .admitted(request.entries.count)
     }
@@ -99,7 +109,8 @@ final class AuditRecorder {
       actor.dependencies.tables.decisions.withdraw(
         before: vault.records.audit.firstOpenDecision(afterAdding: new))
       let counting = counting(entries, in: vault, boot: clock.bootID)
-      places = try actor.commit(vault.audit.append(entries, counting: counting), to: vault)[...]
+      places = try actor.commit(
+        vault.audit.append(entries, counting: counting, spending: vault.budgets.changes(taken)), to: vault)[...]
     }
     return zip(requests, outcomes).map { request, outcome in
       let found: [AuditPlace]

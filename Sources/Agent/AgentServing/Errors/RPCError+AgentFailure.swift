@@ -27,6 +27,8 @@ extension RPCError {
     reason = failure.wireReason
     remedies = failure.wireRemedies
     details = failure.wireDetails
+    // A budget has a use again by itself.
+    if case .denied = failure, retryAfter != nil { retryable = true }
     if let untrusted = failure.trustFailure {
       reason = untrusted.rawValue
       details.append(("outcome", .text("notSent")))
@@ -92,6 +94,7 @@ extension AgentFailure {
     case .notBound: TokenMachine.notBound
     case .queueFull: "queueFull"
     case .denied(let recorded): recorded.decision.reason.rawValue
+    case .stepUpWanted(_, let refusal): refusal?.wireReason ?? Decision.Reason.stepUpRequired.rawValue
     case .request(let failure, _, _): failure.wireReason
     case .caller(.grantNeeded): "grantNeeded"
     case .caller(.grantRefused): "grantRefused"
@@ -133,7 +136,7 @@ extension AgentFailure {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
     case .locked: [.unlock]
-    case .denied(let recorded): recorded.decision.remedies.map(WireRemedy.init)
+    case .denied(let recorded), .stepUpWanted(let recorded, _): recorded.decision.remedies.map(WireRemedy.init)
     case .notFound(.snapshot, _): [.connect]
     case .signedOut, .dataSealed: [.reauthenticate]
     case .dataUnderPIN: [.stepUp]
@@ -163,7 +166,7 @@ extension AgentFailure {
     case .unsupportedProtocol(let supported): [("supported", .texts([supported]))]
     case .notFound(let thing, _): [("kind", .text(thing.wireKind))]
     case .operationNotFound: [("kind", .text("operation"))]
-    case .denied(let recorded): [("decision", .decision(WireDecision(recorded)))]
+    case .denied(let recorded), .stepUpWanted(let recorded, _): [("decision", .decision(WireDecision(recorded)))]
     case .backup(.file(.notFound)): [("kind", .text(MissingThing.file.wireKind))]
     case .accountAmbiguous(let candidates): [("candidates", .texts(candidates.map(\.text)))]
     case .token(.interaction(let claims?), _): [("claims", .text(claims))]
@@ -196,6 +199,17 @@ extension AgentFailure {
 
   private static func parameter(_ path: String, _ expected: String) -> [(name: String, value: RPCError.Detail)] {
     [("path", .text(path)), ("expected", .text(expected))]
+  }
+}
+
+extension ConfirmationRefusal {
+  fileprivate var wireReason: String {
+    switch self {
+    case .declined: "promptDeclined"
+    case .timedOut: "promptTimedOut"
+    case .unavailable: "promptUnavailable"
+    case .paused: "promptPaused"
+    }
   }
 }
 

@@ -14,7 +14,7 @@ enum OperationEnqueueHandler: MethodHandler {
     let request = try params.request.map { (request) throws(AgentFailure) in
       try Self.request(request, key: params.idempotencyKey)
     }
-    if let request { try call.requireCovers(request: request.method, to: request.url) }
+    if let request { try call.requireCovers(originOf: request.url) }
     if params.request == nil {
       _ = try RequestParameters(method: "", idempotencyKey: params.idempotencyKey).fields()
     }
@@ -24,7 +24,7 @@ enum OperationEnqueueHandler: MethodHandler {
       label: params.label, idempotencyKey: params.idempotencyKey,
       retryWithin: params.retryWithinSeconds.map { .seconds(Int64($0)) }, expiresAt: params.expiresAt,
       key: try call.covered(.standard), limit: call.tokenLimit,
-      caller: call.limits?.caller ?? .owner)
+      caller: call.limits?.caller ?? .owner, requester: call.agent.limits(of: call.limits).caller)
     let done = try await call.agent.operations.requests.enqueue(enqueued, of: params.account)
     return OperationEnqueue.Result(
       account: done.operation.account, operation: done.operation.name,

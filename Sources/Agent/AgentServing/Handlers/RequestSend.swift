@@ -10,7 +10,7 @@ enum RequestSendHandler: LongAnswerHandler {
 
   static func handle(_ params: RequestSend.Params, _ call: Call) async throws(AgentFailure) -> Answer {
     var request = try ResourceRequest(params, call)
-    try call.requireCovers(request: params.method, to: params.url)
+    try call.requireCovers(originOf: params.url)
     let account: Account
     do throws(AgentFailure) {
       account = try await call.agent.accounts.actor(params.account)
@@ -19,7 +19,9 @@ enum RequestSendHandler: LongAnswerHandler {
     }
     request.showsToken = call.limits?.permission.givesTokens ?? true
     request.isOfLimitedCaller = call.limits != nil
-    let sender = RequestSender(request, of: account) { () throws(AgentFailure) in try call.requireOpen() }
+    let sender = RequestSender(request, of: account, judge: call.judge) { () throws(AgentFailure) in
+      try call.requireOpen()
+    }
     let response = try await sender.send()
     do throws(AgentFailure) {
       try call.requireOpen()
@@ -41,7 +43,9 @@ enum RequestSendHandler: LongAnswerHandler {
       let id = call.agent.tokenCache.account(selector: params.account),
       let request = try? ResourceRequest(params, call)
     else { return false }
-    let sender = RequestSender(request, of: call.agent.accounts.account(id)) { () throws(AgentFailure) in }
+    let sender = RequestSender(request, of: call.agent.accounts.account(id), judge: call.judge) {
+      () throws(AgentFailure) in
+    }
     return sender.begin(cancellation) { course in ended(course.map { answer($0, id) }) }
   }
 

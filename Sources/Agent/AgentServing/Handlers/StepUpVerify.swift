@@ -16,7 +16,8 @@ enum StepUpVerifyHandler: MethodHandler {
     let duration = params.durationSeconds.map { Milliseconds.seconds(Int64($0)) }
     // A guess that was counted is judged, whether its caller still waits or not.
     let validUntil = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.stepUpCoordinator.verify(pin, by: .pin, of: profile.id, for: duration)
+      try await agent.stepUpCoordinator.verify(
+        pin, by: .pin, of: profile.id, for: duration, inPrompt: asks)
     }
     // With the PIN its data may be open again.
     agent.background.start { await agent.operations.accountReturned(profile.id) }

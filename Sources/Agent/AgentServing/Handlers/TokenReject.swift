@@ -10,17 +10,20 @@ enum TokenRejectHandler: MethodHandler {
 
   static func handle(_ params: TokenReject.Params, _ call: Call) async throws(AgentFailure) -> TokenReject.Result {
     let account = try await call.agent.accounts.actor(params.account)
-    let challenges = params.challenge.map { AuthenticationChallenge.all(in: [$0]) } ?? []
-    if let demand = challenges.first(where: { demands.contains($0.parameters["error"] ?? "") }) {
-      // No exchange can answer this: the provider wants the person (RFC 9470 §3).
-      throw .token(.interaction(claims: demand.parameters["claims"].flatMap { $0.isEmpty ? nil : $0 }), account.id)
-    }
+    if let demand = demand(in: params.challenge) { throw .token(demand, account.id) }
     if let exchanged = try await account.replacementOfDerived(
       params.fingerprint, within: call.limits?.permission)
     {
       return WireToken(exchanged)
     }
     return WireToken(try await account.replacement(of: params.fingerprint, within: call.limits?.permission))
+  }
+
+  /// A challenge that no exchange can answer: the provider wants the person (RFC 9470 §3).
+  static func demand(in challenge: String?) -> TokenMachine.Refusal? {
+    let challenges = challenge.map { AuthenticationChallenge.all(in: [$0]) } ?? []
+    guard let demand = challenges.first(where: { demands.contains($0.parameters["error"] ?? "") }) else { return nil }
+    return .interaction(claims: demand.parameters["claims"].flatMap { $0.isEmpty ? nil : $0 })
   }
 
   /// Scopes that are missing are left to `token.get`, which takes them.

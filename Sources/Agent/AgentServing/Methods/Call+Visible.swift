@@ -35,12 +35,15 @@ extension Call {
     return key
   }
 
-  /// Throws if the caller may not have this request sent, by `request.send` or in an operation. A URL that is none is
-  /// left to those that read it.
-  func requireCovers(request method: String, to url: String) throws(AgentFailure) {
+  /// Throws if the caller may not have requests sent to this origin, by `request.send` or in an operation. A URL that is
+  /// none is left to those that read it. About the method decides `RequestJudge`.
+  func requireCovers(originOf url: String) throws(AgentFailure) {
     guard let limits, let origin = HTTPURL(url)?.origin else { return }
-    guard limits.permission.coversRequest(method, to: origin) else { throw .caller(.notCovered) }
+    guard limits.permission.covers(origin: origin) else { throw .caller(.notCovered) }
   }
+
+  /// Decides about the requests of the caller.
+  var judge: RequestJudge { RequestJudge(agent.decisions, for: agent.limits(of: limits).caller) }
 
   /// A provider that the caller may change: it sees it, and no account of another uses it.
   func changeable(_ name: ProviderName) async throws(AgentFailure) -> Provider {

@@ -59,6 +59,7 @@ struct ServedMethods: Sendable {
     ServedMethod(ProviderTestHandler.self),
     ServedMethod(ProviderDiscoverHandler.self),
     ServedMethod(ProviderUpdateHandler.self),
+    ServedMethod(RequestAuthorizeHandler.self),
     ServedMethod(long: RequestSendHandler.self),
     ServedMethod(RevocationAbandonHandler.self),
     ServedMethod(RevocationListHandler.self),

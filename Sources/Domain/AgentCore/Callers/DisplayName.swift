@@ -17,7 +17,7 @@ public enum DisplayName {
 
   /// True for visible characters and spaces; false for controls, line separators, and characters that are invisible or
   /// change the text direction.
-  private static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
+  static func isPlain(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.properties.generalCategory {
     case .control, .format, .surrogate, .privateUse, .unassigned, .lineSeparator, .paragraphSeparator: false
     default: true

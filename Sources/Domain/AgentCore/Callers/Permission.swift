@@ -18,7 +18,7 @@ public struct Permission: Hashable, Sendable {
   /// The capabilities of other callers' operations that it may claim; nil: of all. An AI agent claims only those that are
   /// named.
   public private(set) var capabilities: Set<String>?
-  /// The caller is an AI agent, whose requests only read.
+  /// The caller is an AI agent, whose requests only read unless the policy says otherwise.
   public private(set) var isForAgent: Bool
 
   /// `detailTypes`: nil for none where scopes or resources are limited, else for all.
@@ -130,10 +130,14 @@ public struct Permission: Hashable, Sendable {
     return key
   }
 
-  /// Whether the caller may have this request sent. `origin` is in its normal form.
-  public func coversRequest(_ method: String, to origin: String) -> Bool {
-    (origins?.contains(origin) ?? true) && (!isForAgent || Self.readingMethods.contains(method))
-  }
+  /// Whether the caller's requests may go to this origin, which is in its normal form.
+  public func covers(origin: String) -> Bool { origins?.contains(origin) ?? true }
+
+  /// Whether the caller may have a request of this method sent that no capability of the policy names.
+  public func coversUnnamed(_ method: String) -> Bool { !isForAgent || Self.isReading(method) }
+
+  /// True for the methods that an AI agent has without the policy's word.
+  public static func isReading(_ method: String) -> Bool { readingMethods.contains(method) }
 
   /// What no AI agent is given, whatever its grant names: they have the agent ask any host, or change the rules that
   /// the AI agent is under.

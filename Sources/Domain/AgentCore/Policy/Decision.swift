@@ -8,7 +8,8 @@ public struct Decision: Hashable, Sendable {
   public enum Reason: String, Hashable, Sendable, CaseIterable {
     case allowed, unknownCapability, accountLocked, signedOut, reauthenticationRequired, neverAuthenticated,
       clockSuspect, snapshotMissing, snapshotTooOld, missingRole, missingScope, missingEntitlement, forbidden,
-      onlineRequired, freshTokenRequired, offlineWindowExpired, stepUpRequired, sensitivityTooHigh, policyError
+      onlineRequired, freshTokenRequired, offlineWindowExpired, stepUpRequired, sensitivityTooHigh, budgetExceeded,
+      policyError
   }
 
   /// Actions that may change the decision, in the order in which to try them.
@@ -23,7 +24,7 @@ public struct Decision: Hashable, Sendable {
   /// The checks of a decision, as in `failed[].check`.
   public enum Check: String, Hashable, Sendable, CaseIterable {
     case policy, capability, state, forbids, clock, snapshot, roles, scopes, entitlements, online, token, window,
-      stepUp, sensitivity
+      stepUp, sensitivity, budget
   }
 
   /// A value that a check compared: a number or names, never a secret.

@@ -6,6 +6,8 @@ extension PolicyDocument {
   static let mostTiers = 64
   static let mostCapabilities = 1024
   static let mostForbids = 256
+  static let mostRequestRules = 64
+  static let mostBudget: Int64 = 1_000_000
 
   /// Parses a document of `Schemas/policy.schema.json`.
   ///
@@ -66,6 +68,7 @@ private struct Conditions {
   var token: Capability.TokenRule?
   var onlineWithin: Milliseconds?
   var stepUp: Capability.StepUpRule?
+  var budgetPerHour: Int64?
   var snapshotMaxAge: Milliseconds?
   var onReauthentication: Capability.ReauthenticationRule?
   var onClockSuspect: Capability.SuspectClockRule?
@@ -73,7 +76,7 @@ private struct Conditions {
   var audit: Capability.AuditRule?
 
   static let names = [
-    "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp",
+    "sensitivity", "requires", "offlineWindowSeconds", "token", "onlineWithinSeconds", "stepUp", "budget",
     "snapshotMaxAgeSeconds", "onReauthentication", "onClockSuspect", "obligations", "audit",
   ]
 }
@@ -132,7 +135,9 @@ private struct PolicyLoader {
           member.pointer, "A capability's name has letters, digits, `.`, `_`, `:` and `-`, at most 128.")
         continue
       }
-      guard reader.isObject(member, may: ["tier", "description"] + Conditions.names, must: ["kind"]) else { continue }
+      guard reader.isObject(member, may: ["tier", "description", "requests"] + Conditions.names, must: ["kind"]) else {
+        continue
+      }
       let kind = reader.word(member["kind"], as: Capability.Kind.self)
       _ = reader.text(member["description"], most: 1024)
       var tier = Conditions()
@@ -144,7 +149,11 @@ private struct PolicyLoader {
         }
       }
       let own = conditions(member)
-      if let kind { capabilities[name] = capability(kind, own, tier, defaults) }
+      let requests = requests(member["requests"])
+      if let kind {
+        capabilities[name] = capability(kind, own, tier, defaults)
+        capabilities[name]?.requests = requests
+      }
     }
     return capabilities
   }
@@ -165,6 +174,7 @@ private struct PolicyLoader {
     capability.token = own.token ?? tier.token ?? capability.token
     capability.onlineWithin = own.onlineWithin ?? tier.onlineWithin
     capability.stepUp = own.stepUp ?? tier.stepUp
+    capability.budgetPerHour = own.budgetPerHour ?? tier.budgetPerHour
     capability.snapshotMaxAge = own.snapshotMaxAge ?? tier.snapshotMaxAge
     capability.onReauthentication =
       own.onReauthentication ?? tier.onReauthentication ?? defaults.onReauthentication ?? capability.onReauthentication
@@ -183,6 +193,9 @@ private struct PolicyLoader {
     read.token = reader.word(place["token"], as: Capability.TokenRule.self)
     read.onlineWithin = reader.seconds(place["onlineWithinSeconds"])
     if let stepUp = place["stepUp"] { read.stepUp = self.stepUp(stepUp) }
+    if let budget = place["budget"], reader.isObject(budget, may: [], must: ["perHour"]) {
+      read.budgetPerHour = reader.integer(budget["perHour"], in: 1...PolicyDocument.mostBudget)
+    }
     read.snapshotMaxAge = reader.seconds(place["snapshotMaxAgeSeconds"])
     read.onReauthentication = reader.word(place["onReauthentication"], as: Capability.ReauthenticationRule.self)
     read.onClockSuspect = reader.word(place["onClockSuspect"], as: Capability.SuspectClockRule.self)
@@ -210,6 +223,40 @@ private struct PolicyLoader {
     let maxAge = reader.seconds(place["maxAgeSeconds"], from: 1, to: 31_622_400)
     guard let method, let maxAge else { return nil }
     return Capability.StepUpRule(method: method, maxAge: maxAge)
+  }
+
+  private mutating func requests(_ place: Place?) -> [RequestRule] {
+    guard let place else { return [] }
+    let list = place.elements
+    guard place.node.kind == .array, (1...PolicyDocument.mostRequestRules).contains(list.count) else {
+      reader.problems.add(place.pointer, "This must be a list of 1 to \(PolicyDocument.mostRequestRules).")
+      return []
+    }
+    return list.compactMap { request($0) }
+  }
+
+  private mutating func request(_ place: Place) -> RequestRule? {
+    guard reader.isObject(place, may: [], must: ["origin", "methods", "path"]) else { return nil }
+    let written = reader.text(
+      place["origin"], most: 512, "an origin such as `https://api.example`: https, or http on a loopback host, no path"
+    ) { RequestTarget.origin($0) != nil }
+    let methods = reader.texts(
+      place["methods"], most: 32, ofLength: 16, "a method in upper case, other than CONNECT and TRACE"
+    ) { text in
+      !text.isEmpty && text.utf8.allSatisfy { (0x41...0x5A).contains($0) } && RequestMachine.canSend(text)
+    }
+    let path = reader.text(place["path"], most: 1024, "a path of at most 1024 characters")
+    guard let path, let pointer = place["path"]?.pointer else { return nil }
+    // The pattern's own problems do not hang on the origin.
+    let origin = written.flatMap(RequestTarget.origin)
+    do throws(RequestRule.Pattern.Refusal) {
+      let pattern = try RequestRule.Pattern(path, at: origin ?? "https://origin.invalid")
+      guard let origin, let methods else { return nil }
+      return RequestRule(origin: origin, methods: Set(methods), path: pattern)
+    } catch {
+      reader.problems.add(pointer, "This must be \(error.expected).")
+      return nil
+    }
   }
 
   private mutating func forbids(_ place: Place?, into capabilities: inout [String: Capability], declared: Place?) {

@@ -11,6 +11,8 @@ public struct PolicyDocument: Hashable, Sendable {
   public let longestOfflineWindow: Milliseconds?
   /// The longest step-up age that any capability accepts; nil if no capability requires step-up.
   public let longestStepUpAge: Milliseconds?
+  /// The requests that the capabilities name.
+  let requestRules: RequestRules
 
   public init(name: String, version: Int64, capabilities: [String: Capability]) {
     self.name = name
@@ -18,6 +20,7 @@ public struct PolicyDocument: Hashable, Sendable {
     self.capabilities = capabilities
     longestOfflineWindow = capabilities.values.compactMap(\.offlineWindow).max()
     longestStepUpAge = capabilities.values.compactMap { $0.stepUp?.maxAge }.max()
+    requestRules = RequestRules(capabilities)
   }
 }
 
@@ -92,6 +95,8 @@ public struct Capability: Hashable, Sendable {
   }
 
   public var kind: Kind
+  /// The requests that it decides about.
+  public var requests: [RequestRule] = []
   /// The highest sensitivity of data that the capability covers; without a value in the policy, public data only.
   public var sensitivity = Sensitivity.public
   public var requires = Requirements()
@@ -102,17 +107,22 @@ public struct Capability: Hashable, Sendable {
   /// `defaultOnlineWithin`, and only while the provider can be reached.
   public var onlineWithin: Milliseconds?
   public var stepUp: StepUpRule?
+  /// The uses that an account has in any 60 minutes; nil for any number.
+  public var budgetPerHour: Int64?
   public var snapshotMaxAge: Milliseconds?
   public var onReauthentication = ReauthenticationRule.deny
   public var onClockSuspect = SuspectClockRule.deny
   /// Obligations that an allowed decision passes to the caller.
   public var obligations: [String] = []
   public var forbids: [Forbid] = []
-  /// Nil: `batched` for what reads data that is not confidential and asks for no step-up.
+  /// Nil: `batched` for what reads data that is not confidential and asks for no step-up. With a budget each decision is
+  /// `durable`.
   public var audit: AuditRule?
 
   public var auditRule: AuditRule {
-    audit ?? (kind == .read && sensitivity < .confidential && stepUp == nil ? .batched : .durable)
+    // A use is counted before it is told.
+    if budgetPerHour != nil { return .durable }
+    return audit ?? (kind == .read && sensitivity < .confidential && stepUp == nil ? .batched : .durable)
   }
 
   public init(kind: Kind) { self.kind = kind }

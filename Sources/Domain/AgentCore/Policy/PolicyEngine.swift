@@ -22,17 +22,18 @@ public enum PolicyEngine {
   ) -> Decision {
     switch policy {
     case .document(let document):
-      var evaluation = PolicyEvaluation(facts: facts, context: context, rule: document.capabilities[capability])
+      var evaluation = PolicyEvaluation(
+        capability, facts: facts, context: context, rule: document.capabilities[capability])
       evaluation.run()
-      return evaluation.decision(capability, policy: (document.name, document.version))
+      return evaluation.decision(policy: (document.name, document.version))
     case .none:
-      var evaluation = PolicyEvaluation(facts: facts, context: context, rule: nil)
+      var evaluation = PolicyEvaluation(capability, facts: facts, context: context, rule: nil)
       evaluation.run()
-      return evaluation.decision(capability, policy: ("", 0))
+      return evaluation.decision(policy: ("", 0))
     case .unreadable(let name):
-      var evaluation = PolicyEvaluation(facts: facts, context: context, rule: nil)
+      var evaluation = PolicyEvaluation(capability, facts: facts, context: context, rule: nil)
       evaluation.run(unreadable: name)
-      return evaluation.decision(capability, policy: (name, 0))
+      return evaluation.decision(policy: (name, 0))
     }
   }
 }

@@ -2,7 +2,7 @@ internal import AgentModel
 
 /// The decision that follows from the failed checks: its effect, and what may help.
 extension PolicyEvaluation {
-  func decision(_ capability: String, policy: (name: String, version: Int64)) -> Decision {
+  func decision(policy: (name: String, version: Int64)) -> Decision {
     let effect = effect
     return Decision(
       capability: capability, effect: effect, reason: failed.first?.reason ?? .allowed, failed: failed,
@@ -43,7 +43,7 @@ extension PolicyEvaluation {
   /// In the order in which to try them, without those that can't lead to `allow`: where an administrator has to change
   /// something, no step-up and no sign-in helps. The provider's next answer may tell that it was changed already.
   private var remedies: [Decision.Remedy] {
-    let needed = Set(failed.map(remedy))
+    let needed = Set(failed.compactMap(remedy))
     guard needed.contains(.administrator) else { return needed.sorted() }
     return question != nil && contact == .connect ? [.connect, .administrator] : [.administrator]
   }
@@ -59,10 +59,12 @@ extension PolicyEvaluation {
     }
   }
 
-  private func remedy(_ failure: Decision.Failure) -> Decision.Remedy {
+  private func remedy(_ failure: Decision.Failure) -> Decision.Remedy? {
     switch failure.reason {
     case .clockSuspect: .connect
     case .stepUpRequired: .stepUp
+    // Only time helps.
+    case .budgetExceeded: nil
     // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
     case .signedOut, .reauthenticationRequired, .neverAuthenticated: .reauthenticate

@@ -3,6 +3,7 @@ internal import AgentModel
 /// One decision in progress: runs the checks in the documented order and collects failures.
 /// `PolicyEvaluation+Decision.swift` turns them into the decision.
 struct PolicyEvaluation {
+  let capability: String
   let facts: PolicyFacts
   let context: PolicyContext
   /// Nil if the policy does not define the capability.
@@ -11,7 +12,8 @@ struct PolicyEvaluation {
   /// The shortest remaining validity of the checks that passed; nil if none of them expires.
   private(set) var holdsFor: Milliseconds?
 
-  init(facts: PolicyFacts, context: PolicyContext, rule: Capability?) {
+  init(_ capability: String, facts: PolicyFacts, context: PolicyContext, rule: Capability?) {
+    self.capability = capability
     self.facts = facts
     self.context = context
     self.rule = rule
@@ -30,6 +32,7 @@ struct PolicyEvaluation {
     checkProvider(rule)
     checkStepUp(rule)
     checkSensitivity(rule)
+    checkBudget(rule)
   }
 
   /// The policy of this name can't be read: denies, and still reports the account's state.
@@ -152,6 +155,10 @@ struct PolicyEvaluation {
 
   private mutating func checkStepUp(_ rule: Capability) {
     guard let asked = rule.stepUp else { return }
+    // A confirmation of this capability does as well as a proof for the whole account, and no longer than the rule says.
+    if asked.method == .pinentry, let left = facts.confirmations[capability].flatMap({ left($0, of: asked.maxAge) }) {
+      return holds(for: left)
+    }
     let granted = facts.stepUpsLeft[asked.method]
     // A step-up that has ended counts as none, even if the policy accepts a greater age.
     let age = granted.map { $0 > .zero } ?? true ? facts.stepUpAges[asked.method] : nil
@@ -168,6 +175,14 @@ struct PolicyEvaluation {
     fail(
       .sensitivity, .sensitivityTooHigh,
       ["sensitivity": .word(wanted.rawValue), "atMost": .word(rule.sensitivity.rawValue)])
+  }
+
+  /// The last check: what is denied anyway takes no use.
+  private mutating func checkBudget(_ rule: Capability) {
+    guard let perHour = rule.budgetPerHour, let wait = facts.budgets[capability]?.wait(perHour: perHour) else { return }
+    fail(
+      .budget, .budgetExceeded,
+      ["perHour": .seconds(perHour), "retryAfterSeconds": seconds(wait + Milliseconds(999))])
   }
 
   // MARK: helpers

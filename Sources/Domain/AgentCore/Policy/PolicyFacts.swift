@@ -51,6 +51,10 @@ public struct PolicyFacts: Hashable, Sendable {
   public var stepUpAges: [StepUpMethod: Milliseconds]
   /// Time until a step-up ends, by method, even if a rule accepts a greater age. Without an entry it does not end.
   public var stepUpsLeft: [StepUpMethod: Milliseconds]
+  /// Time since a person confirmed this capability for this caller in the agent's own prompt, by capability.
+  public var confirmations: [String: Milliseconds] = [:]
+  /// The uses of capabilities with a budget. Without an entry the budget does not count.
+  public var budgets: [String: BudgetWindow] = [:]
   public var clock: ClockTrust
 
   public init(

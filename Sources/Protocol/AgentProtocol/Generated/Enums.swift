@@ -93,6 +93,7 @@ public enum WireDecisionReason: String, CaseIterable, Hashable, Sendable {
   case offlineWindowExpired
   case stepUpRequired
   case sensitivityTooHigh
+  case budgetExceeded
   case policyError
 }
 

@@ -58,6 +58,7 @@ public enum MethodTable {
     ProviderRemove.info,
     ProviderTest.info,
     ProviderUpdate.info,
+    RequestAuthorize.info,
     RequestSend.info,
     RevocationAbandon.info,
     RevocationList.info,
@@ -98,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "74a985889c84bbb5aed965abc5b797bfb68d1d26045b534597a3be24ce88073e"
+  public static let schemaDigest = "378affa821d033f5fef44ae44710273749c2677a223c2ca39c2c98eee9fc0853"
 }

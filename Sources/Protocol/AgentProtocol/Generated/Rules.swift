@@ -109,6 +109,11 @@ extension TextRule {
     TextPattern(
       #"^/[!-~]{0,255}$"#,
       [.init(0x800000000000, 0x0, 1...1), .init(0xfffffffe00000000, 0x7fffffffffffffff, 0...255)]))
+  static let rejected = TextRule(
+    1...128,
+    TextPattern(
+      #"^[!-~]{1,128}$"#,
+      [.init(0xfffffffe00000000, 0x7fffffffffffffff, 1...128)]))
   static let requestHeadersNames = TextRule(
     1...128,
     TextPattern(

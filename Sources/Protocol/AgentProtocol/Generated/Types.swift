@@ -836,7 +836,7 @@ public struct WireEventPosition: WireReadable, Sendable {
 /// A check that failed.
 public struct WireFailedCheck: WireWritable, Sendable {
   /// `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,
-  /// `window`, `stepUp`, `sensitivity`, `policy`.
+  /// `window`, `stepUp`, `sensitivity`, `budget`, `policy`.
   public var check: String
   public var reason: WireDecisionReason
   /// The compared values.

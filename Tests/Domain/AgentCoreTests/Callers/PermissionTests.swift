@@ -34,13 +34,13 @@ struct PermissionTests {
 
   @Test func originsAndAgent_limitRequests() {
     let permission = Permission(methods: [], accounts: [], origins: ["https://a.test"], isForAgent: true)
-    for method in ["GET", "HEAD"] { #expect(permission.coversRequest(method, to: "https://a.test")) }
-    #expect(!permission.coversRequest("GET", to: "https://a.test:8443"))
-    for method in ["POST", "OPTIONS", "DELETE", "get"] {
-      #expect(!permission.coversRequest(method, to: "https://a.test"))
-    }
-    #expect(Permission(methods: [], accounts: []).coversRequest("POST", to: "https://b.test"))
-    #expect(!Permission(methods: [], accounts: [], origins: []).coversRequest("GET", to: "https://a.test"))
+    for method in ["GET", "HEAD"] { #expect(permission.coversUnnamed(method)) }
+    #expect(permission.covers(origin: "https://a.test"))
+    #expect(!permission.covers(origin: "https://a.test:8443"))
+    for method in ["POST", "OPTIONS", "DELETE", "get"] { #expect(!permission.coversUnnamed(method)) }
+    #expect(Permission(methods: [], accounts: []).coversUnnamed("POST"))
+    #expect(Permission(methods: [], accounts: []).covers(origin: "https://b.test"))
+    #expect(!Permission(methods: [], accounts: [], origins: []).covers(origin: "https://a.test"))
   }
 
   // MARK: properties

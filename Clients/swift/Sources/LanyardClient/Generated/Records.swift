@@ -1466,7 +1466,7 @@ public struct Decision: Record, WireRecord {
   /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
   /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
   /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-  /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+  /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
   public var reason: DecisionReason
   /// Every check that failed.
   public var failed: [FailedCheck]
@@ -1900,12 +1900,12 @@ public struct ExecBeginResult: Record, WireRecord {
 /// A check that failed.
 public struct FailedCheck: Record, WireRecord {
   /// `capability`, `state`, `forbids`, `clock`, `snapshot`, `roles`, `scopes`, `entitlements`, `online`, `token`,
-  /// `window`, `stepUp`, `sensitivity`, `policy`.
+  /// `window`, `stepUp`, `sensitivity`, `budget`, `policy`.
   public var check: String
   /// The reason of a decision. One of `allowed`, `unknownCapability`, `accountLocked`, `signedOut`,
   /// `reauthenticationRequired`, `neverAuthenticated`, `clockSuspect`, `snapshotMissing`, `snapshotTooOld`,
   /// `missingRole`, `missingScope`, `missingEntitlement`, `forbidden`, `onlineRequired`, `freshTokenRequired`,
-  /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `policyError`.
+  /// `offlineWindowExpired`, `stepUpRequired`, `sensitivityTooHigh`, `budgetExceeded`, `policyError`.
   public var reason: DecisionReason
   /// The compared values.
   public var facts: [String: JSON]?
@@ -3528,6 +3528,70 @@ public struct RefreshState: Record, WireRecord {
     writer.member("attempts", attempts)
     writer.member("nextAttemptAt", nextAttemptAt)
     writer.member("lastError", lastError)
+  }
+}
+
+/// The result of `request.authorize`.
+public struct RequestAuthorizeResult: Record, WireRecord {
+  /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
+  public var account: String
+  public var accessToken: Secret
+  /// `Bearer`, or `DPoP` with a `proof`.
+  public var tokenType: String
+  /// Identifies this token in `rejected` and in `token.reject`.
+  public var fingerprint: String
+  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  public var expiresAt: Date
+  /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
+  /// method and URL alone.
+  public var proof: Secret?
+  /// Of the capability that names the request most closely; absent if none does.
+  public var decision: Decision?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    account: String,
+    accessToken: Secret,
+    tokenType: String,
+    fingerprint: String,
+    expiresAt: Date,
+    proof: Secret? = nil,
+    decision: Decision? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.account = account
+    self.accessToken = accessToken
+    self.tokenType = tokenType
+    self.fingerprint = fingerprint
+    self.expiresAt = expiresAt
+    self.proof = proof
+    self.decision = decision
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "decision"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    account = try members.required("account")
+    accessToken = try members.required("accessToken")
+    tokenType = try members.required("tokenType")
+    fingerprint = try members.required("fingerprint")
+    expiresAt = try members.required("expiresAt")
+    proof = try members.optional("proof")
+    decision = try members.optional("decision")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("account", account)
+    writer.member("accessToken", accessToken)
+    writer.member("tokenType", tokenType)
+    writer.member("fingerprint", fingerprint)
+    writer.member("expiresAt", expiresAt)
+    writer.member("proof", proof)
+    writer.member("decision", decision)
   }
 }
 

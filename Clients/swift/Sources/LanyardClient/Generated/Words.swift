@@ -218,11 +218,13 @@ public struct DecisionReason: Word, WireWord {
   public static let stepUpRequired = DecisionReason(rawValue: "stepUpRequired")
   /// `sensitivityTooHigh`.
   public static let sensitivityTooHigh = DecisionReason(rawValue: "sensitivityTooHigh")
+  /// `budgetExceeded`.
+  public static let budgetExceeded = DecisionReason(rawValue: "budgetExceeded")
   /// `policyError`.
   public static let policyError = DecisionReason(rawValue: "policyError")
 
   /// The words that this version knows.
-  public static let known: [DecisionReason] = [.allowed, .unknownCapability, .accountLocked, .signedOut, .reauthenticationRequired, .neverAuthenticated, .clockSuspect, .snapshotMissing, .snapshotTooOld, .missingRole, .missingScope, .missingEntitlement, .forbidden, .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .stepUpRequired, .sensitivityTooHigh, .policyError]
+  public static let known: [DecisionReason] = [.allowed, .unknownCapability, .accountLocked, .signedOut, .reauthenticationRequired, .neverAuthenticated, .clockSuspect, .snapshotMissing, .snapshotTooOld, .missingRole, .missingScope, .missingEntitlement, .forbidden, .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .stepUpRequired, .sensitivityTooHigh, .budgetExceeded, .policyError]
 }
 
 /// Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens. `auto`:

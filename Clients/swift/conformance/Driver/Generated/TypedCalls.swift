@@ -29,7 +29,7 @@ enum TypedCalls {
       return try await credential(method, params, lanyard.credential)
     case "exec.begin":
       return try await exec(method, params, lanyard.exec)
-    case "request.send":
+    case "request.authorize", "request.send":
       return try await request(method, params, lanyard.request)
     case "authorization.check", "authorization.checkMany":
       return try await authorization(method, params, lanyard.authorization)
@@ -375,6 +375,19 @@ enum TypedCalls {
 
   private static func request(_ method: String, _ params: WireMembers, _ methods: RequestMethods) async throws -> (any Record)? {
     switch method {
+    case "request.authorize":
+      return try await methods.authorize(
+        account: params.required("account"),
+        method: params.required("method"),
+        url: params.required("url"),
+        grant: params.optional("grant"),
+        rejected: params.optional("rejected"),
+        challenge: params.optional("challenge"),
+        nonce: params.optional("nonce"),
+        scopes: params.optional("scopes"),
+        resource: params.optional("resource"),
+        prompt: params.optional("prompt"),
+        timeoutSeconds: params.optional("timeoutSeconds"))
     case "request.send":
       return try await methods.send(
         account: params.required("account"),

@@ -5,6 +5,7 @@ import JSONRPC
 enum AuditMessages {
   static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
     if event == "authorization.check" { return decision(outcome, facts) }
+    if event == "request.authorize" || event == "request.send" { return request(event, outcome, facts) }
     let text = done(event, facts) ?? known(event, facts)
     return outcome == "ok" ? text : "\(text): \(outcome)"
   }
@@ -16,9 +17,25 @@ enum AuditMessages {
     let reason = fact(facts, "reason").map { " (\(Text.words($0)))" } ?? ""
     switch outcome {
     case "allow": return "may do \(capability)"
-    case "allowReadOnly": return "may only read for \(capability)\(reason)"
+    case "readOnly", "allowReadOnly": return "may only read for \(capability)\(reason)"
     case "deny": return "may not do \(capability)\(reason)"
     default: return "\(capability): \(outcome)\(reason)"
+    }
+  }
+
+  /// For whom, under which grant, and whether the policy or the grant refused it.
+  private static func request(_ event: String, _ outcome: String, _ facts: JSONNode?) -> String {
+    let request = "\(fact(facts, "method") ?? "a request") to \(fact(facts, "origin") ?? "a server")"
+    let grantee = fact(facts, "grantee").map { " for \($0)" } ?? ""
+    let grant = fact(facts, "grant").map { " (grant \($0))" } ?? ""
+    let capability = fact(facts, "capability").map { " by \($0)" } ?? ""
+    let reason = fact(facts, "reason").map { " (\(Text.words($0)))" } ?? ""
+    let what = event == "request.send" ? "\(request)\(grantee)\(grant)" : "token for \(request)\(grantee)\(grant)"
+    switch outcome {
+    case "allow", "readOnly": return what + (capability.isEmpty ? "" : ", allowed\(capability)")
+    case "deny": return "refused: \(what), denied\(capability)\(reason)"
+    case "notPermitted": return "refused: \(what), the grant only reads"
+    default: return "\(what): \(outcome)"
     }
   }
 
@@ -53,7 +70,7 @@ enum AuditMessages {
     case "revocation.confirmed": "token revoked at \(issuer)"
     case "revocation.abandoned": "revocation at \(issuer) abandoned\(reason)"
     case "stepUp.enroll": facts?["new"]?.bool == false ? "PIN changed" : "PIN set"
-    case "stepUp.verify": "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
+    case "stepUp.verify": stepUpVerified(facts)
     case "stepUp.unenroll": "PIN removed"
     case "stepUp.clear": "step-up ended"
     case "grant.create": "grant \(fact(facts, "grant") ?? "") created for \(fact(facts, "grantee") ?? "a program")"
@@ -83,6 +100,15 @@ enum AuditMessages {
   private static func stateChanged(_ facts: JSONNode?) -> String {
     let before = fact(facts, "previous").map { ", was: \(AccountInfo.words(ofState: $0))" } ?? ""
     return "session: \(fact(facts, "state").map(AccountInfo.words) ?? "unknown")\(before)"
+  }
+
+  private static func stepUpVerified(_ facts: JSONNode?) -> String {
+    guard let capability = fact(facts, "capability") else {
+      return "PIN checked" + (attempts(facts).map { ", \($0)" } ?? "")
+    }
+    let grantee = fact(facts, "grantee").map { " for \($0)" } ?? ""
+    return
+      "confirmed in the prompt: \(capability)\(grantee), \(fact(facts, "method") ?? "") \(fact(facts, "origin") ?? "")"
   }
 
   private static func attempts(_ facts: JSONNode?) -> String? {

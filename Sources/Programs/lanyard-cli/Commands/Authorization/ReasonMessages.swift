@@ -23,6 +23,7 @@ struct ReasonFacts {
   }
 
   func span(_ name: String) -> String? { numbers[name].map(Moment.spelledOut) }
+  func number(_ name: String) -> Int? { numbers[name] }
   func list(_ name: String) -> String? {
     names[name].flatMap { $0.isEmpty ? nil : $0.joined(separator: ", ") }
   }
@@ -53,6 +54,7 @@ enum ReasonMessages {
     case "offlineWindowExpired": offlineWindowExpired(facts)
     case "stepUpRequired": stepUpRequired(facts)
     case "sensitivityTooHigh": sensitivityTooHigh(facts)
+    case "budgetExceeded": budgetExceeded(facts)
     case "policyError": "The policy can't be applied, so nothing is allowed."
     default: "Reason: \(reason)."
     }
@@ -95,9 +97,20 @@ enum ReasonMessages {
   }
 
   private static func stepUpRequired(_ facts: ReasonFacts) -> String {
-    let proof = facts.list("method") == "pin" ? "your PIN" : facts.list("method") ?? "a confirmation"
+    let proof =
+      switch facts.list("method") {
+      case "pin": "your PIN"
+      case "pinentry": "your confirmation in the agent's own prompt"
+      case let method: method ?? "a confirmation"
+      }
     let age = facts.span("maxAgeSeconds").map { ", given less than \($0) ago" } ?? ""
     return "This needs \(proof)\(age), to confirm that it is you."
+  }
+
+  private static func budgetExceeded(_ facts: ReasonFacts) -> String {
+    let budget = facts.number("perHour").map { " (\($0))" } ?? ""
+    let wait = facts.span("retryAfterSeconds").map { " It is allowed again in \($0)." } ?? ""
+    return "The policy allows this only so often in an hour\(budget), and that is used up.\(wait)"
   }
 
   private static func sensitivityTooHigh(_ facts: ReasonFacts) -> String {

@@ -64,7 +64,9 @@ struct GrantCreate: ParsableCommand {
       valueName: "capability"))
   var capabilities: [String] = []
 
-  @Flag(name: .customLong("agent"), help: "The program is an AI agent: its requests may only read (GET and HEAD).")
+  @Flag(
+    name: .customLong("agent"),
+    help: "The program is an AI agent: its requests may only read (GET and HEAD), unless the policy says otherwise.")
   var isForAgent = false
 
   @Option(

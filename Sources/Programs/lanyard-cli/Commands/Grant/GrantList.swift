@@ -35,7 +35,7 @@ struct GrantList: ParsableCommand {
     let lists = [grant["scopes"], grant["resources"], grant["authorizationDetailTypes"], grant["origins"]]
     var limits = lists.compactMap { $0 }.map { joined($0) { $0 } }
     if let capabilities = grant["capabilities"] { limits.append("claims \(joined(capabilities) { $0 })") }
-    if grant["agent"]?.bool == true { limits.append("AI agent: GET and HEAD only") }
+    if grant["agent"]?.bool == true { limits.append("AI agent: GET and HEAD, and what the policy allows") }
     return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
   }
 

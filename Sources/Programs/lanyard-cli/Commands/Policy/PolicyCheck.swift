@@ -21,6 +21,7 @@ struct PolicyCheck: ParsableCommand {
         if common.json { return Output.answer(json: result.raw) }
         Output.answer(
           Text.shown("\(result["name"]?.string ?? ""), version \(result["version"]?.text ?? ""): no problems."))
+        for line in document.overview { Output.note(Text.shown(line)) }
       }
     } catch {
       throw document.explaining(error)

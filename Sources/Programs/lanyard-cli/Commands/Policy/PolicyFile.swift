@@ -35,6 +35,11 @@ struct PolicyFile: ~Copyable {
     self.name = name
   }
 
+  /// What it says of requests and budgets.
+  var overview: [String] {
+    input.withBytes { bytes in tape.withRoot(of: bytes) { PolicyOverview.lines($0) } }
+  }
+
   /// Writes the document as a member, on one line.
   borrowing func write(_ member: StaticString, to writer: inout JSONWriter) {
     input.withBytes { bytes in

@@ -20,6 +20,8 @@ struct PolicyShow: ParsableCommand {
     try agent.call("policy.get", params: { $0.member("name", name) }) { result in
       if common.json { return Output.answer(json: result.raw) }
       Output.answer(LaidOutJSON.text(result["policy"] ?? result))
+      // On stderr: the document on stdout stays one.
+      for line in PolicyOverview.lines(result["policy"] ?? result) { Output.note(Text.shown(line)) }
     }
   }
 

@@ -10,6 +10,72 @@ extension Lanyard {
 public struct RequestMethods: Sendable {
   let lanyard: Lanyard
 
+  /// Decides about one request that the caller sends by itself, and returns the token for it.
+  ///
+  /// In this order: the grant, the provider's `allowedOrigins`, the decision with its entry in the audit log, the
+  /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
+  /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
+  /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
+  /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
+  /// answer is one use of a budget.
+  ///
+  /// - Parameters:
+  ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
+  ///     wildcard.
+  ///   - method: An HTTP method.
+  ///   - url: The URL of the request. Its query does not count.
+  ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the
+  ///     caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind
+  ///     `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+  ///   - rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced
+  ///     exchange, if the token is not replaced already.
+  ///   - challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for
+  ///     the person is 2005.
+  ///   - nonce: The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+  ///   - scopes: Scopes. In any order; the agent sorts them.
+  ///   - resource: The resource (RFC 8707) that the token of the request is for.
+  ///   - prompt: If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes
+  ///     counts for this capability, account and grant as long as the policy says. After a no, or none in time, the
+  ///     grant's further prompts are refused for 60 s (4002). One of `pinentry`.
+  ///   - timeoutSeconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the
+  ///     work takes.
+  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`,
+  ///   `expiresAt`, `decision`.
+  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `dataLocked`,
+  ///   `reauthenticationRequired`, `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`,
+  ///   `providerMisconfigured`, `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`,
+  ///   `integrity`, `rolledBack`, `originNotAllowed`, `notFound`, `invalidParams`, `internalError`, `agentLocked`,
+  ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
+  ///   `CancellationError` if the task is cancelled.
+  @discardableResult
+  public func authorize(
+    account: String,
+    method: String,
+    url: String,
+    grant: String? = nil,
+    rejected: String? = nil,
+    challenge: String? = nil,
+    nonce: String? = nil,
+    scopes: [String]? = nil,
+    resource: String? = nil,
+    prompt: Prompt? = nil,
+    timeoutSeconds: Int? = nil
+  ) async throws -> RequestAuthorizeResult {
+    try await lanyard.invoke("request.authorize") {
+      $0.member("account", account)
+      $0.member("method", method)
+      $0.member("url", url)
+      $0.member("grant", grant)
+      $0.member("rejected", rejected)
+      $0.member("challenge", challenge)
+      $0.member("nonce", nonce)
+      $0.member("scopes", scopes)
+      $0.member("resource", resource)
+      $0.member("prompt", prompt)
+      $0.member("timeoutSeconds", timeoutSeconds)
+    }
+  }
+
   /// Sends a request with an access token and returns the response.
   ///
   /// - Parameters:

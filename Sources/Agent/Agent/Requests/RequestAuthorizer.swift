@@ -1,0 +1,204 @@
+package import AgentCore
+package import AgentModel
+internal import AgentOAuth
+internal import AgentPorts
+package import Secrets
+
+/// What a caller asks of `request.authorize`.
+package struct RequestToAuthorize: Sendable {
+  package var account: AccountID
+  package var method: String
+  package var url: String
+  /// The caller's own limits, and those of the grant that it named.
+  package var limits: RequestLimits
+  package var token: TokenKey
+  /// The fingerprint of the token that the server refused.
+  package var rejected: String?
+  package var nonce: String?
+  /// The person may be asked for a confirmation.
+  package var mayPrompt: Bool
+
+  package init(
+    account: AccountID, method: String, url: String, limits: RequestLimits, token: TokenKey, rejected: String?,
+    nonce: String?, mayPrompt: Bool
+  ) {
+    self.account = account
+    self.method = method
+    self.url = url
+    self.limits = limits
+    self.token = token
+    self.rejected = rejected
+    self.nonce = nonce
+    self.mayPrompt = mayPrompt
+  }
+}
+
+/// The token for one request.
+package struct AuthorizedRequest: Sendable {
+  package var decision: RecordedDecision?
+  package var accessToken: Secret
+  package var tokenType: String
+  package var proof: Secret?
+  package var fingerprint: String
+  package var expiresAt: Timestamp
+}
+
+/// Decides about requests that callers send by themselves, and gives the tokens for them (docs/callers.md, One request
+/// at a time).
+package struct RequestAuthorizer: Sendable {
+  let decisions: PolicyDecisionPoint
+  let prompts: RequestPrompts
+  let grants: CallerGrantTable
+
+  /// Less than this is left of no token that is given: the request has yet to be sent.
+  private static let minimumLifetime = Milliseconds.seconds(10)
+  /// Each further try is after a change of the account, the policy or the person's step-ups.
+  private static let mostTries = 10
+
+  package func authorize(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> AuthorizedRequest {
+    let account = decisions.accounts.account(wanted.account)
+    let permission = wanted.limits.permission
+    try requireLive(wanted.limits)
+    guard permission?.accounts.contains(wanted.account) ?? true else { throw .caller(.notCovered) }
+    guard let key = permission.map({ $0.token(wanted.token) }) ?? wanted.token else { throw .caller(.notCovered) }
+    let route = try await account.dependencies.vault.requestRoute(of: wanted.account)
+    let url: HTTPURL
+    do throws(RequestTarget.Refusal) {
+      url = try RequestTarget(wanted.url, allowedOrigins: route.origins).url
+    } catch {
+      throw error.failure(of: wanted.account, at: "/url")
+    }
+    guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
+    let question = RequestQuestion(
+      account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
+      event: .requestAuthorize, caller: wanted.limits.caller)
+    var permit = try await permit(question, wanted)
+    var authorized = try await token(key, for: question, wanted, account)
+    for _ in 0..<Self.mostTries {
+      try requireLive(wanted.limits)
+      if try await decisions.holds(permit, for: question) {
+        // The provider's origins and the sign-in may have changed, too.
+        let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
+        guard now.origins.contains(url.origin) else { throw .originNotAllowed(wanted.account) }
+        try requireLive(wanted.limits)
+        authorized.decision = permit.decision
+        return authorized
+      }
+      permit = try await self.permit(question, wanted)
+    }
+    throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  /// Decides; asks the person where nothing but their confirmation is missing.
+  private func permit(
+    _ question: RequestQuestion, _ wanted: RequestToAuthorize
+  ) async throws(AgentFailure) -> RequestPermit {
+    let verdict = try await decisions.decide(question)
+    let unconfirmed = wanted.mayPrompt ? verdict.unconfirmed(isRead: question.isRead) : []
+    guard !unconfirmed.isEmpty, case .denied(let told, _) = verdict else {
+      return try verdict.permit(of: question.account, isRead: question.isRead)
+    }
+    return try await prompts.inTurn(question.account) { [self] () async throws(AgentFailure) in
+      // While this one waited for its turn, the person may have confirmed the same.
+      let verdict = try await decisions.decide(question)
+      let unconfirmed = verdict.unconfirmed(isRead: question.isRead)
+      guard !unconfirmed.isEmpty else {
+        return try verdict.permit(of: question.account, isRead: question.isRead)
+      }
+      try requireLive(wanted.limits)
+      if let refusal = try await prompts.ask(question, about: unconfirmed) {
+        throw .stepUpWanted(told, prompt: refusal)
+      }
+      try requireLive(wanted.limits)
+      return try await decisions.decide(question).permit(of: question.account, isRead: question.isRead)
+    }
+  }
+
+  private func token(
+    _ key: TokenKey, for question: RequestQuestion, _ wanted: RequestToAuthorize, _ account: Account
+  ) async throws(AgentFailure) -> AuthorizedRequest {
+    let permission = wanted.limits.permission
+    let demand =
+      wanted.rejected.map { TokenMachine.Demand.replacing(fingerprint: $0) }
+      ?? .usable(minimumLifetime: Self.minimumLifetime)
+    let answer = try await account.token(key, demand, within: permission?.tokenLimit ?? .none)
+    let token = answer.token
+    var authorized = AuthorizedRequest(
+      accessToken: token.secret, tokenType: token.tokenType, fingerprint: token.facts.fingerprint,
+      expiresAt: answer.expiresAt)
+    if token.deviceKey != nil {
+      let proof = ProofRequest(
+        method: question.method, url: question.url, fingerprint: token.facts.fingerprint, nonce: wanted.nonce,
+        permission: permission)
+      authorized.proof = try await account.proof(for: proof).proof
+    }
+    return authorized
+  }
+
+  /// Throws if a grant was revoked or has ended.
+  private func requireLive(_ limits: RequestLimits) throws(AgentFailure) {
+    let now = decisions.clock.boot()
+    if let own = limits.own, !own.areOpen(at: now) { throw .caller(.grantRefused) }
+    if let named = limits.named, grants.limits(of: named.id) == nil { throw .caller(.notCovered) }
+  }
+}
+
+/// The limits under which a request is decided about: the caller's own, and those of a grant that it names.
+package struct RequestLimits: Sendable {
+  struct Named: Sendable {
+    var id: String
+    var client: String
+    var permission: Permission
+  }
+
+  var own: EffectiveGrant?
+  /// The client of the caller's narrowest grant.
+  var ownClient: String?
+  var named: Named?
+
+  /// Nil for a caller that nothing limits.
+  package var permission: Permission? {
+    guard let own else { return named?.permission }
+    return named.map { own.permission.narrowed(by: $0.permission) } ?? own.permission
+  }
+
+  package var caller: RequestCaller {
+    let permission = permission
+    return RequestCaller(
+      isForAgent: permission?.isForAgent ?? false, scopes: permission?.scopes,
+      grant: named?.id ?? own?.grants.last, client: named?.client ?? ownClient)
+  }
+}
+
+extension AgentService {
+  package var authorizer: RequestAuthorizer {
+    RequestAuthorizer(decisions: decisions, prompts: requestPrompts, grants: callerGrants)
+  }
+
+  /// The limits of a caller alone.
+  package func limits(of own: EffectiveGrant?) -> RequestLimits {
+    RequestLimits(own: own, ownClient: own?.grants.last.flatMap { callerGrants.client(of: $0) })
+  }
+
+  /// The limits of a caller, narrowed by a live grant: by its id or the name of its client. A limited caller names only
+  /// its own grants and those that were made under them.
+  package func limits(of own: EffectiveGrant?, as grant: String?) throws(AgentFailure) -> RequestLimits {
+    var limits = limits(of: own)
+    guard let grant else { return limits }
+    var found = callerGrants.current(madeBy: own?.grants)
+    if let own { found += callerGrants.current().filter { own.grants.contains($0.name) } }
+    let matching =
+      found.contains { $0.name == grant } ? found.filter { $0.name == grant } : found.filter { $0.client == grant }
+    guard let match = matching.first, let permission = callerGrants.limits(of: match.name)?.permission else {
+      throw .notFound(.callerGrant)
+    }
+    guard matching.count == 1 else {
+      throw .invalidParameter("/grant", expected: "the id of a grant: several have a client of this name")
+    }
+    guard !permission.methods.isDisjoint(with: ["request.send", "request.authorize", "token.get"]) else {
+      throw .caller(.notCovered)
+    }
+    limits.named = RequestLimits.Named(id: match.name, client: match.client, permission: permission)
+    return limits
+  }
+}

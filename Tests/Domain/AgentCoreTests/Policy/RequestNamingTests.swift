@@ -1,0 +1,99 @@
+import AgentCore
+import AgentModel
+import Testing
+
+@Suite("Which capabilities name a request")
+struct RequestNamingTests {
+  private func pattern(_ text: String) -> RequestRule.Pattern? {
+    try? RequestRule.Pattern(text, at: "https://api.test")
+  }
+
+  private func path(_ url: String) throws -> RequestPath { try RequestPath(#require(HTTPURL(url))) }
+
+  private func policy(_ rules: [String: [RequestRule]]) -> PolicyEngine.Policy {
+    var capabilities: [String: Capability] = [:]
+    for (name, requests) in rules {
+      var capability = Capability(kind: .write)
+      capability.requests = requests
+      capabilities[name] = capability
+    }
+    return .document(PolicyDocument(name: "p", version: 1, capabilities: capabilities))
+  }
+
+  private func rule(_ path: String, _ methods: Set<String> = ["GET"]) throws -> RequestRule {
+    RequestRule(origin: "https://api.test", methods: methods, path: try #require(pattern(path)))
+  }
+
+  private func names(
+    _ method: String, _ url: String, _ policy: PolicyEngine.Policy
+  ) throws -> RequestNaming { try RequestNaming(of: method, #require(HTTPURL(url)), under: policy) }
+
+  // MARK: paths
+
+  @Test(arguments: [
+    "https://api.test/a/../b", "https://api.test/a/%2e%2e/b", "https://api.test/a/.%2E/b", "HTTPS://API.TEST:443/b",
+    "https://api.test/./b/", "https://api.test/b?path=/c", "https://api.test/%62",
+  ])
+  func spellingsOfOnePath_areTheSame(url: String) throws {
+    #expect(try path(url) == path("https://api.test/b"))
+  }
+
+  @Test(arguments: [
+    "/a%2Fb", "/a%2fb", "/a%5Cb", "/a%252Fb", "/a%252fb", "/a%255Cb", "/a%25252Fb", "//a", "/a//b", "/a;x=1/b",
+    "/a%3Bx", "/..;/a", "/a%00", "/a%0d%0ab", "/a%7F", "/a%ff", "/a%c0%af", "/a%ef%bc%8fb", "/a%ef%bc%bcb",
+    "/%ef%bc%8e%ef%bc%8e/b", "/a%e2%88%95b", "/%2e%252e/b", "/a%25%32%46b",
+  ])
+  func pathThatServersReadInTwoWays_isRefused(path: String) throws {
+    let url = try #require(HTTPURL("https://api.test" + path))
+    #expect(throws: RequestPath.Refusal.self) { try RequestPath(url) }
+  }
+
+  @Test(arguments: ["/caf%C3%A9", "/100%25", "/a%20b", "/a:b,c", "/~me/x.y", "/"])
+  func ordinaryPath_isTaken(path: String) throws {
+    #expect(throws: Never.self) { try RequestPath(#require(HTTPURL("https://api.test" + path))) }
+  }
+
+  // MARK: patterns
+
+  @Test(arguments: [
+    "", "a", "a*", "*", "/a*b", "/*/b", "/a%2a", "/a?b", "/a#b", "/a%2Fb", "/a%5C*", "/a\\b", "/a%252F*", "//a*",
+    "/a;b*", "/..*", "/a/..*", "/a/%2e*", "/é", "/a%2",
+  ])
+  func badPattern_isRefused(text: String) { #expect(pattern(text) == nil) }
+
+  @Test(arguments: [
+    ("/items", "/items", true), ("/items", "/items/", true), ("/items", "/items/1", false), ("/items", "/ITEMS", false),
+    ("/items/*", "/items", true), ("/items/*", "/items/1/2", true), ("/items/*", "/items-evil/1", false),
+    ("/item*", "/items/1", true), ("/item*", "/ite", false), ("/*", "/", true), ("/*", "/a/b", true),
+    ("/a/../b", "/b", true), ("/v1/x*", "/v1", false), ("/v1/x*", "/v1/%78y", true), ("/%62*", "/b", true),
+  ])
+  func pattern_covers(text: String, covered: String, expected: Bool) throws {
+    #expect(try #require(pattern(text)).covers(path("https://api.test" + covered)) == expected)
+  }
+
+  // MARK: naming
+
+  @Test func everyCapabilityThatNamesTheRequest_isFound_theClosestFirst() throws {
+    let policy = policy([
+      "all": [try rule("/*")], "exact": [try rule("/a/b")], "below": [try rule("/a/*"), try rule("/a/b*")],
+      "other": [try rule("/a/c")], "write": [try rule("/a/b", ["POST"])],
+    ])
+    #expect(try names("GET", "https://api.test/a/b", policy) == .capabilities(["exact", "below", "all"]))
+    #expect(try names("POST", "https://api.test/a/b", policy) == .capabilities(["write"]))
+    #expect(try names("get", "https://api.test/a/b", policy) == .none)
+  }
+
+  @Test func otherOrigin_isNotNamed_andItsPathNotJudged() throws {
+    let policy = policy(["all": [try rule("/*")]])
+    for url in ["https://api.test:8443/a", "https://other.test/a%2Fb", "http://127.0.0.1/a"] {
+      #expect(try names("GET", url, policy) == .none)
+    }
+    #expect(throws: RequestPath.Refusal.self) { try names("GET", "https://api.test/a%2Fb", policy) }
+  }
+
+  @Test func unreadablePolicy_namesEverything() throws {
+    #expect(try names("GET", "https://api.test/a", .unreadable(name: "p")) == .unreadable)
+    #expect(PolicyEngine.Policy.unreadable(name: "p").mayName("https://api.test"))
+    #expect(try names("GET", "https://api.test/a", .none) == .none)
+  }
+}
