@@ -10,7 +10,7 @@ import time
 from typing import Any, Callable, Dict, List, Optional
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(os.path.dirname(HERE), "Integration"))
+sys.path.append(os.path.join(os.path.dirname(HERE), "Integration"))
 
 from agent_fixture import BIN, PATIENCE_SECONDS, ROOT, AgentFixture, Scene  # noqa: E402
 from authorization_server import AuthorizationServer  # noqa: E402
@@ -27,6 +27,8 @@ class MCPFixture(AgentFixture):
     """Whatever a test starts ends with it, and what a scripted server complained about fails the test."""
 
     expects_complaints = False
+    starts_agent = False
+    """Before an open server the bridge needs none."""
 
     def setUp(self) -> None:
         super().setUp()
@@ -48,9 +50,9 @@ class MCPFixture(AgentFixture):
 
     @property
     def agent(self) -> Scene:
-        """The agent of this test, which is started when it is first asked for."""
+        """The agent of this test, with directories of its own."""
         if self._scene is None:
-            self._scene = self.scene()
+            self._scene = self.scene(start=self.starts_agent)
         return self._scene
 
     def authorization_server(self, prefix: str = "", **settings: Any) -> AuthorizationServer:

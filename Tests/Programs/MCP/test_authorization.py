@@ -15,6 +15,8 @@ from mcp_server import MCPServer
 
 
 class AuthorizationFixture(MCPFixture):
+    starts_agent = True
+
     def protected(self, prefix: str = "", **settings: Any) -> "tuple[AuthorizationServer, MCPServer]":
         """An authorization server and a server that takes its tokens."""
         authorization = self.authorization_server(prefix, **settings)

@@ -6,10 +6,11 @@ from __future__ import annotations
 import os
 import signal
 import socket
+import subprocess
 import time
 import unittest
 
-from mcp_fixture import MODERN, RESET, Ended, Event, Response, left
+from mcp_fixture import LANYARD, MODERN, RESET, Ended, Event, MCPFixture, Response, left
 from test_authorization import AuthorizationFixture
 
 SOON_SECONDS = 8.0
@@ -94,7 +95,7 @@ class KillTests(AuthorizationFixture):
         self.assertEqual(len(server.ran("tools/call")), 1)
 
 
-class DeadServerTests(AuthorizationFixture):
+class DeadServerTests(MCPFixture):
     def test_serverThatIsNotThere_isAnError_soon(self) -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
@@ -213,10 +214,6 @@ class DeadProviderTests(AuthorizationFixture):
 class OtherUserTests(AuthorizationFixture):
     @unittest.skipUnless(os.geteuid() == 0, "NOT TESTED: only root can be another user")
     def test_bridgeOfAnotherUser_getsNoToken(self) -> None:
-        import subprocess
-
-        from mcp_fixture import LANYARD
-
         authorization, server = self.protected()
         self.signed_in(server)
         server.forget_requests()

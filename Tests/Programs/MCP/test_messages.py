@@ -190,7 +190,7 @@ class ScenarioTests(MCPFixture):
         self.assertEqual([known["name"] for known in bridge.call("tools/list")["tools"]], ["valid_tool", "echo"])
         self.assertEqual(bridge.tool("valid_tool", value="here"), "called")
         for name in invalid:
-            self.assertIn(f"invalid_{name}", bridge.errors)
+            bridge.wait_for_error(f"invalid_{name}\\b")
 
     def test_sep_2322_client_request_state(self) -> None:
         server = self.server()

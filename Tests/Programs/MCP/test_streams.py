@@ -14,6 +14,7 @@ from mcp_server import MODERN, SUBSCRIPTION_ID, MCPServer
 IDLE_SECONDS = 10.5
 """Longer than the usual time limits of HTTP clients."""
 SOON_SECONDS = 3.0
+idle: "Idle"
 
 
 def progress(number: int) -> Event:
@@ -238,19 +239,7 @@ class CancellationTests(MCPFixture):
 
 
 class SubscriptionTests(MCPFixture):
-    """The bridge of `setUpClass` idles while the other tests of this class run."""
-
-    @classmethod
-    def setUpClass(cls) -> None:
-        super().setUpClass()
-        cls.idle_server = MCPServer()
-        cls.addClassCleanup(cls.idle_server.close)
-        cls.idle_server.methods["subscriptions/listen"] = cls.listening(cls.idle_server)
-        environment = {**os.environ, "LANYARD_NO_START": "1"}
-        cls.idle = Bridge(LANYARD, cls.idle_server.url, [], environment)
-        cls.addClassCleanup(cls.idle.clean_up)
-        cls.idle_id = cls.idle.send("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
-        cls.idle_since = time.monotonic()
+    """The bridge of `setUpModule` idles while the other tests of this file run."""
 
     @staticmethod
     def listening(server: MCPServer) -> Any:
@@ -267,16 +256,17 @@ class SubscriptionTests(MCPFixture):
                 left(call.request, 15)
         return listen
 
-    def test_idle_pastTheTimeLimitsOfOthers_staysOpen(self) -> None:
-        self.idle.next("notifications/subscriptions/acknowledged")
-        self.assertEqual(self.idle.tool("echo"), "{}")
-        time.sleep(max(0, self.idle_since + IDLE_SECONDS - time.monotonic()))
-        self.idle_server.released.set()
-        changed = self.idle.next("notifications/tools/list_changed")
-        self.assertEqual(changed["params"]["_meta"][SUBSCRIPTION_ID], self.idle_id)
-        self.assertFalse(self.idle.answered(self.idle_id))
-        self.assertEqual(len(self.idle_server.messages("subscriptions/listen")), 1)
-        self.assertEqual(self.idle_server.complaints + self.idle.problems, [])
+    def test_streamThatIdles_pastTheTimeLimitsOfOthers_staysOpen(self) -> None:
+        server, bridge, identity = idle.server, idle.bridge, idle.identity
+        bridge.next("notifications/subscriptions/acknowledged")
+        self.assertEqual(bridge.tool("echo"), "{}")
+        time.sleep(max(0, idle.since + IDLE_SECONDS - time.monotonic()))
+        server.released.set()
+        changed = bridge.next("notifications/tools/list_changed")
+        self.assertEqual(changed["params"]["_meta"][SUBSCRIPTION_ID], identity)
+        self.assertFalse(bridge.answered(identity))
+        self.assertEqual(len(server.messages("subscriptions/listen")), 1)
+        self.assertEqual(server.complaints + bridge.problems, [])
 
     def test_endThatTheServerTells_isTheAnswer(self) -> None:
         server = self.server()
@@ -316,6 +306,27 @@ class SubscriptionTests(MCPFixture):
         bridge.next("notifications/subscriptions/acknowledged")
         bridge.notify("notifications/cancelled", {"requestId": identity})
         self.assertTrue(server.messages("subscriptions/listen")[0].client_left.wait(SOON_SECONDS))
+
+
+class Idle:
+    """A subscription on which nothing comes for a while."""
+
+    def __init__(self) -> None:
+        self.server = MCPServer()
+        self.server.methods["subscriptions/listen"] = SubscriptionTests.listening(self.server)
+        self.bridge = Bridge(LANYARD, self.server.url, [], {**os.environ, "LANYARD_NO_START": "1"})
+        self.identity = self.bridge.send("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        self.since = time.monotonic()
+
+
+def setUpModule() -> None:  # noqa: N802
+    global idle
+    idle = Idle()
+
+
+def tearDownModule() -> None:  # noqa: N802
+    idle.bridge.clean_up()
+    idle.server.close()
 
 
 if __name__ == "__main__":
