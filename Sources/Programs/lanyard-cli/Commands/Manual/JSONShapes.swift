@@ -54,7 +54,7 @@ enum JSONShapes {
     "rule list": "the result of `rule.list`",
     "rule remove": "{removed: [rule]}",
     "setup":
-      "{tools: [{tool, url?, account?, works, problem?}]}; for a tool {written: [{place, lines}]}, or {removed: …}",
+      "{tools: [{tool, name?, project?, url?, account?, works, problem?}]}; for a tool {written: [{place, lines}]}, or {removed: …}",
     "status": "{agent, selection: {account?, selector, because, path?, trusted?}, account?, session?, problem?}",
     "step-up": "the result of the method of `stepUp` that was called",
     "stop": "{}",

@@ -22,6 +22,6 @@ extension SetupChange {
 
 enum SetupState: Equatable {
   case absent, present
-  /// Something else is there, which stays: what it is, for a person.
-  case taken(String)
+  /// Something else is there, which stays: what it is, for a person. `byName`: an entry of another name could be added.
+  case taken(String, byName: Bool = false)
 }

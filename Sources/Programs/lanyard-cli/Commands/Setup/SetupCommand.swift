@@ -12,20 +12,36 @@ struct SetupCommand: ParsableCommand {
       also adds the rule that lets the account answer for the URL. --undo takes back exactly what was written. Without \
       a tool it lists what is configured, and tests each.
 
+      Programs that start MCP servers, as AI agents do (claude, codex, cursor, gemini, vscode), get an entry that starts \
+      `lanyard mcp URL`. No token comes into their files, and no rule is added.
+
       EXAMPLES:
         lanyard setup
         lanyard setup git https://github.com/acme/* --account work
         lanyard setup docker https://registry.acme.example -u work --yes
         lanyard setup kubectl --account work
         lanyard setup aws --account work --role-arn ARN
+        lanyard setup claude https://mcp.acme.example/mcp
+        lanyard setup vscode https://mcp.acme.example/mcp --scope project
         lanyard setup git --undo
       """)
 
   @Argument(help: "The tool: \(SetupTool.allCases.map(\.rawValue).joined(separator: ", ")).")
   var tool: SetupTool?
 
-  @Argument(help: "The server, or a part of it: a pattern of `lanyard rule`.")
+  @Argument(
+    help: "The server, or a part of it: a pattern of `lanyard rule`. For a program with MCP servers: its address.")
   var url: String?
+
+  @Option(help: "For a program with MCP servers: the entry's name there. Default: from the host.")
+  var name: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "For a program with MCP servers: user, for all of your projects, or project, for all who work in this directory. "
+        + "Default: user.",
+      valueName: "user|project"))
+  var scope: SetupScope?
 
   @Option(help: ArgumentHelp("For aws: the role.", valueName: "arn"))
   var roleArn: String?
@@ -43,16 +59,22 @@ struct SetupCommand: ParsableCommand {
       if undo { throw ValidationError("Name the tool to take back.") }
       return
     }
+    if !tool.startsServers, name != nil || scope != nil {
+      throw ValidationError("--name and --scope are for programs that start MCP servers, such as claude.")
+    }
     if undo { return }
-    if let url, !SetupTarget(url: url).isPattern {
+    if tool.startsServers {
+      if let url, let problem = ServerURL.problem(url) { throw ValidationError("\(Text.shown(url)) \(problem)") }
+      if let name, let problem = ServerName.problem(name, for: tool) { throw ValidationError(problem) }
+    } else if let url, !SetupTarget(url: url).isPattern {
       throw ValidationError("\(Text.shown(url)) is no https URL of a server or of a part of it.")
     }
     if let roleArn, !SetupTarget.isRole(roleArn) {
       throw ValidationError("\(Text.shown(roleArn)) is no role: arn:aws:iam::ACCOUNT:role/NAME is.")
     }
     if tool.needsURL, url == nil {
-      throw ValidationError(
-        "\(tool.rawValue) asks for each server alone. Name it: `lanyard setup \(tool.rawValue) URL`.")
+      let reason = tool.startsServers ? "has an entry for each server" : "asks for each server alone"
+      throw ValidationError("\(tool.rawValue) \(reason). Name it: `lanyard setup \(tool.rawValue) URL`.")
     }
     if tool == .aws, roleArn == nil {
       throw ValidationError("Name the role: --role-arn arn:aws:iam::ACCOUNT:role/NAME.")
@@ -62,11 +84,18 @@ struct SetupCommand: ParsableCommand {
 
   func run() throws {
     guard let tool else { return try SetupList(common: common).run() }
-    if undo { return try SetupUndo(tool: tool, url: url, common: common).run() }
+    let project = try scope == .project ? SetupPlaces.here() : nil
+    if undo {
+      return try SetupUndo(tool: tool, url: url, name: name, scope: scope, project: project, common: common).run()
+    }
     let account = try chosenAccount(for: tool)
-    let target = SetupTarget(url: url, account: account.map { $0.alias ?? $0.id }, roleARN: roleArn)
+    var target = SetupTarget(url: url, account: account.map(Self.name(of:)), roleARN: roleArn, project: project)
+    if tool.startsServers {
+      target.name = name ?? ServerName.proposed(for: target.host ?? "")
+      try chooseFreeName(&target, for: tool)
+    }
     var changes = try tool.changes(for: target)
-    if let url, let account, url.hasPrefix("https://") {
+    if let url, let account, url.hasPrefix("https://"), !tool.startsServers {
       // First: the agent may refuse it.
       let rule = RuleChange(pattern: url, account: account.id, label: account.label, mayStart: !common.noStart)
       changes.insert(rule, at: 0)
@@ -91,8 +120,40 @@ struct SetupCommand: ParsableCommand {
     if common.json { return Self.answer(missing, "written") }
     Output.answer("\(tool.rawValue) is set up. To take it back: `lanyard setup \(tool.rawValue) --undo`.")
     for note in tool.notes(for: target) { Output.answer(note) }
+    if project != nil, let account = target.account {
+      Output.note(
+        Text.shown("All who work on this project need an account \(account). Without --account each has their own."))
+    }
     if url == nil, !tool.namesAccount {
       Output.note("Say which account answers for which server: `lanyard rule add URL ACCOUNT`.")
+    }
+  }
+
+  /// The account's name as it comes into lines; its id where another tool would read a variable in the name.
+  private static func name(of account: AccountInfo) -> String {
+    guard let alias = account.alias, !alias.contains("$"), alias.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) else {
+      return account.id
+    }
+    return alias
+  }
+
+  /// Asks for another name while an entry of the person has it.
+  private func chooseFreeName(_ target: inout SetupTarget, for tool: SetupTool) throws(CommandFailure) {
+    while case .taken(let other, byName: true) = try tool.serverEntry(target).state() {
+      let place = try tool.serverEntry(target).place
+      let message = "\(place) has something else there: \(other)."
+      guard Terminal.canAsk, !common.json, !yes else {
+        throw .usage("\(message) Nothing was changed.", hints: ["Choose another name for this one: --name NAME"])
+      }
+      Output.note(Text.shown(message))
+      guard let answer = Terminal.ask("Another name for this one (empty: none): "), !answer.isEmpty else {
+        throw CommandFailure(.other, name: "declined", "Nothing was changed.")
+      }
+      if let problem = ServerName.problem(answer, for: tool) {
+        Output.note(problem)
+      } else {
+        target.name = answer
+      }
     }
   }
 
@@ -103,7 +164,7 @@ struct SetupCommand: ParsableCommand {
       switch try change.state() {
       case .absent: missing.append(change)
       case .present: break
-      case .taken(let other):
+      case .taken(let other, _):
         throw CommandFailure(
           .other, name: "taken", "\(change.place) has something else there: \(other). Nothing was changed.",
           hints: ["Remove that first, or add by hand: \(change.lines.joined(separator: "; "))"])
@@ -181,7 +242,7 @@ extension SetupRecord {
       entries.append(
         Entry(
           tool: tool.rawValue, url: target.url, account: target.account, accountID: account?.id,
-          roleARN: target.roleARN, changes: [change.identity]))
+          roleARN: target.roleARN, name: target.name, project: target.project, changes: [change.identity]))
     }
   }
 }

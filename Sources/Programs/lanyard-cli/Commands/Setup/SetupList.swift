@@ -7,6 +7,8 @@ struct SetupList {
 
   private struct Row {
     var tool: String
+    var name: String?
+    var project: String?
     var url: String
     var account: String
     var problem: String?
@@ -22,13 +24,17 @@ struct SetupList {
     if common.json { return answer(rows) }
     var table = Table(["TOOL", "URL", "ACCOUNT", "STATE"])
     for row in rows {
-      table.add([.init(row.tool), .init(row.url), .init(row.account), .init(row.problem ?? "works")])
+      table.add([
+        .init(row.tool + (row.project.map { " in \($0)" } ?? "")), .init(row.url), .init(row.account),
+        .init(row.problem ?? "works"),
+      ])
     }
     table.print()
   }
 
   private func row(for entry: SetupRecord.Entry) throws(CommandFailure) -> Row {
-    var row = Row(tool: entry.tool, url: entry.url ?? "-", account: entry.account ?? "-")
+    var row = Row(
+      tool: entry.tool, name: entry.name, project: entry.project, url: entry.url ?? "-", account: entry.account ?? "-")
     guard let tool = SetupTool(rawValue: entry.tool) else { return row }
     do throws(CommandFailure) {
       for change in try tool.changes(for: entry.target) where entry.changes.contains(change.identity) {
@@ -48,9 +54,12 @@ struct SetupList {
 
   /// The account that gives the tool a token now; nil where the tool names each server itself.
   private func account(for entry: SetupRecord.Entry) throws(CommandFailure) -> String? {
+    let startsServers = SetupTool(rawValue: entry.tool)?.startsServers == true
+    // `lanyard mcp` chooses the account when it runs.
+    if startsServers, entry.account == nil { return nil }
     var agent = try common.connect()
     let found: ResourceCredential
-    if let name = entry.account, entry.url == nil {
+    if let name = entry.account, entry.url == nil || startsServers {
       found = ResourceCredential(account: try AccountInfo.named(name, via: &agent).id)
     } else if let base = entry.target.base {
       guard let resource = try ResourceCredential.find(base, via: &agent) else {
@@ -72,6 +81,8 @@ struct SetupList {
     for row in rows {
       writer.beginObject()
       writer.member("tool", row.tool)
+      writer.member("name", row.name)
+      writer.member("project", row.project)
       writer.member("url", row.url == "-" ? nil : row.url)
       writer.member("account", row.account == "-" ? nil : row.account)
       writer.member("works", row.problem == nil)

@@ -10,14 +10,18 @@ struct SetupRecord {
     var account: String?
     var accountID: String?
     var roleARN: String?
+    var name: String?
+    var project: String?
     /// The identities of the changes that were made.
     var changes: [String]
 
     func isFor(_ tool: SetupTool, _ target: SetupTarget) -> Bool {
-      self.tool == tool.rawValue && url == target.url && account == target.account && roleARN == target.roleARN
+      self.tool == tool.rawValue && self.target == target
     }
 
-    var target: SetupTarget { SetupTarget(url: url, account: account, roleARN: roleARN) }
+    var target: SetupTarget {
+      SetupTarget(url: url, account: account, roleARN: roleARN, name: name, project: project)
+    }
   }
 
   private let path: String
@@ -60,6 +64,8 @@ struct SetupRecord {
       writer.member("account", entry.account)
       writer.member("accountId", entry.accountID)
       writer.member("roleArn", entry.roleARN)
+      writer.member("name", entry.name)
+      writer.member("project", entry.project)
       writer.member("changes", entry.changes)
       writer.endObject()
     }
@@ -72,6 +78,7 @@ struct SetupRecord {
     Entry(
       tool: node["tool"]?.string ?? "", url: node["url"]?.string, account: node["account"]?.string,
       accountID: node["accountId"]?.string,
-      roleARN: node["roleArn"]?.string, changes: node["changes"]?.elements.compactMap(\.string) ?? [])
+      roleARN: node["roleArn"]?.string, name: node["name"]?.string, project: node["project"]?.string,
+      changes: node["changes"]?.elements.compactMap(\.string) ?? [])
   }
 }

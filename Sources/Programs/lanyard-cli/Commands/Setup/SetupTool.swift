@@ -1,15 +1,17 @@
 import ArgumentParser
 import CommandSupport
+import Glibc
 
 /// The tools that `lanyard setup` configures.
 enum SetupTool: String, CaseIterable, ExpressibleByArgument {
-  case aws, bazel, cargo, docker, git, kubectl, pip, podman, skopeo, terraform, uv
+  case aws, bazel, cargo, claude, codex, cursor, docker, gemini, git, kubectl, pip, podman, skopeo, terraform, uv,
+    vscode
 
   /// Asks its helper for a host, so that the host has to be named.
   var needsURL: Bool {
     switch self {
     case .bazel, .docker, .podman, .skopeo: true
-    default: false
+    default: startsServers
     }
   }
 
@@ -22,11 +24,15 @@ enum SetupTool: String, CaseIterable, ExpressibleByArgument {
 }
 
 /// What a tool is set up for.
-struct SetupTarget {
+struct SetupTarget: Equatable {
   var url: String?
   /// The account's name, for lines that name it.
   var account: String?
   var roleARN: String?
+  /// For a program that starts MCP servers: the name of the entry.
+  var name: String?
+  /// The directory of the project that the entry is for; nil for the person.
+  var project: String?
 
   /// `https:`, an empty text, the host, the path.
   private var parts: [Substring]? {
@@ -78,12 +84,14 @@ extension SetupTool {
     switch self {
     case .git: return try git(target)
     case .docker:
-      return [JSONEntry(place: try dockerConfiguration(), path: ["credHelpers", host(target)], value: "lanyard")]
+      return [
+        JSONEntry(place: try dockerConfiguration(), path: ["credHelpers", host(target)], value: .text("lanyard"))
+      ]
     case .podman, .skopeo:
       return [
         JSONEntry(
           place: try SetupPlaces.configuration("containers/auth.json"), path: ["credHelpers", host(target)],
-          value: "lanyard")
+          value: .text("lanyard"))
       ]
     case .kubectl:
       let account = target.account ?? ""
@@ -108,6 +116,7 @@ extension SetupTool {
       ]
     case .aws: return try aws(target)
     case .terraform: return try terraform()
+    case .claude, .codex, .cursor, .gemini, .vscode: return [try serverEntry(target)]
     case .bazel:
       let helper = try Self.helper("bazel-credential-lanyard")
       return [
@@ -125,7 +134,8 @@ extension SetupTool {
     case .aws: ["Use it: `aws --profile lanyard-\(target.account ?? "") sts get-caller-identity`."]
     case .git where target.hasPath:
       ["git now tells its helpers the path of a URL of \(target.host ?? "the host"), too."]
-    default: []
+    case .codex where target.project != nil: ["Codex reads it once you have trusted this project."]
+    default: startsServers ? ["A running \(rawValue) sees it when it is started again."] : []
     }
   }
 
@@ -214,6 +224,32 @@ enum SetupPlaces {
   static func named(_ variable: String, else path: String) throws(CommandFailure) -> String {
     if let place = Environment.value(variable) { return place }
     return try home(path)
+  }
+
+  static func here() throws(CommandFailure) -> String {
+    guard let directory = getcwd(nil, 0) else { throw .usage("The current directory is gone.") }
+    defer { free(directory) }
+    return String(cString: directory)
+  }
+
+  /// A file of a project. A link that leads out of the project is refused: it came with the project, perhaps.
+  static func inside(_ project: String, _ path: String) throws(CommandFailure) -> String {
+    var existing = "\(project)/\(path)"
+    while access(existing, F_OK) != 0, existing.utf8.count > project.utf8.count {
+      existing = AgentPaths.directory(of: existing)
+    }
+    guard let root = real(project), let found = real(existing), found == root || found.hasPrefix(root + "/") else {
+      throw CommandFailure(
+        .other, name: "outsideProject", "\(project)/\(path) is not in \(project): a link leads elsewhere.",
+        hints: ["Nothing was changed. Replace the link by a file, or leave out --scope project."])
+    }
+    return "\(project)/\(path)"
+  }
+
+  private static func real(_ path: String) -> String? {
+    guard let found = realpath(path, nil) else { return nil }
+    defer { free(found) }
+    return String(cString: found)
   }
 
   static func configuration(_ path: String) throws(CommandFailure) -> String {

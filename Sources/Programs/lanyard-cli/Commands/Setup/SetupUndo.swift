@@ -4,6 +4,9 @@ import CommandSupport
 struct SetupUndo {
   let tool: SetupTool
   let url: String?
+  let name: String?
+  let scope: SetupScope?
+  let project: String?
   let common: CommonOptions
 
   func run() throws(CommandFailure) {
@@ -12,7 +15,7 @@ struct SetupUndo {
 
   private func takeBack() throws(CommandFailure) {
     var record = try SetupRecord()
-    let chosen = record.entries.filter { $0.tool == tool.rawValue && (url == nil || $0.url == url) }
+    let chosen = record.entries.filter(isMeant)
     let others = record.entries.filter { !chosen.contains($0) }
     guard !chosen.isEmpty else {
       if common.json { return SetupCommand.answer([], "removed") }
@@ -49,6 +52,11 @@ struct SetupUndo {
     }
     if common.json { return SetupCommand.answer(written, "removed") }
     Output.answer("Taken back. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
+  }
+
+  private func isMeant(_ entry: SetupRecord.Entry) -> Bool {
+    entry.tool == tool.rawValue && (url == nil || entry.url == url) && (name == nil || entry.name == name)
+      && (scope == nil || entry.project == project)
   }
 
   /// The changes of an entry, as they would be written now.
