@@ -13,6 +13,12 @@ struct StatusReport {
   var lines: [String] {
     var facts = Facts()
     facts.add("Agent", "running, version \(agent.version)\(agent.startedAt.map { ", started \($0.relative)" } ?? "")")
+    if agent.version != Version.text {
+      facts.add(
+        "Commands",
+        styled: Style.notice("version \(Version.text)")
+          + ": `lanyard stop` ends that agent; the next command starts yours")
+    }
     facts.add("Vault", styled: vault)
     facts.add("Confinement", agent.confinementWords)
     facts.add("Network", agent.connectivity)
