@@ -28,7 +28,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
-PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo
+PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-mcp
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
 HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lanyard terraform-credentials-lanyard \
@@ -226,7 +226,7 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard/auth
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
-	install -s -m 755 $(RELEASE)/lanyard-cli $(LIBEXEC)
+	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-mcp $(LIBEXEC)
 	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
 	install -d $(SHARE)/man/man1
 	$(RELEASE)/lanyard man --quiet --directory $(SHARE)/man/man1

@@ -246,7 +246,7 @@ let checks: [Target] = [
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
-  tests("MCPBridgeTests", in: "Programs", ["JSONRPC", "MCPBridge"]),
+  tests("MCPBridgeTests", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC", "MCPBridge"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(
     "SimulationTests", in: "Practice",

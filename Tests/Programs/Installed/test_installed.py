@@ -9,7 +9,7 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
-PROGRAMS = ["bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli"]
+PROGRAMS = ["bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli", "libexec/lanyard/lanyard-mcp"]
 ANALYZER = shutil.which("systemd-analyze")
 
 WITNESSING = r"""

@@ -4,8 +4,8 @@ internal import JSONRPC
 public struct BridgeFailure: Error, Sendable {
   /// JSON-RPC 2.0 §5.1, or of the range that MCP leaves to implementations (-32000 to -32019).
   public let code: Int64
-  /// `data.reason`.
-  public let reason: String
+  /// `data.name`.
+  public let name: String
   /// For the person: what happened and what to do.
   public var message: String
   /// Further members of `data`.
@@ -13,9 +13,9 @@ public struct BridgeFailure: Error, Sendable {
   /// `data.status`: of HTTP.
   public var status: Int?
 
-  public init(_ code: Int64, _ reason: String, _ message: String) {
+  public init(_ code: Int64, _ name: String, _ message: String) {
     self.code = code
-    self.reason = reason
+    self.name = name
     self.message = message
   }
 
@@ -94,7 +94,7 @@ public struct BridgeFailure: Error, Sendable {
     writer.member("message", message)
     writer.key("data")
     writer.beginObject()
-    writer.member("reason", reason)
+    writer.member("name", name)
     writer.member("status", status.map { Int64($0) })
     for (name, value) in data {
       writer.key(name)

@@ -1,35 +1,232 @@
 internal import AgentCore
 internal import CommandSupport
+internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP
+internal import Synchronization
 
 /// What was tried for one request.
 struct AuthorizationAttempt {
+  /// The token was reported to the agent once.
   var hasRejected = false
-  var nonce: String?
+  /// Another bridge, or the person, has signed in meanwhile.
+  var hasFoundSignIn = false
+  var hasTakenNonce = false
 }
 
 /// Finds the account of the server, its token, and what to do when the server refuses it.
 final class Authorizer: Sendable {
-  let client: HTTPClient
+  private enum Known {
+    /// Nothing was looked for.
+    case nothing
+    /// There was no account when it was looked for last.
+    case noAccount
+    case account(ServerAccount)
+  }
+
+  private struct State {
+    var known = Known.nothing
+    /// What the resource named when it was asked last.
+    var issuer: String?
+    var counts = SignInCount()
+    /// Scopes that sign-ins asked for.
+    var requested: [String] = []
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9).
+    var nonce: String?
+    var client: HTTPClient
+  }
+
+  let options: Options
+  let link: AgentLink
+  private let state: Mutex<State>
+  /// The sign-in whose page is on stderr.
+  let shown = Mutex("")
+
+  /// A token that ends while its request is on the way would be refused.
+  private static let minimumLifetimeSeconds = 10
 
   init(_ options: Options) {
+    self.options = options
+    link = AgentLink(mayStart: options.mayStart)
+    state = Mutex(State(client: HTTPClient(Self.settings(options, nil))))
+  }
+
+  /// For requests to the server.
+  var client: HTTPClient { state.withLock { $0.client } }
+
+  private static func settings(_ options: Options, _ provider: ServerProvider?) -> HTTPClientSettings {
     var settings = HTTPClientSettings(environment: Environment.value)
-    if let file = options.authorityFile {
+    if let file = options.authorityFile ?? provider?.authorityFile {
       settings.authorityFile = file
       settings.authorityDirectory = nil
     }
-    settings.proxy = options.proxy
-    client = HTTPClient(settings)
+    settings.proxy = options.proxy ?? provider?.proxy
+    return settings
   }
 
+  // MARK: the credential
+
+  /// The credential for a request; nil without an account.
   func credential(for outgoing: Outgoing, _ attempt: inout AuthorizationAttempt) throws(BridgeFailure) -> Credential? {
-    nil
+    guard let account = try account() else { return nil }
+    do throws(CommandFailure) {
+      return try credential(of: account, for: outgoing.method)
+    } catch {
+      guard error.name != "accountNotFound" else {
+        forgetAccount()
+        return nil
+      }
+      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error) }
+      guard try SignIn(self, outgoing).again(account, demanded: error, &attempt) else { throw BridgeFailure(error) }
+      return try retried(account, outgoing)
+    }
   }
 
+  private func retried(_ account: ServerAccount, _ outgoing: Outgoing) throws(BridgeFailure) -> Credential? {
+    do throws(CommandFailure) {
+      return try credential(of: account, for: outgoing.method)
+    } catch {
+      throw BridgeFailure(error)
+    }
+  }
+
+  /// The errors that a sign-in lifts.
+  static func needsPerson(_ failure: CommandFailure) -> Bool {
+    ["signedOut", "reauthenticationRequired", "interactionRequired", "dataLocked"].contains(failure.name)
+  }
+
+  func credential(of account: ServerAccount, for method: String) throws(CommandFailure) -> Credential {
+    var credential = try link.call("token.get") { writer in
+      writer.member("account", account.id)
+      writer.key("minimumLifetimeSeconds")
+      writer.integer(Self.minimumLifetimeSeconds)
+    } result: { (node) throws(CommandFailure) in
+      try Credential(node)
+    }
+    guard credential.scheme == "DPoP" else { return credential }
+    let nonce = state.withLock { $0.nonce }
+    credential.proof = try link.call("token.proof") { writer in
+      writer.member("account", account.id)
+      writer.member("method", method)
+      writer.member("url", options.url.text)
+      writer.member("fingerprint", credential.fingerprint)
+      writer.member("nonce", nonce)
+    } result: { (node) throws(CommandFailure) in
+      try Credential.secret(node["proof"])
+    }
+    return credential
+  }
+
+  // MARK: the account
+
+  /// The account that is used now.
+  private func account() throws(BridgeFailure) -> ServerAccount? {
+    switch state.withLock({ $0.known }) {
+    case .account(let account): return account
+    case .noAccount: return nil
+    case .nothing: break
+    }
+    do throws(BridgeFailure) {
+      return try lookUp()
+    } catch {
+      // An open server needs no agent.
+      guard error.name == "noAgent" || error.name == "unsafeSocket", options.account == nil else { throw error }
+      state.withLock { $0.known = .noAccount }
+      return nil
+    }
+  }
+
+  /// Looks for the account, which may have been signed in meanwhile.
+  func lookUp() throws(BridgeFailure) -> ServerAccount? {
+    let issuer = state.withLock { $0.issuer }
+    let found = try AccountSearch(options: options, link: link, issuer: issuer).account()
+    state.withLock { state in
+      state.known = found.map { .account($0) } ?? .noAccount
+      let settings = Self.settings(options, found?.provider)
+      if settings != state.client.settings { state.client = HTTPClient(settings) }
+    }
+    return found
+  }
+
+  func forgetAccount() { state.withLock { $0.known = .nothing } }
+
+  /// The resource names this authorization server: accounts of another one are not for it any more.
+  func resourceNames(issuer: String) {
+    state.withLock { state in
+      state.issuer = issuer
+      if case .account(let account) = state.known, account.provider.issuer != issuer { state.known = .noAccount }
+    }
+  }
+
+  // MARK: a refusal
+
+  /// Whether a request that the server refused may be sent again.
+  ///
+  /// - Throws: what the client gets instead.
   func mayRepeat(
     _ outgoing: Outgoing, after head: ReceivedHead, _ credential: Credential?, _ attempt: inout AuthorizationAttempt
   ) throws(BridgeFailure) -> Bool {
-    false
+    let values = head.values("www-authenticate")
+    let challenges = AuthenticationChallenge.all(in: values)
+    guard head.status == 401 else {
+      guard ScopeChoice.isInsufficient(challenges), let credential, let account = try account() else { return false }
+      guard outgoing.isForPerson else { return false }
+      return try SignIn(self, outgoing).stepUp(account, challenges, credential, &attempt)
+    }
+    if NonceRefusal.isOne(values), credential?.proof != nil, !attempt.hasTakenNonce {
+      attempt.hasTakenNonce = true
+      return head.field("dpop-nonce") != nil
+    }
+    guard let credential, let account = try account() else {
+      guard outgoing.isForPerson else { return false }
+      return try SignIn(self, outgoing).first(challenges, nil, nil, &attempt)
+    }
+    if !attempt.hasRejected {
+      attempt.hasRejected = true
+      return try reject(credential, of: account, values, outgoing, &attempt)
+    }
+    guard outgoing.isForPerson else { return false }
+    return try SignIn(self, outgoing).first(challenges, account, credential, &attempt)
   }
+
+  private func reject(
+    _ credential: Credential, of account: ServerAccount, _ challenges: [String], _ outgoing: Outgoing,
+    _ attempt: inout AuthorizationAttempt
+  ) throws(BridgeFailure) -> Bool {
+    do throws(CommandFailure) {
+      return try link.call("token.reject", isRepeatable: false) { writer in
+        writer.member("account", account.id)
+        writer.member("fingerprint", credential.fingerprint)
+        let challenge = challenges.joined(separator: ", ")
+        if !challenge.isEmpty, challenge.utf8.count <= 4_096 { writer.member("challenge", challenge) }
+      } result: { (_) throws(CommandFailure) in true }
+    } catch {
+      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error) }
+      return try SignIn(self, outgoing).again(account, demanded: error, &attempt)
+    }
+  }
+
+  /// Remembers the nonce of a response (RFC 9449 §8.2).
+  func take(nonceOf head: ReceivedHead) {
+    guard let nonce = head.field("dpop-nonce"), nonce.utf8.count <= 1_024, nonce.utf8.allSatisfy({ 0x21...0x7E ~= $0 })
+    else { return }
+    state.withLock { $0.nonce = nonce }
+  }
+
+  // MARK: counting
+
+  func mayAsk(for operation: String) -> Bool { state.withLock { $0.counts.mayAsk(for: operation) } }
+
+  func asked(for operation: String, _ scopes: [String]) {
+    state.withLock { state in
+      state.counts.asked(for: operation)
+      state.requested = ScopeChoice.union(state.requested, scopes)
+    }
+  }
+
+  /// The server was content with the credential.
+  func succeeded(_ operation: String) { state.withLock { $0.counts.succeeded(operation) } }
+
+  /// Scopes that earlier sign-ins asked for.
+  var requestedScopes: [String] { state.withLock { $0.requested } }
 }

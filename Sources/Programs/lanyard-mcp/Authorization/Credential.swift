@@ -1,3 +1,5 @@
+internal import CommandSupport
+internal import JSONRPC
 internal import StreamingHTTP
 
 /// An access token of the account, for one request.
@@ -6,10 +8,28 @@ struct Credential {
   let scheme: String
   let token: WipedBytes
   let fingerprint: String
-  let account: String
   let scopes: [String]
   /// For a bound token: the proof of this request.
   var proof: WipedBytes?
+
+  /// From the result of `token.get`.
+  init(_ node: JSONNode) throws(CommandFailure) {
+    guard let type = node["tokenType"]?.string, let fingerprint = node["fingerprint"]?.string else {
+      throw .notUnderstood
+    }
+    scheme = type.lowercased() == "dpop" ? "DPoP" : "Bearer"
+    token = try Self.secret(node["accessToken"])
+    self.fingerprint = fingerprint
+    scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
+  }
+
+  /// Copies a secret from the agent's line, which is wiped.
+  static func secret(_ node: JSONNode?) throws(CommandFailure) -> WipedBytes {
+    guard let node, node.kind == .string else { throw .notUnderstood }
+    let bytes = WipedBytes(capacity: node.textCapacity)
+    bytes.append(capacity: node.textCapacity) { node.copyText(into: $0) }
+    return bytes
+  }
 
   func add(to request: inout OutgoingRequest) {
     let value = WipedBytes(capacity: scheme.utf8.count + 1 + token.count)

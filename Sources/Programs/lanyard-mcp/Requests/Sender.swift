@@ -49,7 +49,9 @@ final class Sender: Sendable {
       let reply = Reply(token: credential?.token, onEvent: onEvent)
       let result = perform(outgoing, credential, reply)
       if outgoing.cancellation.isCancelled { return .cancelled }
-      guard let head = reply.head else { return .failed(Self.failure(result)) }
+      guard let head = reply.head else { return .failed(failure(result)) }
+      authorizer.take(nonceOf: head)
+      if reply.isSuccess, credential != nil { authorizer.succeeded(outgoing.operation) }
       guard head.status == 401 || head.status == 403 else { return .replied(reply, result) }
       do throws(BridgeFailure) {
         guard try authorizer.mayRepeat(outgoing, after: head, credential, &attempt) else {
@@ -70,9 +72,9 @@ final class Sender: Sendable {
       onHead: { reply.take($0) }, onBody: { reply.take($0) })
   }
 
-  private static func failure(_ result: HTTPResult) -> BridgeFailure {
+  private func failure(_ result: HTTPResult) -> BridgeFailure {
     switch result {
-    case .notSent(let reason): .notSent(reason)
+    case .notSent(let reason): .notSent(reason, to: url)
     case .lost, .stopped, .complete: .lost
     }
   }
@@ -80,17 +82,17 @@ final class Sender: Sendable {
 
 extension BridgeFailure {
   /// Nothing was sent.
-  static func notSent(_ reason: HTTPResult.NotSent) -> BridgeFailure {
+  static func notSent(_ reason: HTTPResult.NotSent, to url: HTTPURL) -> BridgeFailure {
     let (word, text): (String, String) =
       switch reason {
-      case .nameNotFound: ("nameNotFound", "The name of the server was not found.")
-      case .refused: ("connectionRefused", "The server refuses the connection.")
-      case .unreachable: ("unreachable", "There is no way to the server.")
-      case .timedOut: ("timedOut", "The server did not take the connection in time.")
-      case .untrusted(let failure): ("untrusted", "The server's certificate was refused: \(explanation(failure)).")
+      case .nameNotFound: ("nameNotFound", "The name \(url.host) was not found.")
+      case .refused: ("connectionRefused", "\(url.origin) refuses the connection.")
+      case .unreachable: ("unreachable", "There is no way to \(url.origin).")
+      case .timedOut: ("timedOut", "\(url.origin) did not take the connection in time.")
+      case .untrusted(let failure): ("untrusted", "The certificate of \(url.origin) was refused: \(explanation(failure)).")
       case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")
       case .invalid: ("invalid", "The request can't be sent in HTTP.")
-      case .cancelled, .other: ("notConnected", "The connection to the server failed.")
+      case .cancelled, .other: ("notConnected", "The connection to \(url.origin) failed.")
       }
     return BridgeFailure(Code.notSent, word, "\(text) The request was not sent.")
   }

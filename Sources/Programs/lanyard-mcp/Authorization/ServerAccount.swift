@@ -1,0 +1,164 @@
+internal import AgentModel
+internal import CommandSupport
+internal import JSONRPC
+internal import MCPBridge
+
+/// A provider of the agent that is about the server.
+struct ServerProvider {
+  let name: String
+  let issuer: String
+  let clientID: String?
+  let scopes: [String]
+  let resources: [String]
+  let authorityFile: String?
+  let proxy: String?
+
+  init?(_ node: JSONNode) {
+    guard let name = node["name"]?.string, let issuer = node["issuer"]?.string else { return nil }
+    self.name = name
+    self.issuer = issuer
+    clientID = node["clientId"]?.string
+    scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
+    resources = node["resources"]?.elements.compactMap(\.string) ?? []
+    authorityFile = node["caFile"]?.string
+    proxy = node["proxy"]?.string
+  }
+
+  /// Its accounts are for this server: made for it, or one that the person allowed to send tokens there.
+  static func fits(_ node: JSONNode, _ server: HTTPURL) -> Bool { isMade(node, for: server) || isAllowed(node, server) }
+
+  /// Its accounts are the person at this server.
+  static func isMade(_ node: JSONNode, for server: HTTPURL) -> Bool {
+    guard node["identity"]?.string == "resource" else { return false }
+    return node["resources"]?.elements.contains { resource in
+      guard let url = resource.string.flatMap({ HTTPURL($0) }) else { return false }
+      return Resource.isSame(url, server) || Resource.isAbove(url, server)
+    } ?? false
+  }
+
+  private static func isAllowed(_ node: JSONNode, _ server: HTTPURL) -> Bool {
+    node["allowedOrigins"]?.elements.contains { $0.string.flatMap { HTTPURL($0) }?.origin == server.origin } ?? false
+  }
+}
+
+/// The account whose tokens the server gets.
+struct ServerAccount {
+  let id: String
+  let label: String
+  let provider: ServerProvider
+}
+
+/// Finds the account of the server (docs/mcp.md, Whose account).
+struct AccountSearch {
+  let options: Options
+  let link: AgentLink
+  /// The authorization server that the resource names now; nil before it was asked.
+  var issuer: String?
+
+  /// The account; nil if there is none.
+  ///
+  /// - Throws: a failure that names the accounts, if the person has to choose.
+  func account() throws(BridgeFailure) -> ServerAccount? {
+    do throws(CommandFailure) {
+      let (fitting, made) = try providers()
+      if let named = options.account { return try account(named, among: fitting, isDemanded: true) }
+      if let chosen = try elsewhere(), let found = try account(chosen, among: fitting, isDemanded: false) {
+        return found
+      }
+      return try only(among: made)
+    } catch {
+      throw BridgeFailure(error)
+    }
+  }
+
+  /// All providers that fit, and those that were made for the server.
+  private func providers() throws(CommandFailure) -> (fitting: [ServerProvider], made: [ServerProvider]) {
+    try link.call("provider.list") { _ in
+    } result: { result in
+      var (fitting, made): ([ServerProvider], [ServerProvider]) = ([], [])
+      for node in result["providers"].map({ Array($0.elements) }) ?? [] {
+        guard let provider = ServerProvider(node), ServerProvider.fits(node, options.url) else { continue }
+        fitting.append(provider)
+        guard ServerProvider.isMade(node, for: options.url) || provider.name == options.name else { continue }
+        if let name = options.name, provider.name != name { continue }
+        made.append(provider)
+      }
+      return (fitting, made)
+    }
+  }
+
+  /// `LANYARD_ACCOUNT`, or a `.lanyard` file that the person trusts.
+  private func elsewhere() throws(CommandFailure) -> String? {
+    if let named = Environment.value("LANYARD_ACCOUNT") { return named }
+    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
+    return file.account
+  }
+
+  /// The account that was named. One that does not fit is refused if it was demanded, and is passed over otherwise.
+  private func account(
+    _ selector: String, among fitting: [ServerProvider], isDemanded: Bool
+  ) throws(CommandFailure) -> ServerAccount? {
+    let found: (id: String, label: String, provider: String)
+    do throws(CommandFailure) {
+      found = try link.call("account.get") {
+        $0.member("account", selector)
+      } result: { (node) throws(CommandFailure) in
+        guard let id = node["id"]?.string, let provider = node["provider"]?.string else { throw .notUnderstood }
+        return (id, Self.label(node), provider)
+      }
+    } catch {
+      guard !isDemanded, error.name == "accountNotFound" || error.name == "accountAmbiguous" else { throw error }
+      return nil
+    }
+    guard let provider = fitting.first(where: { $0.name == found.provider }) else {
+      guard isDemanded else { return nil }
+      throw CommandFailure(
+        .other, name: "originNotAllowed",
+        "The account \(selector) is not for \(options.url.origin), so its token was not sent there.",
+        hints: [
+          "Leave out --account to sign in to this server, or, if its tokens are meant for it, "
+            + "`lanyard provider update \(found.provider) --allow-origin \(options.url.origin)`."
+        ])
+    }
+    return ServerAccount(id: found.id, label: found.label, provider: provider)
+  }
+
+  /// The only account of the providers that were made for the server.
+  private func only(among providers: [ServerProvider]) throws(CommandFailure) -> ServerAccount? {
+    let current = issuer.map { issuer in providers.filter { $0.issuer == issuer } } ?? providers
+    guard !current.isEmpty else { return nil }
+    let accounts = try link.call("account.list") { _ in
+    } result: { result in
+      result["accounts"].map { list in
+        list.elements.compactMap { node -> ServerAccount? in
+          guard let id = node["id"]?.string, let name = node["provider"]?.string,
+            let provider = current.first(where: { $0.name == name }),
+            node["subject"]?.string?.hasPrefix("erased:") != true
+          else { return nil }
+          return ServerAccount(id: id, label: Self.label(node), provider: provider)
+        }
+      } ?? []
+    }
+    guard accounts.count > 1 else { return accounts.first }
+    // The authorization server has changed, or there are several: which one counts, the server says by its refusal.
+    if issuer == nil, Set(accounts.map(\.provider.name)).count > 1 { return nil }
+    let names = accounts.map(\.label).sorted().joined(separator: ", ")
+    throw CommandFailure(
+      .other, name: "accountAmbiguous", "Several accounts are signed in to this server: \(names).",
+      hints: ["Name one: `lanyard mcp \(options.urlText) --account \(accounts[0].label)`, or in LANYARD_ACCOUNT."])
+  }
+
+  private static func label(_ node: JSONNode) -> String {
+    node["alias"]?.string ?? node["email"]?.string ?? node["id"]?.string ?? ""
+  }
+}
+
+extension BridgeFailure {
+  /// A failure of the agent, in the words of the command line.
+  init(_ failure: CommandFailure) {
+    let told = failure.namingAccount()
+    let hints = told.hints.prefix(3).map { " " + $0 }.joined()
+    self.init(
+      Code.authorizationFailed, failure.name, "\(told.message)\(hints) The request was not carried out.")
+  }
+}
