@@ -3,11 +3,10 @@ internal import JSONRPC
 internal import Synchronization
 
 /// One kept connection to the agent, which all requests share: its answers take microseconds.
-final class AgentLink: Sendable {
-  private struct Kept: ~Copyable {
-    var connection: AgentConnection?
-  }
-  private let kept = Mutex(Kept())
+final class AgentLink: @unchecked Sendable {
+  // `@unchecked Sendable`: `lock` guards the connection.
+  private let lock = Mutex(())
+  private var connection: AgentConnection?
   private let mayStart: Bool
 
   init(mayStart: Bool) { self.mayStart = mayStart }
@@ -17,28 +16,38 @@ final class AgentLink: Sendable {
     _ method: String, isRepeatable: Bool = true, params: (inout JSONWriter) -> Void,
     result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
-    try kept.withLock { (kept) throws(CommandFailure) -> Result in
-      let isFresh = kept.connection == nil
+    var answer: Swift.Result<Result, CommandFailure> = .failure(.notUnderstood)
+    lock.withLock { _ in
       do throws(CommandFailure) {
-        return try call(method, on: &kept, params, result)
+        answer = .success(try exchange(method, isRepeatable, params, result))
       } catch {
-        guard Self.isOver(error) else { throw error }
-        kept.connection = nil
-        guard isRepeatable || !isFresh && error.name == "shuttingDown" else { throw error }
-        return try call(method, on: &kept, params, result)
+        answer = .failure(error)
       }
+    }
+    return try answer.get()
+  }
+
+  private func exchange<Result>(
+    _ method: String, _ isRepeatable: Bool, _ params: (inout JSONWriter) -> Void,
+    _ result: (JSONNode) throws(CommandFailure) -> Result
+  ) throws(CommandFailure) -> Result {
+    do throws(CommandFailure) {
+      return try send(method, params, result)
+    } catch {
+      // An agent that is ending takes no request.
+      guard error.name == "wentAway" && isRepeatable || error.name == "shuttingDown" else {
+        if error.name == "wentAway" { connection = nil }
+        throw error
+      }
+      connection = nil
+      return try send(method, params, result)
     }
   }
 
-  private func call<Result>(
-    _ method: String, on kept: inout Kept, _ params: (inout JSONWriter) -> Void,
-    _ result: (JSONNode) throws(CommandFailure) -> Result
+  private func send<Result>(
+    _ method: String, _ params: (inout JSONWriter) -> Void, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
-    if kept.connection == nil { kept.connection = try Agent.connect(mayStart: mayStart) }
-    return try kept.connection!.call(method, params: params, result: result)
-  }
-
-  private static func isOver(_ failure: CommandFailure) -> Bool {
-    failure.name == "wentAway" || failure.name == "shuttingDown"
+    if connection == nil { connection = try Agent.connect(mayStart: mayStart) }
+    return try connection!.call(method, params: params, result: result)
   }
 }

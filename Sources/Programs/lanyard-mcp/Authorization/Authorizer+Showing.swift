@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import CommandSupport
 internal import MCPBridge
 internal import Synchronization

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import CommandSupport
 internal import JSONRPC
 internal import MCPBridge

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import CommandSupport
 internal import JSONRPC
 internal import MCPBridge
@@ -37,7 +38,7 @@ struct SignIn {
     let challenged = ScopeChoice.challenged(challenges)
     if let account, account.provider.issuer == issuer {
       let more = challenged.map { ScopeChoice.union(account.provider.scopes, refused?.scopes ?? [], $0) }
-      try begin(BegunSignIn(provider: account.provider.name, account: account, scopes: more), file)
+      throw try begun(BegunSignIn(provider: account.provider.name, account: account, scopes: more), file)
     }
     guard options.account == nil else {
       throw BridgeFailure(
@@ -46,7 +47,7 @@ struct SignIn {
     }
     let provider = try ProviderSetup(authorizer: authorizer, metadata: metadata, issuer: issuer)
       .provider(challenged: challenged)
-    try begin(BegunSignIn(provider: provider.name, account: nil, scopes: nil), file)
+    throw try begun(BegunSignIn(provider: provider.name, account: nil, scopes: nil), file)
   }
 
   /// The account has to sign in again. True if it has meanwhile.
@@ -60,7 +61,7 @@ struct SignIn {
     }
     try tellPending(file)
     try limit()
-    try begin(BegunSignIn(provider: account.provider.name, account: account, scopes: nil, demanded: demanded), file)
+    throw try begun(BegunSignIn(provider: account.provider.name, account: account, scopes: nil, demanded: demanded), file)
   }
 
   /// The token has too few scopes. True if there is one with others meanwhile.
@@ -74,7 +75,7 @@ struct SignIn {
     try limit()
     let scopes = ScopeChoice.union(
       account.provider.scopes, authorizer.requestedScopes, refused.scopes, ScopeChoice.challenged(challenges) ?? [])
-    try begin(BegunSignIn(provider: account.provider.name, account: account, scopes: scopes), file)
+    throw try begun(BegunSignIn(provider: account.provider.name, account: account, scopes: scopes), file)
   }
 
   // MARK: what happened meanwhile
@@ -120,7 +121,8 @@ struct SignIn {
 
   // MARK: beginning
 
-  private func begin(_ begun: BegunSignIn, _ file: borrowing SignInFile) throws(BridgeFailure) -> Never {
+  /// Begins the sign-in, and returns what the client hears.
+  private func begun(_ begun: BegunSignIn, _ file: borrowing SignInFile) throws(BridgeFailure) -> BridgeFailure {
     let pending: PendingSignIn
     do throws(CommandFailure) {
       pending = try begun.begin(via: link, opensBrowser: options.opensBrowser)
@@ -130,7 +132,7 @@ struct SignIn {
     authorizer.asked(for: outgoing.operation, begun.scopes ?? [])
     file.write(pending)
     authorizer.show(pending)
-    throw Self.needed(pending, isNew: true)
+    return Self.needed(pending, isNew: true)
   }
 
   private static func needed(_ pending: PendingSignIn, isNew: Bool) -> BridgeFailure {
