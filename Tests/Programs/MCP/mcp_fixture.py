@@ -131,7 +131,10 @@ class MCPFixture(AgentFixture):
                 return bridge.result(identity)
             except RPCError:
                 if url is None:
-                    url = self.sign_in_url(bridge)
+                    # stderr is read by another thread than stdout.
+                    deadline = time.monotonic() + 1
+                    while (url := self.sign_in_url(bridge)) is None and time.monotonic() < deadline:
+                        time.sleep(0.01)
                     if url is not None and signed_in < most:
                         signed_in += 1
                         self.assertEqual(browse(url)[0], 200)
