@@ -39,7 +39,8 @@ import Testing
       ("https://mcp.example/", "/.well-known/oauth-protected-resource", true),
       ("https://mcp.example/team", "/.well-known/oauth-protected-resource/team", true),
       ("https://mcp.example", "/.well-known/oauth-protected-resource/team/mcp", false),
-      ("https://mcp.example", "/anywhere", false), ("https://mcp.example/tea", "/.well-known/oauth-protected-resource/tea", false),
+      ("https://mcp.example", "/anywhere", false),
+      ("https://mcp.example/tea", "/.well-known/oauth-protected-resource/tea", false),
       ("https://mcp.example/team/mcp/deeper", "/anywhere", false),
       ("https://evil.example/team/mcp", "/anywhere", false), ("http://mcp.example/team/mcp", "/anywhere", false),
       ("https://mcp.example/team/mcp?x", "/anywhere", false), ("mcp.example", "/anywhere", false),
@@ -59,7 +60,7 @@ import Testing
   func malformed(document: String) {
     let place = ResourceMetadata.places(for: server, named: nil)[0]
     Array(document.utf8).withUnsafeBytes { bytes in
-      #expect(throws: ResourceMetadata.Failure.malformed) { try ResourceMetadata(bytes, from: place, of: server) }
+      #expect(throws: ResourceMetadata.Failure.malformed) { _ = try ResourceMetadata(bytes, from: place, of: server) }
     }
   }
 
@@ -78,13 +79,15 @@ import Testing
   }
 
   @Test func scopes_areThoseOfTheChallenge_elseOfTheMetadata_elseNone() {
-    let challenges = AuthenticationChallenge.all(in: [#"Basic realm="x", Bearer error="insufficient_scope", scope="a b a""#])
+    let challenges = AuthenticationChallenge.all(
+      in: [#"Basic realm="x", Bearer error="insufficient_scope", scope="a b a""#])
     #expect(ScopeChoice.isInsufficient(challenges))
     let challenged = ScopeChoice.challenged(challenges)
     #expect(challenged == ["a", "b", "a"])
     #expect(ScopeChoice.first(challenged: ["a"], metadata: ["b"], supported: []) == ["a"])
-    #expect(ScopeChoice.first(challenged: nil, metadata: ["b"], supported: ["offline_access"]) == ["b", "offline_access"])
-    #expect(ScopeChoice.first(challenged: nil, metadata: nil, supported: ["offline_access"]) == [])
+    let offline = ["offline_access"]
+    #expect(ScopeChoice.first(challenged: nil, metadata: ["b"], supported: offline) == ["b", "offline_access"])
+    #expect(ScopeChoice.first(challenged: nil, metadata: nil, supported: offline) == [])
     #expect(ScopeChoice.union(["a"], ["b", "a"], []) == ["a", "b"])
   }
 

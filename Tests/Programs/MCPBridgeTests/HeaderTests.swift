@@ -24,7 +24,8 @@ import Testing
       return nil
     }
     let call = #"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"t","arguments":\#(arguments)}}"#
-    return Array(call.utf8).withUnsafeBytes { catalogue.fields(of: $0, tool: "t", &tape) }.map { "\($0.name): \($0.value)" }
+    let fields = Array(call.utf8).withUnsafeBytes { catalogue.fields(of: $0, tool: "t", &tape) }
+    return fields.map { "\($0.name): \($0.value)" }
   }
 
   @Test func annotatedArguments_becomeFields() {
@@ -63,7 +64,8 @@ import Testing
 
   @Test func listWithOneInvalidTool_keepsTheBytesOfTheOthers() {
     var (catalogue, tape) = (ToolCatalogue(), JSONTape())
-    let list = #"{"id":1, "result":{"tools" : [ {"name":"a", "n":1e0},{"name":"b","inputSchema":{"x-mcp-header":"A"}} ], "k":"\u0061"}}"#
+    let invalid = #"{"name":"b","inputSchema":{"x-mcp-header":"A"}}"#
+    let list = #"{"id":1, "result":{"tools" : [ {"name":"a", "n":1e0},\#(invalid) ], "k":"\u0061"}}"#
     let reading = Array(list.utf8).withUnsafeBytes { catalogue.take($0, isFirstPage: true, &tape) }
     #expect(
       String(decoding: reading.replaced ?? [], as: UTF8.self)

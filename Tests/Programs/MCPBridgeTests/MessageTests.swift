@@ -28,9 +28,9 @@ import Testing
       (#"{"id":1,"method":"x"}"#, -32600), (#"{"jsonrpc":"2.0","id":1,"method":"x","method":"y"}"#, -32600),
       (String(repeating: "[", count: 100), -32700),
     ])
-  func unreadable(line: String, code: Int64) {
+  func unreadable(line: String, code: Int) {
     guard case .failure(let error) = read(line) else { Issue.record("read"); return }
-    #expect(error.failure.code == code)
+    #expect(error.failure.code == Int64(code))
   }
 
   private func id(_ text: String) -> MessageID? {

@@ -37,8 +37,9 @@ public struct ResourceMetadata: Equatable, Sendable {
       let paths = path.isEmpty ? [wellKnown] : [wellKnown + path, wellKnown]
       return paths.compactMap { HTTPURL(server.origin + $0) }.map { Place(url: $0, isNamed: false) }
     }
-    guard let url = HTTPURL(named), url.scheme == .https && !(url.isLoopback && !server.isLoopback)
-      || url.isLoopback && server.isLoopback
+    guard let url = HTTPURL(named),
+      url.scheme == .https && !(url.isLoopback && !server.isLoopback)
+        || url.isLoopback && server.isLoopback
     else { return [] }
     return [Place(url: url, isNamed: true)]
   }

@@ -32,8 +32,10 @@ public enum ScopeChoice {
 
   private static let maximumCount = 128
 
+  /// RFC 6749 §3.3.
   private static func words(_ text: String) -> [String] {
-    text.split(separator: " ").filter { word in word.utf8.allSatisfy { $0 == 0x21 || 0x23...0x5B ~= $0 || 0x5D...0x7E ~= $0 } }
-      .prefix(maximumCount).map(String.init)
+    text.split(separator: " ").prefix(maximumCount).map(String.init).filter { word in
+      word.utf8.allSatisfy { $0 == 0x21 || 0x23...0x5B ~= $0 || 0x5D...0x7E ~= $0 }
+    }
   }
 }

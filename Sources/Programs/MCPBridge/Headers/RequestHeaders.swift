@@ -6,7 +6,9 @@ public enum RequestHeaders {
   public static func modern(
     _ message: ClientMessage, version: String, parameters: [(name: String, value: String)]
   ) -> [(name: String, value: String)] {
-    var fields = [("MCP-Protocol-Version", HeaderValue.encode(version)), ("Mcp-Method", HeaderValue.encode(message.method))]
+    var fields = [
+      ("MCP-Protocol-Version", HeaderValue.encode(version)), ("Mcp-Method", HeaderValue.encode(message.method)),
+    ]
     if let target = message.target { fields.append(("Mcp-Name", HeaderValue.encode(target))) }
     return fields + parameters
   }

@@ -200,7 +200,9 @@ final class Authorizer: Sendable {
         writer.member("fingerprint", credential.fingerprint)
         let challenge = challenges.joined(separator: ", ")
         if !challenge.isEmpty, challenge.utf8.count <= 4_096 { writer.member("challenge", challenge) }
-      } result: { (_) throws(CommandFailure) in true }
+      } result: { (_) throws(CommandFailure) in
+        true
+      }
     } catch {
       guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error) }
       return try SignIn(self, outgoing).again(account, demanded: error, &attempt)

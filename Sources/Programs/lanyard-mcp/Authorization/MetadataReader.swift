@@ -51,6 +51,7 @@ struct MetadataReader {
   }
 
   private static func failure(_ message: String) -> BridgeFailure {
-    BridgeFailure(BridgeFailure.Code.authorizationFailed, "noAuthorizationServer", message + " Nobody can sign in to it.")
+    BridgeFailure(
+      BridgeFailure.Code.authorizationFailed, "noAuthorizationServer", message + " So no sign-in can be begun.")
   }
 }

@@ -52,7 +52,8 @@ struct ProviderSetup {
     try link.call("provider.update", isRepeatable: false) { writer in
       writer.member("provider", provider.name)
       writer.member("clientId", client)
-    } result: { (_) throws(CommandFailure) in }
+    } result: { (_) throws(CommandFailure) in
+    }
     return provider
   }
 

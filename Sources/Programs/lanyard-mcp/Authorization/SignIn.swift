@@ -43,7 +43,7 @@ struct SignIn {
     guard options.account == nil else {
       throw BridgeFailure(
         BridgeFailure.Code.authorizationFailed, "accountRefused",
-        "The server takes no token of the account \(options.account ?? ""). Leave out --account to sign in to the server.")
+        "The server takes no token of the account \(options.account ?? ""). Leave out --account to sign in to it.")
     }
     let provider = try ProviderSetup(authorizer: authorizer, metadata: metadata, issuer: issuer)
       .provider(challenged: challenged)
@@ -61,7 +61,8 @@ struct SignIn {
     }
     try tellPending(file)
     try limit()
-    throw try begun(BegunSignIn(provider: account.provider.name, account: account, scopes: nil, demanded: demanded), file)
+    throw try begun(
+      BegunSignIn(provider: account.provider.name, account: account, scopes: nil, demanded: demanded), file)
   }
 
   /// The token has too few scopes. True if there is one with others meanwhile.
@@ -116,7 +117,10 @@ struct SignIn {
     guard !authorizer.mayAsk(for: outgoing.operation) else { return }
     throw BridgeFailure(
       BridgeFailure.Code.authorizationFailed, "insufficientScope",
-      "The server refuses this request also after \(SignInCount.maximum) sign-ins. It may need rights that you do not have.")
+      """
+      The server refuses this request also after \(SignInCount.maximum) sign-ins. It may need rights that you do not \
+      have.
+      """)
   }
 
   // MARK: beginning

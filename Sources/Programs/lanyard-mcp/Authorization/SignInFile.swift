@@ -57,6 +57,7 @@ struct SignInFile: ~Copyable {
   }
 
   private static func failure(_ message: String) -> BridgeFailure {
-    BridgeFailure(BridgeFailure.Code.authorizationFailed, "signInNotBegun", "The sign-in could not be begun. \(message)")
+    BridgeFailure(
+      BridgeFailure.Code.authorizationFailed, "signInNotBegun", "The sign-in could not be begun. \(message)")
   }
 }

@@ -17,7 +17,8 @@ struct NotificationCall {
     call.cancellation.cancel(afterMilliseconds: Self.milliseconds)
     var fields = [("Accept", RequestHeaders.accept), ("Content-Type", "application/json")]
     // A response, and a notification in a session, are of the revisions with sessions.
-    let modern = session.isOpen ? call.message.version : call.message.version ?? bridge.state.withLock { $0.modernVersion }
+    let own = call.message.version
+    let modern = session.isOpen ? own : own ?? bridge.state.withLock { $0.modernVersion }
     if let modern {
       fields += RequestHeaders.modern(call.message, version: modern, parameters: [])
     } else if session.isEnded {

@@ -96,7 +96,8 @@ final class RequestCall {
 
   private func answer(_ message: ServerMessage, _ bytes: UnsafeRawBufferPointer, _ reply: Reply) {
     if isInitialize, message.errorCode == nil {
-      bridge.state.withLock { $0.session.open(version: message.negotiatedVersion, id: reply.head?.field("mcp-session-id")) }
+      let session = reply.head?.field("mcp-session-id")
+      bridge.state.withLock { $0.session.open(version: message.negotiatedVersion, id: session) }
     }
     guard call.takeAnswer() else { return }
     // Freed before the client can use the id again.

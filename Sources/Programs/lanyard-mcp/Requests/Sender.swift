@@ -89,7 +89,8 @@ extension BridgeFailure {
       case .refused: ("connectionRefused", "\(url.origin) refuses the connection.")
       case .unreachable: ("unreachable", "There is no way to \(url.origin).")
       case .timedOut: ("timedOut", "\(url.origin) did not take the connection in time.")
-      case .untrusted(let failure): ("untrusted", "The certificate of \(url.origin) was refused: \(explanation(failure)).")
+      case .untrusted(let failure):
+        ("untrusted", "The certificate of \(url.origin) was refused: \(explanation(failure)).")
       case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")
       case .invalid: ("invalid", "The request can't be sent in HTTP.")
       case .cancelled, .other: ("notConnected", "The connection to \(url.origin) failed.")
