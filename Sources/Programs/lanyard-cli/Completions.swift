@@ -53,7 +53,8 @@ enum EventTypes {
   static let all = [
     "account.added", "account.switched", "account.renamed", "account.signedOut", "account.erased",
     "session.stateChanged", "session.expired", "token.refreshed", "token.scopesNarrowed", "snapshot.changed",
-    "stepUp.granted", "stepUp.expired", "connectivity.changed", "revocation.confirmed", "revocation.abandoned",
-    "operation.statusChanged", "agent.locked", "agent.unlocked", "policy.changed", "clock.suspect", "event.gap",
+    "signIn.requested", "stepUp.granted", "stepUp.expired", "connectivity.changed", "revocation.confirmed",
+    "revocation.abandoned", "operation.statusChanged", "agent.locked", "agent.unlocked", "policy.changed",
+    "clock.suspect", "event.gap",
   ]
 }

@@ -211,6 +211,18 @@ class Notifications(Desktop):
         with open(opened, encoding="utf-8") as file:
             self.assertRegex(file.read(), r"^http://(127\.0\.0\.1|localhost):\d+/")
 
+    def test_a_program_that_asks_for_a_sign_in_is_told_of(self):
+        self.end_session()
+        self.start()
+        self.shown.get(timeout=PATIENCE_SECONDS)
+        provider = self.caller.call("account.get", {"account": "work"})["provider"]
+        self.caller.call("signIn.begin", {"provider": provider, "flow": "browser", "announce": True})
+        _, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+        self.assertTrue(title.endswith(" asks you to sign in"), title)
+        self.assertIn(f"At {provider}.", text)
+        self.assertNotIn("http", text)
+        self.assertEqual(actions, [])
+
     def test_without_a_desktop(self):
         ran = self.lanyard("notify", "--once", status=1)
         self.assertIn("lanyard events --exec", ran.stderr)

@@ -19,14 +19,14 @@ struct ContractTests {
     agent.restore path passphrase?! prompt?
     agent.diagnose askProviders? provider?
     agent.shutdown
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
-    provider.discover url caFile? proxy?
-    signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? authorizationDetails? openBrowser?
+    provider.discover url exact? caFile? proxy?
+    signIn.begin provider flow scopes? account? alias? prompt? acrValues? maxAgeSeconds? claims? authorizationDetails? announce? openBrowser?
     signIn.wait signIn timeoutSeconds?
     signIn.complete signIn redirectUrl!
     signIn.cancel signIn
@@ -180,7 +180,7 @@ struct ContractTests {
     ),
     (
       "eventType",
-      "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
+      "account.added account.switched account.renamed account.signedOut account.erased session.stateChanged session.expired token.refreshed token.scopesNarrowed snapshot.changed signIn.requested stepUp.granted stepUp.expired connectivity.changed revocation.confirmed revocation.abandoned operation.statusChanged agent.locked agent.unlocked policy.changed clock.suspect event.gap"
     ),
   ])
   func enumerations_haveTheWordsOfTheTable(_ name: String, _ words: String) {

@@ -69,7 +69,11 @@ extension ProofRequest {
     guard let token = account.tokens.live(fingerprint: fingerprint, of: account) else {
       throw .notFound(.token, account.id)
     }
-    guard permission?.covers(token.key, scopes: token.scopes, account.loaded?.grant.details) ?? true else {
+    guard
+      permission?.covers(
+        account.loaded?.machine.named(token.key) ?? token.key, scopes: token.scopes, account.loaded?.grant.details)
+        ?? true
+    else {
       throw .caller(.notCovered)
     }
     return token.credential

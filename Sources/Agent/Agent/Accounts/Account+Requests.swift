@@ -54,6 +54,7 @@ extension Account {
     try await load()
     var key = loaded?.machine.grant.audiences.key(ofFingerprint: fingerprint) ?? .standard
     if let permission {
+      key = loaded?.machine.named(key) ?? key
       guard let covered = permission.token(key) else { throw .caller(.notCovered) }
       key = covered
     }
@@ -83,8 +84,7 @@ extension Account.Loaded {
   fileprivate func resolved(
     _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
   ) throws(AgentFailure) -> TokenKey {
-    var key = key
-    if let resource = machine.standardResource, key.resource == resource { key.resource = nil }
+    let key = machine.kept(key)
     let (granted, isNarrowed, narrowing) = (grant.scopes, grant.isNarrowed, machine.narrowing)
     let request: ScopeRequest?
     if let limit {

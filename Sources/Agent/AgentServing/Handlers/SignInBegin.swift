@@ -32,6 +32,8 @@ enum SignInBeginHandler: MethodHandler {
       guard profile.provider == params.provider else {
         throw .invalidParameter("/provider", expected: "the provider of the account that signs in again")
       }
+      // No proof would show that a caller which completes the page itself made the account another person's.
+      guard !profile.identity.isUnproven || call.limits == nil else { throw .caller(.notCovered) }
       wishes.account = profile.id
       if params.authorizationDetails == nil {
         wishes.details = await call.agent.vault.requestedDetails(of: profile)
@@ -43,7 +45,7 @@ enum SignInBeginHandler: MethodHandler {
     if params.announce == true {
       call.agent.events.publish(
         .signInRequested(provider: params.provider, signIn: begun.id, client: call.client.name),
-        account: wishes.account)
+        about: wishes.account)
     }
     if params.openBrowser == true { call.agent.environment.browser.open(begun.page.url) }
     var result = SignInBegin.Result(signIn: begun.id, flow: params.flow, expiresAt: begun.expiresAt)

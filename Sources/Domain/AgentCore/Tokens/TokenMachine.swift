@@ -43,9 +43,15 @@ public struct TokenMachine: Sendable {
   public var standardToken: TokenFacts? { token(.standard) }
   /// What a refresh with fewer scopes does to the grant at this provider.
   public var narrowing: ProviderConfiguration.Narrowing { grant.replay.rule.narrowing }
+  /// The key with the resource that a standard token is for, as callers' grants name it.
+  public func named(_ key: TokenKey) -> TokenKey {
+    TokenKey(resource: key.resource ?? grant.replay.rule.standardResource, scopes: key.scopes)
+  }
+  /// The key under which a token is kept: one for the only resource of the provider is a standard one.
+  public func kept(_ key: TokenKey) -> TokenKey {
+    key.resource == grant.replay.rule.standardResource ? TokenKey(scopes: key.scopes) : key
+  }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
-  /// The resource that the standard token is for.
-  public var standardResource: String? { grant.replay.rule.standardResource }
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
   /// The standard token, if callers may have it.
   public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }

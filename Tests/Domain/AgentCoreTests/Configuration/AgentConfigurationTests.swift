@@ -59,7 +59,7 @@ import Testing
       ("{\"limits\": {\"öl\": 1}}", "1:13 There is no such member here. Known: connections, requestsInFlight."),
       (
         "{\"caFile\": \"/ö\", \"x\": 1}",
-        "1:18 There is no such member here. Known: caFile, proxy, lockAfterSeconds, lockOn, limits."
+        "1:18 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits."
       ),
     ])
   func problem_isToldWithLineAndColumn(text: String, problem: String) {

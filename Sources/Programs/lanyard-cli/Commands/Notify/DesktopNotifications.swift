@@ -24,8 +24,8 @@ struct DesktopNotifications {
     }
   }
 
-  /// Shows a notification with one action, and returns its number. `replacing`: the one whose place it takes; 0 for none.
-  func show(title: String, text: String, actionLabel label: String) throws(CommandFailure) -> UInt32 {
+  /// Shows a notification with one action, or none, and returns its number.
+  func show(title: String, text: String, actionLabel label: String? = nil) throws(CommandFailure) -> UInt32 {
     do throws(BusFailure) {
       let reply = try bus.call(Self.service, Self.path, Self.service, "Notify") { (call) throws(BusFailure) in
         try call.append("Lanyard")
@@ -34,7 +34,7 @@ struct DesktopNotifications {
         try call.append(title)
         try call.append(Self.escaped(text))
         try call.append(.array, of: "s") { () throws(BusFailure) in
-          for word in actions.flatMap({ [$0, label] }) { try call.append(word) }
+          for word in label.map({ label in actions.flatMap { [$0, label] } }) ?? [] { try call.append(word) }
         }
         try call.append(.array, of: "{sv}") { () throws(BusFailure) in }
         try call.append(Int32(-1))

@@ -8,7 +8,7 @@ struct Notify: ParsableCommand {
     abstract: "Tell you on the desktop when an account needs you, until Ctrl-C.",
     discussion: """
       The notification has an action that begins the sign-in. Each account is told of once until it works again or needs \
-      something else. `systemctl --user enable lanyard-notify` runs this beside the agent.
+      something else. A program that asks for a sign-in and shows its address itself is told of, too. `systemctl --user enable lanyard-notify` runs this beside the agent.
       """)
 
   @Flag(help: "Tell of the accounts that need you now, and end.")
@@ -27,7 +27,9 @@ struct Notify: ParsableCommand {
     while true {
       try told.update(AccountInfo.all(via: &agent))
       if once { return }
-      while try events.event({ _ in true }) != nil {}
+      while let asked = try events.event(RequestedSignIn.init) {
+        if let asked = asked { try desktop.tell(of: asked) }
+      }
       let numbers = try desktop.chosen()
       if !numbers.isEmpty {
         for number in numbers { told.signIn(afterChoiceOf: number) }
@@ -80,5 +82,29 @@ struct ToldAccounts {
     case "interactionRequired": "The provider wants you. Programs get no tokens until you sign in again."
     default: nil
     }
+  }
+}
+
+/// A sign-in that another program began and asks the person to complete (`signIn.requested`).
+private struct RequestedSignIn {
+  let client: String
+  let provider: String
+
+  /// Nil if the event is another one.
+  init?(_ event: JSONNode) {
+    guard event["type"]?.isText("signIn.requested") == true, let data = event["data"],
+      let provider = data["provider"]?.string
+    else { return nil }
+    self.provider = provider
+    client = data["client"]?.string ?? "A program"
+  }
+}
+
+extension DesktopNotifications {
+  /// Without an action: only the program that began the sign-in has its address.
+  fileprivate func tell(of asked: RequestedSignIn) throws(CommandFailure) {
+    _ = try show(
+      title: Text.shown("\(asked.client) asks you to sign in"),
+      text: Text.shown("At \(asked.provider). The program shows the address of the page."))
   }
 }
