@@ -82,6 +82,7 @@ class Lanyard(Candidate):
         super().__init__()
         self.program = os.path.join(programs, "lanyard")
         self.agent = self.ends.enter_context(Agent(os.path.join(programs, "lanyard-agent")))
+        self.home = self.agent.directory
 
     def environment(self) -> Dict[str, str]:
         return {name: value for name, value in self.agent.environment.items() if name not in ("DISPLAY", "WAYLAND_DISPLAY")}

@@ -82,6 +82,13 @@ class MetadataTests(AuthorizationFixture):
         server.challenges = False
         self.assertEqual(self.signed_in(server).tool("who"), "alice")
 
+    def test_resourceAtTheRoot_isSignedInTo(self) -> None:
+        authorization = self.authorization_server()
+        server = self.server(authorization, path="/")
+        server.metadata_path, server.tells_metadata = "/.well-known/oauth-protected-resource", False
+        self.assertEqual(self.signed_in(server).tool("who"), "alice")
+        self.assertEqual(authorization.authorizations()[0]["resource"], server.url)
+
     def test_serverWithoutMetadata_isAnError(self) -> None:
         authorization, server = self.protected()
         server.metadata_path = None
@@ -192,6 +199,8 @@ class ClientIdentityTests(AuthorizationFixture):
         for request in authorization.requests("/token"):
             self.assertTrue((request.header("Authorization") or "").startswith("Basic "))
             self.assertNotIn("client_secret", request.form)
+            # Servers built with the package `mcp` want it there too.
+            self.assertIn("client_id", request.form)
 
     def test_auth_token_endpoint_auth_post(self) -> None:
         authorization = self.with_method("client_secret_post")
@@ -237,6 +246,17 @@ class ClientIdentityTests(AuthorizationFixture):
         authorization.fault("/register", Response.json(
             {"error": "invalid_redirect_uri", "error_description": "web only"}, 400), times=-1)
         self.assertIn("--client-id", self.refuses_to_sign_in(server).message)
+
+    def test_registrationThatTheServerForgot_isAnError_andIsNotTriedAgainAndAgain(self) -> None:
+        """The client's id is the person's to change: nothing is deleted, and nothing loops."""
+        authorization, server = self.protected()
+        bridge = self.signed_in(server)
+        authorization.clients.clear()
+        authorization.expire_access_tokens()
+        before = authorization.exchanges
+        for _ in range(3):
+            self.assertIn("lanyard provider", self.refuses(lambda: bridge.tool("who")).message)
+        self.assertLessEqual(authorization.exchanges - before, 3)
 
     def test_auth_authorization_server_migration(self) -> None:
         first = self.authorization_server(name="as1")
