@@ -8,14 +8,16 @@ extension ProviderClient {
   /// One way a provider, and no other one after a refusal: a wrong secret may burn the refresh token that came with it.
   /// Nil if the client's key can't sign, so that nothing is sent.
   ///
-  /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, and so do
-  /// some servers at RFC 8628 §3.1.
+  /// `naming` puts the client's id in the body where the header has it too: RFC 9126 §2.1 wants it there, so do some
+  /// servers at RFC 8628 §3.1, and so does the Python SDK of MCP at every endpoint (docs/providers.md, Plain OAuth
+  /// servers).
   package func authenticate(_ form: inout FormBody, at endpoint: String, naming: Bool = false) -> [HTTPField]? {
     let clientID = provider.configuration.clientID
     var fields = [HTTPField("Content-Type", FormBody.mediaType), HTTPField("Accept", "application/json")]
     let isKnown = provider.mayAuthenticate(at: endpoint)
     let (method, secret) = (isKnown ? provider.authenticationMethod : .publicClient, provider.clientSecret)
-    if naming || method != .clientSecretBasic { form.append("client_id", clientID) }
+    let isNamed = naming || provider.configuration.identity == .resource
+    if isNamed || method != .clientSecretBasic { form.append("client_id", clientID) }
     switch method {
     case .publicClient: break
     case .clientSecretBasic: if let secret { fields.append(.basic(clientID: clientID, clientSecret: secret)) }
