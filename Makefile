@@ -145,9 +145,13 @@ test-real: build-tests real-provider ## A part of test-integration: the agent wi
 test-desktop: build-tests packages-desktop ## The tools themselves: registries, kubectl, pip, mail programs, clouds, ssh.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Desktop
 
-# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above.
+# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above. Two halves at
+# once, since they wait for most of their time.
 test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, kills, secrecy, real servers and clients.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/MCP
+	@export LANYARD_BIN=$(abspath $(DEBUG)); \
+	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[a-m]*.py' & half=$$!; \
+	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[n-z]*.py'; status=$$?; \
+	  wait $$half && exit $$status
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
