@@ -89,9 +89,11 @@ extension Provider {
   var methodsToRegister: [ClientAuthMethod] {
     let told = tokenEndpointAuthMethods
     guard !told.isEmpty else { return [.publicClient, .clientSecretBasic] }
-    let offered = [ClientAuthMethod.publicClient, .clientSecretBasic, .clientSecretPost].filter {
-      told.contains($0.rawValue)
-    }
+    // The Python SDK of MCP takes a revocation only with the secret in the form.
+    let secrets: [ClientAuthMethod] =
+      configuration.identity == .resource
+      ? [.clientSecretPost, .clientSecretBasic] : [.clientSecretBasic, .clientSecretPost]
+    let offered = ([ClientAuthMethod.publicClient] + secrets).filter { told.contains($0.rawValue) }
     return offered.isEmpty ? [.publicClient] : offered
   }
 
