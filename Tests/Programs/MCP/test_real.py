@@ -11,7 +11,7 @@ import subprocess
 import time
 import unittest
 import urllib.request
-from typing import Any, Dict
+from typing import Dict
 
 from mcp_fixture import HERE, LANYARD, LEGACY, MODERN, ROOT, Bridge
 from test_authorization import AuthorizationFixture
@@ -73,7 +73,7 @@ class RealServer:
 
 
 class RealFixture(AuthorizationFixture):
-    """Both servers start once, side by side."""
+    """The servers start once, side by side."""
 
     @classmethod
     def setUpClass(cls) -> None:
@@ -84,49 +84,39 @@ class RealFixture(AuthorizationFixture):
         for server in cls.servers.values():
             server.wait()
 
-    def client_run(self, mode: str, url: str) -> Any:
-        """What the client of the package `mcp` saw through the bridge."""
-        ran = subprocess.run(
-            [python(), os.path.join(HERE, "real_client.py"), mode, LANYARD, "mcp", url], capture_output=True, timeout=60,
-            env=self.environment())
-        self.assertEqual(ran.returncode, 0, ran.stderr.decode())
-        return json.loads(ran.stdout)
-
     def whole(self, kind: str) -> Bridge:
-        """Signs in at the server by the bridge, calls by the real client in each mode, and refreshes once."""
+        """Signs in at the server by the bridge; the real client calls in each mode, and again when its token has ended."""
         server = self.servers[kind]
         bridge = self.signed_in(server.url)
-        for mode, version in (("legacy", LEGACY), ("auto", MODERN), (MODERN, MODERN)):
-            with self.subTest(mode):
-                seen = self.client_run(mode, server.url)
+        ran = subprocess.run(
+            [python(), os.path.join(HERE, "real_client.py"), server.origin, LANYARD, "mcp", server.url],
+            capture_output=True, timeout=60, env=self.environment())
+        self.assertEqual(ran.returncode, 0, ran.stderr.decode())
+        found = [json.loads(line) for line in ran.stdout.splitlines()]
+        self.assertEqual([seen["version"] for seen in found], [LEGACY, MODERN, MODERN, MODERN])
+        for seen in found:
+            with self.subTest(seen["mode"]):
                 self.assertEqual(seen["tools"], ["add", "person"])
                 self.assertEqual(seen["added"], "8")
                 self.assertEqual(seen["many"], list(range(1, 21)))
-                self.assertEqual(seen["version"], version)
-        server.expire()
-        self.assertEqual(self.client_run("auto", server.url)["added"], "8")
         self.assertEqual(bridge.tool("add", a=1, b=2), "3")
         self.assertEqual(server.counts()["clients"], 1)
         return bridge
 
 
 class RealServerTests(RealFixture):
-    def test_serverOfThePackageMCP_withItsClient(self) -> None:
+    def test_serverOfThePackageMCP_withItsClient_andASignOut(self) -> None:
         bridge = self.whole("mcp")
         self.assertEqual(bridge.tool("person"), "alice")
         counts = self.servers["mcp"].counts()
         self.assertEqual(counts, {"registrations": 1, "codes": 1, "refreshes": 1, "clients": 1})
-
-    def test_serverOfFastMCP_withTheClientOfThePackageMCP(self) -> None:
-        self.whole("fastmcp")
-
-    def test_signOut_revokesAtTheRealServer(self) -> None:
-        server = self.servers["mcp"]
-        other = self.signed_in(server.url)
         (account,) = self.client(self.agent).call("account.list")["accounts"]
         told = self.client(self.agent).call("account.signOut", {"account": account["id"], "mode": "soft"})
         self.assertEqual(told["revocation"], "confirmed")
-        self.refuses(lambda: other.tool("person"))
+        self.refuses(lambda: bridge.tool("person"))
+
+    def test_serverOfFastMCP_withTheClientOfThePackageMCP(self) -> None:
+        self.whole("fastmcp")
 
 
 if __name__ == "__main__":
