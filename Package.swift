@@ -61,6 +61,7 @@ func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 let domain: [Target] = [
   module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
   module("AgentCore", in: "Domain", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, …
+  module("ProxyCore", in: "Domain", ["AgentCore", "AgentModel"]),  // heads, bodies and fields of a forward proxy
   module("Secrets", in: "Domain", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
 ]
 
@@ -110,6 +111,7 @@ let adapters: [Target] = [
     ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module("StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads"]),  // blocking requests whose bodies stream
+  module("TLSServing", in: "Adapters", ["CTLSServer"]),  // TLS that ends at an authority of this run
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
@@ -129,6 +131,10 @@ let foreign: [Target] = [
   shim("CHeap"),  // the agent's heap wipes what it frees
   shim("CLibraries"),  // opens libraries of the system by absolute path
   shim("CPlatform"),  // what `import Glibc` does not reach
+  .target(
+    name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
+    linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
+  ),  // certificates and TLS of a server, by the system's OpenSSL, linked
   shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
@@ -203,6 +209,7 @@ let client: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC"]),
+  tests("ProxyCoreTests", in: "Domain", ["AgentModel", "ProxyCore"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
   tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
   tests(
@@ -238,6 +245,7 @@ let checks: [Target] = [
       "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets",
       "Threads",
     ]),
+  tests("TLSServingTests", in: "Adapters", ["CPlatform", "TLSServing"]),
   tests(
     "TransportTests", in: "Adapters",
     [

@@ -9,9 +9,9 @@ public enum AdmittedPeers: Sendable {
 
 /// The user who holds the other end of a loopback connection. Every user of the machine can connect to a loopback port,
 /// and TCP has no SO_PEERCRED: the kernel's table of sockets says whose the other end is (proc_pid_net(5), tcp).
-enum PeerOwner {
+public enum PeerOwner {
   /// True if this process's user or root holds the other end. False also if the table does not tell.
-  static func isThisUser(_ connection: Int32) -> Bool {
+  public static func isThisUser(_ connection: Int32) -> Bool {
     guard let names = names(of: connection) else { return false }
     // The table changes while it is read, and a row may be missed.
     for _ in 0..<3 {

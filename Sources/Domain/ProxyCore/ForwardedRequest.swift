@@ -1,0 +1,71 @@
+public import AgentModel
+
+/// A request as it goes on to the server: the URL that is judged is the URL that is sent, and no credential of the program is
+/// left in it.
+public struct ForwardedRequest: Sendable {
+  public let method: String
+  public let url: HTTPURL
+  /// Without credentials and without fields about the connection. The access token is not among them.
+  public let fields: [(name: String, value: String)]
+
+  /// - Parameters:
+  ///   - tunnel: the origin of the CONNECT that this request came through; nil for one that named its URL to the proxy.
+  ///   - serverName: the host that the client named in its TLS handshake.
+  public init(_ head: RequestHead, tunnel: HTTPURL?, serverName: String?) throws(Refusal) {
+    url = try Self.url(of: head, tunnel: tunnel)
+    try Self.check(host: head.host, against: url)
+    if let serverName, serverName.lowercased() != url.host {
+      throw Refusal(
+        421, "misdirectedRequest",
+        "The TLS handshake named \(Self.shown(serverName)), and the request goes to \(url.hostText).")
+    }
+    guard !["CONNECT", "TRACE", "TRACK"].contains(head.method.uppercased()) else {
+      // TRACE has the server repeat the request, with the token (RFC 9110 section 9.3.8).
+      throw Refusal(405, "methodNotForwarded", "The proxy does not forward \(head.method.uppercased()).")
+    }
+    guard !RequestFieldRule.hasToken(query: url.query) else {
+      throw Refusal(
+        400, "credentialInURL",
+        "The URL has an access_token of the program's own. Leave it out: the proxy adds the token.")
+    }
+    method = head.method
+    fields = try RequestFieldRule.forwarded(head)
+  }
+
+  private static func url(of head: RequestHead, tunnel: HTTPURL?) throws(Refusal) -> HTTPURL {
+    switch (head.target, tunnel) {
+    case (.path(let path), let tunnel?):
+      guard let url = HTTPURL(tunnel.origin + path) else {
+        throw .malformed("The path of the request is malformed: some of its characters must be escaped.")
+      }
+      return url
+    case (.absolute(let url), nil):
+      guard url.scheme == .http else {
+        throw .malformed("A URL with https goes through a tunnel: CONNECT \(url.hostText):\(url.port).")
+      }
+      return url
+    case (.absolute(let url), let tunnel?):
+      guard url.origin == tunnel.origin else {
+        throw Refusal(421, "misdirectedRequest", "The URL is not at \(tunnel.origin), to which this tunnel leads.")
+      }
+      return url
+    case (.path, nil): throw .malformed("This is a proxy: the request line names a whole URL.")
+    case (.tunnel, _): throw .malformed("The proxy opens no tunnel in a tunnel.")
+    }
+  }
+
+  /// RFC 9112 section 3.2.2: a proxy ignores `Host` beside an absolute URL. Here both must agree, so that no server behind
+  /// another proxy takes the one for the other.
+  private static func check(host: String?, against url: HTTPURL) throws(Refusal) {
+    guard let host else { return }
+    guard let named = HTTPURL(url.scheme.rawValue + "://" + host), named.path == "/", named.query == nil,
+      !host.utf8.contains(UInt8(ascii: "/")), !host.utf8.contains(UInt8(ascii: "?"))
+    else { throw .malformed("The Host field is malformed.") }
+    guard named.origin == url.origin else {
+      throw Refusal(
+        421, "misdirectedRequest", "The Host field names \(shown(host)), and the request goes to \(url.origin).")
+    }
+  }
+
+  private static func shown(_ text: String) -> String { String(text.prefix(253)) }
+}

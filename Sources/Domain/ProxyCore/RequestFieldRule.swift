@@ -1,0 +1,92 @@
+/// What becomes of a header field of the program's request (docs/proxy.md, What goes on).
+enum RequestFieldRule {
+  case forwarded
+  /// Left out: a credential, or about the connection to this proxy.
+  case dropped
+  /// The request is refused: without the field the server would do something else.
+  case refused(Refusal)
+
+  /// The fields that go on, in their order.
+  static func forwarded(_ head: RequestHead) throws(Refusal) -> [(name: String, value: String)] {
+    // RFC 9110 section 7.6.1: `Connection` names more fields that are about the connection.
+    let named = Set(head.values("connection").flatMap { FieldSyntax.tokens(of: $0) })
+    var kept: [(name: String, value: String)] = []
+    for field in head.fields {
+      let name = field.name.lowercased()
+      switch RequestFieldRule(name) {
+      case .forwarded: if !named.contains(name) { kept.append(field) }
+      case .dropped: break
+      case .refused(let refusal): throw refusal
+      }
+    }
+    return kept
+  }
+
+  /// Servers behind CGI or WSGI read `_` as `-` (RFC 3875 section 4.1.18), and some every mark.
+  init(_ lowercased: String) {
+    let name = String(
+      decoding: lowercased.utf8.map { FieldSyntax.isAlphanumeric($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+    if name == "upgrade" {
+      self = .refused(
+        Refusal(501, "upgradeRefused", "The proxy forwards no WebSocket and no other upgrade of a connection."))
+    } else if Self.overriding.contains(name) {
+      self = .refused(
+        Refusal(
+          400, "overrideRefused",
+          "The proxy forwards no \(lowercased): a server may take it for another method or path."))
+    } else if name.hasPrefix("proxy-") || Self.ofConnection.contains(name) || Self.credentials.contains(name) {
+      self = .dropped
+    } else {
+      self = .forwarded
+    }
+  }
+
+  /// True for a token in the query (RFC 6750 section 2.3).
+  static func hasToken(query: String?) -> Bool {
+    (query ?? "").split(separator: "&").contains { item in
+      let name = item.prefix { $0 != "=" }.lowercased()
+      return name == "access_token" || name.contains("%") && decoded(name) == "access_token"
+    }
+  }
+
+  private static func decoded(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%"), rest.count > 1,
+        let code = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16)
+      else {
+        bytes.append(byte)
+        continue
+      }
+      bytes.append(code)
+      rest = rest.dropFirst(2)
+    }
+    return String(decoding: bytes, as: UTF8.self).lowercased()
+  }
+
+  /// RFC 9110 section 7.6.1. The proxy speaks to the server on a connection of its own, and wants its answers uncoded, so that a
+  /// repeated token is found in them.
+  private static let ofConnection: Set<String> = [
+    "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te",
+    "trailer",
+    "transfer-encoding",
+  ]
+
+  /// Credentials that APIs know, so that no request is made in another name than the account's.
+  private static let credentials: Set<String> = [
+    "api-key", "apikey", "authentication", "authorization", "circle-token", "cookie", "cookie2", "deploy-token", "dpop",
+    "job-token", "ocp-apim-subscription-key", "private-token", "x-access-token", "x-amz-security-token", "x-api-key",
+    "x-api-token", "x-apikey", "x-auth", "x-auth-email", "x-auth-key", "x-auth-token", "x-authorization",
+    "x-consul-token", "x-forwarded-access-token", "x-functions-key", "x-gitlab-token", "x-goog-api-key",
+    "x-goog-authenticated-user-id", "x-goog-iap-jwt-assertion", "x-id-token", "x-jfrog-art-api",
+    "x-ms-token-aad-access-token", "x-nuget-apikey",
+    "x-shopify-access-token", "x-token", "x-vault-token",
+  ]
+
+  /// By these some servers take another method, path or person than those that were judged.
+  private static let overriding: Set<String> = [
+    "x-http-method", "x-http-method-override", "x-httpmethod-override", "x-method", "x-method-override",
+    "x-original-method", "x-original-uri", "x-original-url", "x-override-method", "x-rewrite-uri", "x-rewrite-url",
+  ]
+}

@@ -1,0 +1,80 @@
+import AgentModel
+import ProxyCore
+import Testing
+
+struct ForwardedRequestTests {
+  private let tunnel = HTTPURL("https://api.example")!
+
+  private func forwarded(
+    _ line: String, _ fields: [String] = [], host: String = "api.example", serverName: String? = "api.example"
+  ) throws -> ForwardedRequest {
+    let text = ([line + " HTTP/1.1", "Host: \(host)"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
+    return try ForwardedRequest(requestHead(text), tunnel: tunnel, serverName: serverName)
+  }
+
+  private func refusal(_ body: () throws -> ForwardedRequest) -> Refusal? {
+    do {
+      _ = try body()
+      return nil
+    } catch {
+      return error as? Refusal
+    }
+  }
+
+  @Test func credentialsOfTheProgramAreDropped() throws {
+    let request = try forwarded(
+      "GET /a",
+      [
+        "Authorization: Bearer own", "Cookie: a=b", "X-Api-Key: c", "x_api_key: d", "Private-Token: e",
+        "Proxy-Authorization: f", "DPoP: g", "Accept: text/plain", "Accept-Encoding: gzip", "Te: trailers",
+        "Connection: keep-alive, X-Hop", "X-Hop: h", "X-Request-Id: i",
+      ])
+    #expect(request.fields.map { "\($0.name): \($0.value)" } == ["Accept: text/plain", "X-Request-Id: i"])
+    #expect(request.url.text == "https://api.example/a")
+  }
+
+  @Test func hostsThatDoNotAgreeAreMisdirected() {
+    #expect(refusal { try forwarded("GET /", host: "other.example") }?.status == 421)
+    #expect(refusal { try forwarded("GET /", host: "api.example:8443") }?.status == 421)
+    #expect(refusal { try forwarded("GET /", serverName: "other.example") }?.status == 421)
+    #expect(refusal { try forwarded("GET https://other.example/") }?.status == 421)
+    #expect(refusal { try forwarded("GET /", host: "API.example:443", serverName: "Api.Example") } == nil)
+    #expect(refusal { try forwarded("GET /", serverName: nil) } == nil)
+  }
+
+  @Test func hostThatIsNoneIsMalformed() {
+    for host in ["", "api.example/", "a@api.example", "api.example?", "api.example:99999"] {
+      #expect(refusal { try forwarded("GET /", host: host) }?.status == 400, "\(host)")
+    }
+  }
+
+  @Test func fieldsThatTurnTheRequestIntoAnotherAreRefused() {
+    for field in ["X-HTTP-Method-Override: DELETE", "x_http_method: PUT", "X-Original-URL: /admin", "X-Rewrite-URL: /"]
+    {
+      #expect(refusal { try forwarded("POST /", [field]) }?.name == "overrideRefused", "\(field)")
+    }
+    #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
+    #expect(refusal { try forwarded("TRACE /") }?.status == 405)
+    #expect(refusal { try forwarded("GET /?access_token=a") }?.name == "credentialInURL")
+    #expect(refusal { try forwarded("GET /?a=b&access%5Ftoken=a") }?.name == "credentialInURL")
+  }
+
+  @Test func requestWithoutATunnelNamesAWholeURL() throws {
+    let plain = try requestHead("GET http://127.0.0.1:8000/a HTTP/1.1\r\nHost: 127.0.0.1:8000\r\n\r\n")
+    #expect(try ForwardedRequest(plain, tunnel: nil, serverName: nil).url.text == "http://127.0.0.1:8000/a")
+    let path = try requestHead("GET /a HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(throws: Refusal.self) { try ForwardedRequest(path, tunnel: nil, serverName: nil) }
+    let secure = try requestHead("GET https://a/ HTTP/1.1\r\nHost: a\r\n\r\n")
+    #expect(throws: Refusal.self) { try ForwardedRequest(secure, tunnel: nil, serverName: nil) }
+  }
+
+  @Test func originsAreNarrowedAndNeverWidened() throws {
+    let all = AllowedOrigins([
+      "https://a.example", "https://B.example:443/", "http://127.0.0.1:8000", "http://far.example", "nonsense",
+    ])
+    #expect(all.all == ["http://127.0.0.1:8000", "https://a.example", "https://b.example"])
+    #expect(all.narrowed(to: ["https://b.example", "https://c.example"]).all == ["https://b.example"])
+    #expect(all.hosts == ["a.example", "b.example"])
+    #expect(throws: Refusal.self) { try all.check(HTTPURL("https://a.example:8443/")!) }
+  }
+}
