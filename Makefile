@@ -28,7 +28,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
-PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-mcp
+PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-mcp lanyard-proxy
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
 HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lanyard terraform-credentials-lanyard \
@@ -42,7 +42,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp bench-mcp build-tests release is-built \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -153,6 +153,9 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[n-z]*.py'; status=$$?; \
 	  wait $$half && exit $$status
 
+test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Proxy
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -230,7 +233,7 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard/auth
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
-	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-mcp $(LIBEXEC)
+	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-mcp $(RELEASE)/lanyard-proxy $(LIBEXEC)
 	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
 	install -d $(SHARE)/man/man1
 	$(RELEASE)/lanyard man --quiet --directory $(SHARE)/man/man1

@@ -191,6 +191,13 @@ let programs: [Target] = [
     "lanyard-mcp",
     ["AgentCore", "AgentModel", "CPlatform", "CommandSupport", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads"]
   ),  // a server of MCP on stdio that is a remote one
+  program(
+    "lanyard-proxy",
+    [
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP",
+      "TLSServing", "Threads",
+    ]
+  ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
   program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
@@ -285,6 +292,7 @@ let package = Package(
     .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
     .executable(name: "lanyard-mcp", targets: ["lanyard-mcp"]),
+    .executable(name: "lanyard-proxy", targets: ["lanyard-proxy"]),
   ] + (isForPersons ? [] : libraries),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")

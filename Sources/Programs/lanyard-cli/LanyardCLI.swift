@@ -42,7 +42,8 @@ import JSONRPC
           Trust.self,
           ImportCommand.self,
         ]),
-      CommandGroup(name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self]),
+      CommandGroup(
+        name: "Tokens", subcommands: [Token.self, Request.self, OperationsCommand.self, Exec.self, ProxyCommand.self]),
       CommandGroup(
         name: "Tools",
         subcommands: [

@@ -8,6 +8,7 @@ struct ChildEnvironment: ~Copyable {
   /// Where each `NAME=value` begins.
   private var starts: [Int] = []
   private var names: Set<String> = []
+  private var rules: [(String) -> Bool] = []
 
   /// A variable that is set twice keeps its first value.
   private mutating func begin(_ name: String) -> Bool {
@@ -38,6 +39,12 @@ struct ChildEnvironment: ~Copyable {
     text.byte(0)
   }
 
+  /// The command gets no such variable.
+  mutating func leaveOut(_ name: String) { names.insert(name) }
+
+  /// The command inherits no variable with such a name.
+  mutating func leaveOutAll(_ isLeftOut: @escaping (String) -> Bool) { rules.append(isLeftOut) }
+
   /// Lends the environment as `execve` wants it: the changes, then what this process has under other names.
   func withPointers<Result>(_ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Result) -> Result {
     text.withBytes { bytes in
@@ -47,7 +54,7 @@ struct ChildEnvironment: ~Copyable {
       var next = environ
       while let entry = next.pointee {
         let name = String(decoding: UnsafeRawBufferPointer(start: entry, count: strcspn(entry, "=")), as: UTF8.self)
-        if !names.contains(name) { pointers.append(entry) }
+        if !names.contains(name), !rules.contains(where: { $0(name) }) { pointers.append(entry) }
         next += 1
       }
       pointers.append(nil)

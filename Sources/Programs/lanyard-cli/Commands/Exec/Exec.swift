@@ -13,6 +13,9 @@ struct Exec: ParsableCommand {
       than a token lives, use --file. The file has mode 0600, is written anew before its token expires, and is removed \
       at the end.
 
+      With --proxy the command gets no token. Its requests go through a proxy of its own, which puts the token on them \
+      and ends with the command (`lanyard help proxy`).
+
       Signals are passed on. The exit code is the command's own, 128 and the signal's number if a signal ended it, 127 \
       if there is no such command, 126 if it can't be run.
 
@@ -20,6 +23,7 @@ struct Exec: ParsableCommand {
         lanyard exec work -- ./deploy.sh
         lanyard exec work --env GH_TOKEN --env ID_TOKEN=id -- ./release.sh
         lanyard exec work --file token -- ./sync.sh   # see LANYARD_TOKEN_FILE
+        lanyard exec --proxy --grant ci -- ./agent    # no token: see `lanyard proxy`
       """)
 
   @Argument(help: "The account: its alias, e-mail address, name or id.", completion: .accounts)
@@ -37,6 +41,12 @@ struct Exec: ParsableCommand {
       "A file with the access token. A name without a slash lies in the runtime directory.", valueName: "path"))
   var file: String?
 
+  @Flag(
+    name: .customLong("proxy"), help: "Give the command a proxy that puts the token on its requests, and no token.")
+  var usesProxy = false
+
+  @OptionGroup var proxy: ProxyOptions
+
   @OptionGroup var common: CommonOptions
 
   @Argument(parsing: .postTerminator, help: "The command and its arguments, after --.")
@@ -44,6 +54,10 @@ struct Exec: ParsableCommand {
 
   func validate() throws {
     guard !command.isEmpty else { throw ValidationError("The command is missing: `lanyard exec ACCOUNT -- COMMAND`.") }
+    if usesProxy, !env.isEmpty || file != nil {
+      throw ValidationError("With --proxy the command gets no token, so that --env and --file are left out.")
+    }
+    if !usesProxy, proxy.grant != nil { throw ValidationError("--grant belongs to --proxy.") }
     for text in env where TokenVariable(text) == nil {
       throw ValidationError("\(text) is no variable: NAME, NAME=token or NAME=id is.")
     }
@@ -77,7 +91,28 @@ struct Exec: ParsableCommand {
     return text.isEmpty ? "?" : text
   }
 
+  /// Runs the command behind a proxy of its own. Without a named account, the URL of each request decides.
+  private func runBehindProxy() throws {
+    var words = proxy.words + common.proxyWords + (common.json ? ["--json"] : [])
+    var environment = ChildEnvironment()
+    if account ?? common.account != nil {
+      let selection = try AccountSelection.choose(argument: account, option: common.account)
+      var agent = try common.connect()
+      let id = try AccountInfo.named(selection.located(via: &agent), via: &agent).id
+      try note(id, via: &agent)
+      environment.set("LANYARD_ACCOUNT", to: id)
+      words += ["--account", id]
+    }
+    let signals = try ChildProcess.Signals()
+    let proxy = try CommandProxy(words)
+    environment.set(proxy)
+    let status = ChildProcess.run(command, consume environment, signals, whileWaiting: nil)
+    proxy.end()
+    Glibc.exit(status)
+  }
+
   func run() throws {
+    guard !usesProxy else { return try runBehindProxy() }
     var variables = env.compactMap { TokenVariable($0) }
     if variables.isEmpty, file == nil { variables = [TokenVariable(name: "LANYARD_TOKEN", kind: .access)] }
     let selection = try AccountSelection.choose(argument: account, option: common.account)

@@ -42,6 +42,7 @@ enum JSONShapes {
     "provider show": "the result of `provider.get`",
     "provider test": "{ok, findings: [{check, severity, subject?, account?, message}]}",
     "provider update": "the result of `provider.update`",
+    "proxy": "{address or socket, url?, certificate?, grant?, accounts: [id], origins: [origin]}",
     "rename": "the result of `account.rename`",
     "request": "the result of `request.send`",
     "resolve": "the result of `account.resolve`",

@@ -1,0 +1,127 @@
+import CommandSupport
+import Glibc
+import JSONRPC
+
+/// The proxy of one command: `lanyard-proxy` as a child, which ends with this process.
+struct CommandProxy: ~Copyable {
+  /// The URL with the secret, for `https_proxy`.
+  let url: String
+  /// The file with the certificate of the authority; nil if no origin is `https`.
+  let certificate: String?
+  private let process: pid_t
+  /// The proxy ends when this is closed, also because this process was killed.
+  private let lifeline: Int32
+
+  /// Starts the proxy, and waits until it listens.
+  ///
+  /// - Throws: after the proxy has told on stderr why it did not start.
+  init(_ words: [String]) throws(CommandFailure) {
+    guard let program = AgentPaths.companion("lanyard-proxy") else {
+      throw CommandFailure(
+        .other, name: "system", "The program lanyard-proxy is missing beside this program. Install it again.")
+    }
+    var (life, answer): ([Int32], [Int32]) = ([-1, -1], [-1, -1])
+    guard pipe(&life) == 0, pipe(&answer) == 0 else {
+      throw Self.failure("no pipe could be made: \(SystemError.message(errno))")
+    }
+    for end in life + answer { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    var actions = posix_spawn_file_actions_t()
+    posix_spawn_file_actions_init(&actions)
+    defer { posix_spawn_file_actions_destroy(&actions) }
+    posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0)
+    posix_spawn_file_actions_adddup2(&actions, answer[1], STDOUT_FILENO)
+    posix_spawn_file_actions_adddup2(&actions, life[0], Self.lifelineOfProxy)
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    defer { posix_spawnattr_destroy(&attributes) }
+    // Not in the terminal's group of the command: Ctrl-C is for the command, which may still want to send something.
+    posix_spawnattr_setpgroup(&attributes, 0)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETPGROUP))
+    var process = pid_t()
+    let all = [program, "--parent", String(Self.lifelineOfProxy)] + words
+    let error = CStrings.with(all) { arguments in
+      posix_spawn(&process, program, &actions, &attributes, arguments, environ)
+    }
+    close(life[0])
+    close(answer[1])
+    defer { close(answer[0]) }
+    guard error == 0 else {
+      close(life[1])
+      throw Self.failure("\(program) can't be run: \(SystemError.message(error))")
+    }
+    do throws(CommandFailure) {
+      (url, certificate) = try Self.read(answer[0])
+    } catch {
+      close(life[1])
+      throw Self.ended(process)
+    }
+    self.process = process
+    lifeline = life[1]
+  }
+
+  private static let lifelineOfProxy: Int32 = 3
+
+  private static func read(_ descriptor: Int32) throws(CommandFailure) -> (String, String?) {
+    var lines = LineReader()
+    var found: (String, String?)?
+    while true {
+      let isLine: Void? = lines.next { line in
+        var tape = JSONTape()
+        guard (try? JSONScanner.scan(line, onto: &tape)) != nil else { return }
+        found = tape.withRoot(of: line) { node in
+          node["url"]?.string.map { ($0, node["certificate"]?.string) }
+        }
+      }
+      if let found { return found }
+      guard isLine == nil else { throw .notUnderstood }
+      switch lines.fill(from: descriptor) {
+      case .bytes, .wouldBlock: continue
+      case .endOfFile, .failed, .tooLong: throw .notUnderstood
+      }
+    }
+  }
+
+  /// Why there is no proxy. One that ended by itself has told the person, so that this process ends as it did.
+  private static func ended(_ process: pid_t) -> CommandFailure {
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+    if status & 0x7F == 0, status != 0 { Glibc.exit((status >> 8) & 0xFF) }
+    return failure("it ended before it listened")
+  }
+
+  private static func failure(_ reason: String) -> CommandFailure {
+    CommandFailure(.other, name: "system", "The proxy could not be started: \(reason). The command was not run.")
+  }
+
+  /// Ends the proxy, and waits until its files are gone.
+  consuming func end() {
+    close(lifeline)
+    var status: Int32 = 0
+    while waitpid(process, &status, 0) < 0, errno == EINTR {}
+  }
+}
+
+extension ChildEnvironment {
+  /// What has a program send everything through the proxy, and trust the authority of its run (docs/proxy.md, In the
+  /// environment).
+  mutating func set(_ proxy: borrowing CommandProxy) {
+    for name in ["http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"] {
+      set(name, to: proxy.url)
+    }
+    // Node.js from 24 on reads the variables above only with this.
+    set("NODE_USE_ENV_PROXY", to: "1")
+    if let certificate = proxy.certificate {
+      for name in [
+        "SSL_CERT_FILE", "NODE_EXTRA_CA_CERTS", "GIT_SSL_CAINFO", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "PIP_CERT",
+      ] {
+        set(name, to: certificate)
+      }
+    }
+    // A directory beside the file would be trusted as well. Hosts that need no proxy would be reached without a token.
+    for name in ["no_proxy", "NO_PROXY", "SSL_CERT_DIR"] { leaveOut(name) }
+    leaveOutAll { name in name.hasPrefix("LANYARD_") && !Self.kept.contains(name) }
+  }
+
+  /// Of the variables of this project: neither tokens nor grants.
+  private static let kept: Set<String> = ["LANYARD_ACCOUNT", "LANYARD_NO_START", "LANYARD_SOCKET", "LANYARD_STATE_DIR"]
+}

@@ -1,0 +1,71 @@
+import ArgumentParser
+import CommandSupport
+
+/// `lanyard proxy`
+struct ProxyCommand: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "proxy",
+    abstract: "Run a forward proxy that puts tokens on requests, for programs that must not hold one.",
+    discussion: """
+      Programs in a sandbox send their requests to the proxy. It asks the agent about each: the grant, the provider's \
+      allowed origins and the policy decide, and the audit log tells of it. The proxy takes away what the program sent as \
+      a credential, puts the account's token on, and passes on the answer. Every other request is refused with a sentence.
+
+      TLS ends at an authority of this run alone: its key stays in memory, its certificate is good for the allowed \
+      origins and for nothing else, and it is installed nowhere. Point programs at its file: SSL_CERT_FILE, \
+      NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, PIP_CERT.
+
+      `lanyard exec --proxy -- COMMAND` does all of this for one command.
+
+      EXAMPLES:
+        lanyard proxy --grant ci
+        lanyard proxy --grant ci --socket ~/.cache/sandbox/proxy.sock
+        lanyard proxy --account work --allow https://api.example --json
+      """)
+
+  @OptionGroup var proxy: ProxyOptions
+
+  @Option(
+    help: ArgumentHelp(
+      "Listen at this unix socket instead of a port; its directory must be yours alone.", valueName: "path"),
+    completion: .file())
+  var socket: String?
+
+  @Option(help: "The port of 127.0.0.1; without it, one that is free.")
+  var port: UInt16?
+
+  @Option(help: ArgumentHelp("Forward to this allowed origin and to no other; may be repeated.", valueName: "origin"))
+  var allow: [String] = []
+
+  @OptionGroup var common: CommonOptions
+
+  func validate() throws {
+    if socket != nil, port != nil { throw ValidationError("The proxy listens at --socket or at --port, not at both.") }
+  }
+
+  func run() throws {
+    var words = ["lanyard-proxy"]
+    words += proxy.words + common.proxyWords
+    if let account = common.account { words += ["--account", account] }
+    if let socket { words += ["--socket", socket] }
+    if let port { words += ["--port", String(port)] }
+    for origin in allow { words += ["--allow", origin] }
+    if common.json { words.append("--json") }
+    ExecReplacement.become("lanyard-proxy", words)
+  }
+}
+
+/// The options of a proxy that `lanyard exec --proxy` has as well.
+struct ProxyOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      "Decide as for the program with this grant: the name of its client, or its id.", valueName: "name"))
+  var grant: String?
+
+  var words: [String] { grant.map { ["--grant", $0] } ?? [] }
+}
+
+extension CommonOptions {
+  /// For `lanyard-proxy`.
+  var proxyWords: [String] { (noStart ? ["--no-start"] : []) + (quiet ? ["--quiet"] : []) }
+}

@@ -1,0 +1,111 @@
+import AgentModel
+import CommandSupport
+import JSONRPC
+import ProxyCore
+import StreamingHTTP
+import Synchronization
+
+/// Asks the agent about each request (docs/proxy.md, Decisions).
+final class Authorizer: Sendable {
+  /// The agent's answer: the token for one request.
+  struct Authorization: Sendable {
+    let account: String
+    /// The value of the field `Authorization`.
+    let credentials: WipedBytes
+    let token: WipedBytes
+    /// The value of the field `DPoP`.
+    let proof: WipedBytes?
+    let fingerprint: String
+  }
+
+  /// What the server said to the token of an earlier sending.
+  struct Refused: Sendable {
+    var fingerprint: String?
+    var challenge: String?
+    var nonce: String?
+  }
+
+  private let agent: AgentPool
+  private let scope: ProxyScope
+  /// By account: the token that a server refused and that was not replaced then.
+  private let rejected = Mutex<[String: String]>([:])
+
+  /// How long a program waits for a person who is asked, and for a refresh.
+  private static let patienceSeconds = 120
+
+  init(_ agent: AgentPool, _ scope: ProxyScope) {
+    self.agent = agent
+    self.scope = scope
+  }
+
+  /// The account for a URL.
+  func account(for url: HTTPURL) throws(Refusal) -> ProxyScope.Account {
+    try scope.origins.check(url)
+    let fitting = scope.accounts.filter { $0.origins.contains(url) }
+    if fitting.count == 1 { return fitting[0] }
+    let id: String
+    do throws(CommandFailure) {
+      id = try agent.call("account.resolve", params: { $0.member("url", url.origin + url.path) }) { found in
+        found["account"]?.string ?? ""
+      }
+    } catch {
+      throw Refusal(error, ProxyScope.Grant?.none)
+    }
+    if let account = fitting.first(where: { $0.id == id }) { return account }
+    throw Refusal(
+      403, "accountAmbiguous",
+      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account, or by `lanyard rule add`."
+    )
+  }
+
+  /// - Parameter refused: for a request that is sent again.
+  func authorize(
+    _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
+  ) throws(Refusal) -> Authorization {
+    let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
+    do throws(CommandFailure) {
+      return try agent.call("request.authorize") { writer in
+        writer.member("account", account.id)
+        writer.member("method", request.method)
+        // The query does not count, and may be longer than a parameter of the agent.
+        writer.member("url", request.url.origin + request.url.path)
+        if let grant = scope.grant { writer.member("grant", grant.id) }
+        if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
+        if let challenge = refused?.challenge { writer.member("challenge", challenge) }
+        if let nonce = refused?.nonce { writer.member("nonce", nonce) }
+        writer.member("prompt", "pinentry")
+        writer.key("timeoutSeconds")
+        writer.integer(Self.patienceSeconds)
+      } result: { (node) throws(CommandFailure) in
+        try Self.authorization(node, account.id)
+      }
+    } catch {
+      if let earlier { reject(earlier, of: account) }
+      throw Refusal(error, scope.grant)
+    }
+  }
+
+  /// The next request of this account gets another token.
+  func reject(_ fingerprint: String, of account: ProxyScope.Account) {
+    rejected.withLock { $0[account.id] = fingerprint }
+  }
+
+  private static func authorization(_ node: JSONNode, _ account: String) throws(CommandFailure) -> Authorization {
+    guard let token = node["accessToken"], let type = node["tokenType"]?.string,
+      let fingerprint = node["fingerprint"]?.string
+    else { throw .notUnderstood }
+    let bytes = WipedBytes(capacity: token.textCapacity)
+    bytes.append(capacity: token.textCapacity) { token.copyText(into: $0) }
+    let credentials = WipedBytes(capacity: token.textCapacity + 16)
+    // RFC 6750 section 2.1 and RFC 9449 section 7.1: the scheme is the type's name.
+    credentials.append(type.lowercased() == "dpop" ? "DPoP " : "Bearer ")
+    bytes.withBytes { credentials.append($0) }
+    let proof = node["proof"].map { proof in
+      let bytes = WipedBytes(capacity: proof.textCapacity)
+      bytes.append(capacity: proof.textCapacity) { proof.copyText(into: $0) }
+      return bytes
+    }
+    return Authorization(
+      account: account, credentials: credentials, token: bytes, proof: proof, fingerprint: fingerprint)
+  }
+}

@@ -1,0 +1,67 @@
+import CommandSupport
+import Glibc
+
+/// The file with the certificate of this run's authority, for the programs of the sandbox. Its directory is the person's alone;
+/// the file goes at the end. One that a killed proxy left is removed by the next start.
+final class CertificateFile {
+  let path: String
+  /// Open and locked as long as this process runs.
+  private let descriptor: Int32
+
+  init(_ certificate: String) throws(CommandFailure) {
+    let directory = try Self.directory()
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST, Self.isOwn(directory) else {
+      throw CommandFailure(.other, name: "output", "\(Text.shown(directory)) is no directory of yours alone.")
+    }
+    Self.removeLeft(in: directory)
+    let path = "\(directory)/authority-\(getpid()).pem"
+    self.path = path
+    unlink(path)
+    descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard descriptor >= 0 else {
+      throw CommandFailure(
+        .other, name: "output", "\(Text.shown(path)) can't be written: \(SystemError.message(errno)).")
+    }
+    flock(descriptor, LOCK_EX | LOCK_NB)
+    var text = certificate
+    let isWritten = text.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: descriptor) }
+    guard isWritten else {
+      let error = errno
+      unlink(path)
+      throw CommandFailure(
+        .other, name: "output", "\(Text.shown(path)) can't be written: \(SystemError.message(error)).")
+    }
+  }
+
+  deinit { close(descriptor) }
+
+  func remove() { unlink(path) }
+
+  /// Beside the directory of the agent's socket, and not in it: a sandbox that sees this file need not see that.
+  private static func directory() throws(CommandFailure) -> String {
+    if let runtime = Environment.value("XDG_RUNTIME_DIR") { return "\(runtime)/lanyard-proxy" }
+    return try "\(AgentPaths.directory(of: AgentPaths.socket()))-proxy"
+  }
+
+  private static func isOwn(_ directory: String) -> Bool {
+    var information = stat()
+    return lstat(directory, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
+      && information.st_uid == geteuid() && information.st_mode & 0o077 == 0
+  }
+
+  private static func removeLeft(in directory: String) {
+    guard let listing = opendir(directory) else { return }
+    defer { closedir(listing) }
+    while let entry = readdir(listing) {
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+        name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+      }
+      guard name.hasPrefix("authority-"), name.hasSuffix(".pem") else { continue }
+      let left = open("\(directory)/\(name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
+      guard left >= 0 else { continue }
+      // A proxy that runs holds the lock.
+      if flock(left, LOCK_EX | LOCK_NB) == 0 { unlink("\(directory)/\(name)") }
+      close(left)
+    }
+  }
+}

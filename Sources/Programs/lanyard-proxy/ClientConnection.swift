@@ -1,0 +1,121 @@
+import AgentModel
+import CPlatform
+import Glibc
+import LoopbackHTTP
+import ProxyCore
+import TLSServing
+
+/// One connection of a program of the sandbox, from its first byte to its last.
+struct ClientConnection {
+  let client: ClientStream
+  let proxy: Proxy
+
+  /// A program sends its head at once; a slower one would hold a thread.
+  private static let headMilliseconds: Int64 = 30_000
+  /// So long a connection is kept for another request.
+  private static let idleMilliseconds: Int64 = 60_000
+  private static let handshakeMilliseconds: Int64 = 15_000
+
+  func serve() {
+    guard isOfThisUser else {
+      refuse(Refusal(403, "otherUser", "This proxy serves another user of this machine."), nil)
+      return client.finish()
+    }
+    while let head = nextHead() {
+      guard isProved(head) else {
+        let isKept = head.keepsAlive && head.framing == .none
+        refuse(
+          Refusal(
+            407, "proxySecretMissing", "This proxy wants its secret, which is in the URL that it printed at its start."),
+          head, closes: !isKept)
+        // A client may ask first what is wanted, and come back on the same connection.
+        if isKept { continue }
+        return client.finish()
+      }
+      if case .tunnel(let origin) = head.target { return tunnel(to: origin, head) }
+      guard forward(head, tunnel: nil) else { return client.finish() }
+    }
+    client.finish()
+  }
+
+  /// CONNECT: from here on the client speaks TLS, which ends at this proxy.
+  private func tunnel(to origin: HTTPURL, _ head: RequestHead) {
+    do throws(Refusal) {
+      try proxy.scope.origins.check(origin)
+      guard head.framing == .none, !client.hasBuffered else {
+        throw .malformed("The client went on before the tunnel was open.")
+      }
+      if let host = head.host, let named = HTTPURL("https://" + host), named.host != origin.host {
+        throw Refusal(421, "misdirectedRequest", "The Host field does not name the host of CONNECT.")
+      }
+    } catch {
+      refuse(error, head)
+      proxy.notes.refused(origin.origin, error)
+      return client.finish()
+    }
+    guard let leaf = proxy.authority?.leaf(for: origin.host, now: MonotonicClock.milliseconds / 1000) else {
+      refuse(Refusal(502, "noCertificate", "The proxy could not make a certificate for \(origin.hostText)."), head)
+      return client.finish()
+    }
+    guard client.write(Array("HTTP/1.1 200 Connection established\r\n\r\n".utf8)),
+      client.startTLS(leaf, milliseconds: Self.handshakeMilliseconds)
+    else { return }
+    while let head = nextHead() { guard forward(head, tunnel: origin) else { break } }
+    client.finish()
+  }
+
+  /// False if the connection must end.
+  private func forward(_ head: RequestHead, tunnel: HTTPURL?) -> Bool {
+    let request: ForwardedRequest
+    do throws(Refusal) {
+      request = try ForwardedRequest(head, tunnel: tunnel, serverName: client.serverName)
+    } catch {
+      refuse(error, head)
+      return false
+    }
+    let forwarding = Forwarding(client: client, proxy: proxy, head: head, request: request)
+    return proxy.transfer { proxy.isEnding ? false : forwarding.run() }
+  }
+
+  /// Nil if the client ends, is too slow, or was refused.
+  private func nextHead() -> RequestHead? {
+    var reader = HeadReader()
+    var piece = [UInt8](repeating: 0, count: 16 << 10)
+    var deadline = MonotonicClock.milliseconds + Self.idleMilliseconds
+    while true {
+      let reading = piece.withUnsafeMutableBytes { client.readWaiting(into: $0, until: deadline) }
+      guard case .bytes(let count) = reading else {
+        if case .later = reading, reader.hasBegun {
+          refuse(.malformed("The head of the request did not come in time.", status: 408), nil)
+        }
+        return nil
+      }
+      if !reader.hasBegun { deadline = MonotonicClock.milliseconds + Self.headMilliseconds }
+      switch piece.withUnsafeBytes({ reader.receive(UnsafeRawBufferPointer(rebasing: $0[..<count])) }) {
+      case .needsMore: continue
+      case .head(let head, let rest):
+        client.putBack(rest)
+        return head
+      case .refused(let refusal):
+        refuse(refusal, nil)
+        return nil
+      }
+    }
+  }
+
+  /// A unix socket needs no secret: its directory and the kernel keep others out.
+  private func isProved(_ head: RequestHead) -> Bool {
+    proxy.secret?.isProved(by: head.value("proxy-authorization")) ?? true
+  }
+
+  private var isOfThisUser: Bool {
+    guard proxy.secret == nil else { return PeerOwner.isThisUser(client.socket) }
+    var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
+    return lanyard_peer_credentials(client.socket, &pid, &uid, &gid) == 0 && uid == geteuid()
+  }
+
+  private func refuse(_ refusal: Refusal, _ head: RequestHead?, closes: Bool = true) {
+    _ = client.write(
+      refusal.response(asJSON: head?.acceptsJSON ?? false, isHead: head?.method == "HEAD", closes: closes))
+  }
+}

@@ -1,0 +1,146 @@
+import AgentModel
+import ProxyCore
+import StreamingHTTP
+
+/// One request: asks the agent, sends it, passes on the response. After a 401 it is sent once more with another token, if its
+/// body was kept.
+struct Forwarding {
+  let client: ClientStream
+  let proxy: Proxy
+  let head: RequestHead
+  let request: ForwardedRequest
+
+  /// A server may think for minutes before it answers; then pieces may be far apart, as in a stream of events.
+  private static let headMilliseconds = 600_000
+  private static let idleMilliseconds = 900_000
+
+  /// False if the connection must end.
+  func run() -> Bool {
+    do throws(Refusal) {
+      let account = try proxy.authorizer.account(for: request.url)
+      let authorization = try proxy.authorizer.authorize(request, for: account)
+      let reader = RequestBodyReader(head, client)
+      guard let (body, canBeSentAgain) = reader.body() else {
+        throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
+      }
+      let first = Attempt(self, authorization, reader, keepsRefusal: canBeSentAgain)
+      try first.send(body)
+      guard first.relay.status == 401 else { return try first.end() }
+      guard canBeSentAgain else {
+        proxy.authorizer.reject(authorization.fingerprint, of: account)
+        return try first.end()
+      }
+      guard let next = try renewed(after: first, account) else { return try first.end() }
+      let second = Attempt(self, next, reader, keepsRefusal: false)
+      try second.send(body)
+      return try second.end()
+    } catch {
+      return refuse(error)
+    }
+  }
+
+  /// Another token, or a proof with the server's nonce. Nil: the 401 goes on to the client.
+  private func renewed(
+    after attempt: Attempt, _ account: ProxyScope.Account
+  ) throws(Refusal) -> Authorizer.Authorization? {
+    let (challenge, nonce) = (attempt.relay.challenge, attempt.relay.nonce)
+    // RFC 9449 section 9: the token is good, and only the nonce is missing.
+    let wantsNonce = nonce != nil && challenge?.contains("use_dpop_nonce") == true
+    let refused = Authorizer.Refused(
+      fingerprint: wantsNonce ? nil : attempt.authorization.fingerprint,
+      challenge: challenge.flatMap { (1...4096).contains($0.utf8.count) ? $0 : nil },
+      nonce: nonce.flatMap { (1...1024).contains($0.utf8.count) ? $0 : nil })
+    do throws(Refusal) {
+      let next = try proxy.authorizer.authorize(request, for: account, after: refused)
+      return wantsNonce || next.fingerprint != attempt.authorization.fingerprint ? next : nil
+    } catch {
+      // Where a person has to do something, the program is told that. Otherwise the server's own answer tells more.
+      guard error.status == 403 else { return nil }
+      throw error
+    }
+  }
+
+  /// Answers in place of the server. False: the connection ends.
+  private func refuse(_ refusal: Refusal) -> Bool {
+    let closes = !head.keepsAlive || head.framing != .none
+    proxy.notes.refused(request.url.origin, refusal)
+    return client.write(
+      refusal.response(asJSON: head.acceptsJSON, isHead: head.method == "HEAD", closes: closes)) && !closes
+  }
+
+  /// One sending.
+  final class Attempt {
+    let authorization: Authorizer.Authorization
+    let relay: ResponseRelay
+    private let forwarding: Forwarding
+    private let reader: RequestBodyReader
+    private var result = HTTPResult.notSent(.other)
+
+    init(
+      _ forwarding: Forwarding, _ authorization: Authorizer.Authorization, _ reader: RequestBodyReader,
+      keepsRefusal: Bool
+    ) {
+      self.forwarding = forwarding
+      self.authorization = authorization
+      self.reader = reader
+      relay = ResponseRelay(
+        forwarding.client, forwarding.head, authorization.token, keepsRefusal: keepsRefusal,
+        mayKeepAlive: { reader.isComplete })
+    }
+
+    /// - Throws: while nothing of a response has gone to the client.
+    func send(_ body: RequestBody) throws(Refusal) {
+      let proxy = forwarding.proxy
+      guard let account = proxy.scope.accounts.first(where: { $0.id == authorization.account }),
+        let http = proxy.scope.clients[account.provider]
+      else { throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.") }
+      var fields = forwarding.request.fields.map { RequestField($0.name, $0.value) }
+      // The proxy looks for the token in the answer, so the answer must not be compressed.
+      fields.append(RequestField("Accept-Encoding", "identity"))
+      fields.append(RequestField("Authorization", secret: authorization.credentials))
+      if let proof = authorization.proof { fields.append(RequestField("DPoP", secret: proof)) }
+      var outgoing = OutgoingRequest(forwarding.request.method, forwarding.request.url, fields: fields)
+      outgoing.headMilliseconds = Forwarding.headMilliseconds
+      outgoing.idleMilliseconds = Forwarding.idleMilliseconds
+      let cancellation = HTTPCancellation()
+      result = proxy.hangUps.watch(forwarding.client.socket, cancellation) {
+        http.perform(
+          outgoing, body: body, cancellation: cancellation, onHead: { self.relay.take($0) },
+          onBody: { self.relay.take($0) })
+      }
+      if let refusal = reader.refusal ?? relay.refusal, isUnanswered { throw refusal }
+      if result != .complete, isUnanswered { throw unanswered }
+    }
+
+    /// Ends the response. False if the connection must end.
+    func end() throws(Refusal) -> Bool {
+      guard result == .complete, relay.finish() else {
+        if isUnanswered, let refusal = relay.refusal { throw refusal }
+        // Part of a response has gone to the client: it learns by the end of the connection that the rest is missing.
+        forwarding.client.abort()
+        if let refusal = relay.refusal { forwarding.proxy.notes.refused(forwarding.request.url.origin, refusal) }
+        return false
+      }
+      return !relay.closes
+    }
+
+    private var isUnanswered: Bool { if case .relaying = relay.state { false } else { true } }
+
+    private var unanswered: Refusal {
+      let server = forwarding.request.url.origin
+      switch result {
+      case .notSent(.untrusted):
+        return Refusal(502, "untrustedServer", "The certificate of \(server) is not trusted. Nothing was sent.")
+      case .notSent(.timedOut): return Refusal(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
+      case .notSent: return Refusal(502, "notSent", "\(server) could not be reached. Nothing was sent.")
+      case .lost(.timedOut):
+        return Refusal(
+          504, "timedOut", "\(server) did not answer in time. The request was sent once and may have had its effect.")
+      case .complete, .lost, .stopped:
+        return Refusal(
+          502, "responseLost",
+          "The response of \(server) was lost. The request was sent once and may have had its effect.")
+      }
+    }
+  }
+}

@@ -1,0 +1,114 @@
+import CPlatform
+import CommandSupport
+import Glibc
+import ProxyCore
+import TLSServing
+import Threads
+
+/// `lanyard-proxy`: a forward proxy that puts an account's token on requests, so that programs of a sandbox never hold one
+/// (docs/proxy.md).
+@main
+struct LanyardProxy {
+  /// How long transfers that run may go on after SIGTERM.
+  private static let endMilliseconds: Int64 = 2000
+  /// Two descriptors a connection, and some.
+  private static let descriptors: UInt64 = 1024
+
+  static func main() {
+    let words = Array(CommandLine.arguments.dropFirst())
+    do throws(CommandFailure) {
+      // Another program of this user could read the tokens in this memory.
+      guard lanyard_deny_dumps() == 0 else {
+        throw CommandFailure(
+          .other, name: "system", "The kernel would let other programs read this process. It was not started.")
+      }
+      _ = lanyard_ignore_sigpipe()
+      _ = lanyard_raise_descriptor_limit(descriptors)
+      exit(try run(Options(words)))
+    } catch {
+      Output.tell(error, json: words.contains("--json"))
+      exit(error.status.rawValue)
+    }
+  }
+
+  private static func run(_ options: Options) throws(CommandFailure) -> Int32 {
+    let interruption = try Interruption()
+    let agent = AgentPool(mayStart: options.mayStartAgent)
+    var connection = try Agent.connect(mayStart: options.mayStartAgent)
+    let scope = try ProxyScope(options, via: &connection)
+    _ = consume connection
+    let authority = try authority(for: scope.origins.hosts)
+    let listener: Listener
+    if let path = options.socket {
+      listener = try .socket(at: absolute(path))
+    } else {
+      listener = try .port(options.port)
+    }
+    defer { listener.removePath() }
+    let secret = options.socket == nil ? try newSecret() : nil
+    let proxy = Proxy(scope, agent, authority: authority, secret: secret)
+    guard proxy.hangUps.start() else { throw noThread }
+    let file = try authority.map { (authority) throws(CommandFailure) in try CertificateFile(authority.certificate) }
+    let announcement = Announcement(place: listener.place, secret: secret, certificate: file?.path, scope: scope)
+    // `lanyard exec` reads it.
+    if options.json || options.parent != nil { announcement.printJSON() } else { announcement.printText() }
+    let status = serve(listener, proxy, interruption, parent: options.parent)
+    file?.remove()
+    return status
+  }
+
+  /// Accepts until a signal comes or the parent ends, then lets transfers end.
+  private static func serve(
+    _ listener: Listener, _ proxy: Proxy, _ interruption: Interruption, parent: Int32?
+  ) -> Int32 {
+    var status: Int32 = 0
+    while !proxy.isEnding {
+      var watched = [
+        pollfd(fd: listener.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: parent ?? -1, events: Int16(POLLIN), revents: 0),
+      ]
+      guard poll(&watched, nfds_t(watched.count), -1) > 0 else { continue }
+      if watched[0].revents != 0 { listener.accept(for: proxy) }
+      if watched[1].revents != 0 {
+        let signal = lanyard_signalfd_read(interruption.descriptor)
+        // The terminal's Ctrl-C is for the command, which may go on.
+        if signal == SIGTERM || parent == nil { proxy.end() }
+        if signal == SIGINT { status = ExitStatus.interrupted.rawValue }
+      }
+      if watched[2].revents != 0 { proxy.end() }
+    }
+    listener.stop()
+    let deadline = MonotonicClock.milliseconds + endMilliseconds
+    // Connections that wait for another request have nothing to end.
+    while proxy.transferCount > 0, MonotonicClock.milliseconds < deadline { usleep(10_000) }
+    proxy.hangUps.cancelAll()
+    return status
+  }
+
+  private static func authority(for hosts: [String]) throws(CommandFailure) -> RunAuthority? {
+    guard !hosts.isEmpty else { return nil }
+    guard let authority = RunAuthority(hosts: hosts) else {
+      throw CommandFailure(
+        .other, name: "system", "The authority of this run could not be made. The proxy was not started.")
+    }
+    return authority
+  }
+
+  private static func newSecret() throws(CommandFailure) -> ProxySecret {
+    var bytes = [UInt8](repeating: 0, count: ProxySecret.byteCount)
+    guard lanyard_random(&bytes, bytes.count) == 0 else {
+      throw CommandFailure(.other, name: "system", "The kernel gave no random bytes. The proxy was not started.")
+    }
+    return ProxySecret(random: bytes)
+  }
+
+  private static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let working = getcwd(nil, 0) else { return path }
+    defer { free(working) }
+    return "\(String(cString: working))/\(path)"
+  }
+
+  private static let noThread = CommandFailure(
+    .other, name: "system", "The system has no thread left. The proxy was not started.")
+}

@@ -1,0 +1,124 @@
+import CPlatform
+import CommandSupport
+import Glibc
+import ProxyCore
+import Threads
+
+/// Accepts connections at a loopback port or a unix socket.
+final class Listener: Sendable {
+  enum Place: Sendable {
+    case port(UInt16)
+    case socket(String)
+  }
+
+  let descriptor: Int32
+  let place: Place
+
+  private init(_ descriptor: Int32, _ place: Place) {
+    self.descriptor = descriptor
+    self.place = place
+  }
+
+  private static let backlog: Int32 = 128
+
+  /// Listens at 127.0.0.1; `port` 0 takes any that is free.
+  static func port(_ port: UInt16) throws(CommandFailure) -> Listener {
+    let kind = SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue
+    let descriptor = Glibc.socket(AF_INET, Int32(kind), 0)
+    guard descriptor >= 0 else { throw failure("No socket could be made", errno) }
+    var (yes, address): (Int32, sockaddr_in) = (1, sockaddr_in())
+    setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_port = port.bigEndian
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+        if bind(descriptor, address, length) != 0 || listen(descriptor, backlog) != 0 { return errno }
+        return getsockname(descriptor, address, &length) == 0 ? 0 : errno
+      }
+    }
+    guard result == 0 else {
+      close(descriptor)
+      throw failure("Port \(port) of 127.0.0.1 can't be used", result)
+    }
+    return Listener(descriptor, .port(UInt16(bigEndian: address.sin_port)))
+  }
+
+  /// Listens at a path in a directory of this user alone. A socket that a proxy left behind is replaced.
+  static func socket(at path: String) throws(CommandFailure) -> Listener {
+    let directory = AgentPaths.directory(of: path)
+    let folder = lanyard_open_directory(directory)
+    guard folder >= 0 else { throw failure("The directory \(directory) can't be opened", -folder) }
+    defer { close(folder) }
+    guard lanyard_check_owned(folder, 0o700) == 0 else {
+      throw .usage(
+        "The directory \(directory) has to be yours alone. The proxy was not started.",
+        hints: ["`chmod 700 \(directory)`"])
+    }
+    var descriptor = lanyard_bind_unix(path)
+    if descriptor == -EADDRINUSE, isLeft(path) {
+      unlink(path)
+      descriptor = lanyard_bind_unix(path)
+    }
+    guard descriptor >= 0 else { throw failure("The socket \(path) can't be used", -descriptor) }
+    guard listen(descriptor, backlog) == 0 else {
+      let error = errno
+      close(descriptor)
+      unlink(path)
+      throw failure("The socket \(path) can't be used", error)
+    }
+    return Listener(descriptor, .socket(path))
+  }
+
+  /// True for a socket at which no process listens.
+  private static func isLeft(_ path: String) -> Bool {
+    var information = stat()
+    guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid()
+    else { return false }
+    let connection = lanyard_connect_unix(path)
+    if connection >= 0 { close(connection) }
+    return connection == -ECONNREFUSED
+  }
+
+  private static func failure(_ what: String, _ error: Int32) -> CommandFailure {
+    CommandFailure(.other, name: "system", "\(what): \(SystemError.message(error)). The proxy was not started.")
+  }
+
+  /// Takes the connections that wait, each to a thread of its own.
+  func accept(for proxy: Proxy) {
+    while true {
+      let socket = lanyard_accept4(descriptor)
+      guard socket >= 0 else {
+        // Without descriptors, `accept` fails at once while connections wait: pause instead of spinning.
+        if [-EMFILE, -ENFILE, -ENOMEM, -ENOBUFS].contains(socket) { usleep(100_000) }
+        return
+      }
+      guard proxy.admit() else {
+        Self.refuse(socket)
+        continue
+      }
+      let isStarted = DetachedThread.start {
+        ClientConnection(client: ClientStream(socket: socket), proxy: proxy).serve()
+        proxy.release()
+      }
+      guard isStarted else {
+        proxy.release()
+        Self.refuse(socket)
+        continue
+      }
+    }
+  }
+
+  private static func refuse(_ socket: Int32) {
+    let answer = Refusal(503, "busy", "This proxy has no room for another connection.").response(
+      asJSON: false, closes: true)
+    _ = send(socket, answer, answer.count, Int32(MSG_NOSIGNAL))
+    close(socket)
+  }
+
+  /// No further connection.
+  func stop() { close(descriptor) }
+
+  func removePath() { if case .socket(let path) = place { unlink(path) } }
+}

@@ -1,0 +1,52 @@
+import ProxyCore
+import Synchronization
+import TLSServing
+
+/// What all connections share.
+final class Proxy: Sendable {
+  let scope: ProxyScope
+  let authorizer: Authorizer
+  /// Nil if no origin is `https`.
+  let authority: RunAuthority?
+  /// Nil at a unix socket.
+  let secret: ProxySecret?
+  let hangUps = HangUps()
+  let notes = RefusalNotes()
+  private let ending = Atomic(false)
+  private let connections = Atomic(0)
+  private let transfers = Atomic(0)
+
+  /// A program opens some dozens at most. Each has a thread.
+  static let mostConnections = 256
+
+  init(_ scope: ProxyScope, _ agent: AgentPool, authority: RunAuthority?, secret: ProxySecret?) {
+    self.scope = scope
+    self.authority = authority
+    self.secret = secret
+    authorizer = Authorizer(agent, scope)
+  }
+
+  /// No further request is taken.
+  var isEnding: Bool { ending.load(ordering: .acquiring) }
+  func end() { ending.store(true, ordering: .releasing) }
+
+  /// The requests that run now.
+  var transferCount: Int { transfers.load(ordering: .acquiring) }
+
+  func transfer<Result>(_ body: () -> Result) -> Result {
+    transfers.add(1, ordering: .acquiringAndReleasing)
+    defer { transfers.subtract(1, ordering: .acquiringAndReleasing) }
+    return body()
+  }
+
+  /// False if there are too many connections.
+  func admit() -> Bool {
+    guard connections.add(1, ordering: .acquiringAndReleasing).newValue <= Self.mostConnections else {
+      release()
+      return false
+    }
+    return true
+  }
+
+  func release() { connections.subtract(1, ordering: .acquiringAndReleasing) }
+}

@@ -1,0 +1,130 @@
+import AgentModel
+import CommandSupport
+import JSONRPC
+import ProxyCore
+import StreamingHTTP
+
+/// What a proxy may forward, read from the agent at its start: accounts, origins, and how their servers are reached. The agent
+/// decides each request again.
+struct ProxyScope: Sendable {
+  struct Account: Sendable {
+    let id: String
+    let label: String
+    let origins: AllowedOrigins
+    let provider: String
+  }
+
+  struct Grant: Sendable {
+    let id: String
+    let client: String
+  }
+
+  /// In the agent's order.
+  let accounts: [Account]
+  let grant: Grant?
+  /// The person named the account.
+  let isAccountNamed: Bool
+  let origins: AllowedOrigins
+  /// By the name of the provider.
+  let clients: [String: HTTPClient]
+
+  /// - Throws: also where nothing would be forwarded.
+  init(_ options: Options, via agent: inout AgentConnection) throws(CommandFailure) {
+    let known = try Self.grant(options.grant, via: &agent)
+    grant = known.map { Grant(id: $0.id, client: $0.client) }
+    isAccountNamed = options.account != nil
+    let named = try options.account.map { (name) throws(CommandFailure) in
+      let name = try AccountSelection.choose(argument: name).located(via: &agent)
+      return try agent.call("account.get", params: { $0.member("account", name) }) {
+        ($0["id"] ?? $0["account"])?.string ?? ""
+      }
+    }
+    let providers = try Self.providers(via: &agent)
+    var accounts: [Account] = []
+    try agent.call("account.list") { (result) throws(CommandFailure) in
+      for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
+        guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
+          let settings = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
+        else { continue }
+        var origins = AllowedOrigins(settings.origins)
+        if let limited = known?.origins { origins = origins.narrowed(to: limited) }
+        if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
+        accounts.append(
+          Account(id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider))
+      }
+    }
+    if let named, !accounts.contains(where: { $0.id == named }) {
+      throw CommandFailure(
+        .denied, name: "notPermitted",
+        "The grant \(known?.client ?? "") does not cover the account \(options.account ?? named).")
+    }
+    self.accounts = accounts
+    origins = AllowedOrigins(accounts.flatMap(\.origins.all))
+    clients = providers.mapValues { HTTPClient($0.client) }
+    guard origins.all.isEmpty else { return }
+    throw CommandFailure(
+      .other, name: "noOrigins", "There is no origin that this proxy could forward to, so it was not started.",
+      hints: [
+        "Say which servers may get a provider's tokens: `lanyard provider update NAME --allowed-origin https://api.example`.",
+        "A grant with --origin, and --allow here, narrow that further.",
+      ])
+  }
+
+  private struct KnownGrant {
+    var id: String
+    var client: String
+    var accounts: Set<String>
+    var origins: [String]?
+  }
+
+  private static func grant(
+    _ name: String?, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> KnownGrant? {
+    guard let name else { return nil }
+    let found = try agent.call("grant.list") { (result) throws(CommandFailure) in
+      (result["grants"].map { Array($0.elements) } ?? []).compactMap { node -> KnownGrant? in
+        guard let id = node["grant"]?.string, let client = node["client"]?.string, id == name || client == name else {
+          return nil
+        }
+        let origins = node["origins"].map { $0.elements.compactMap(\.string) }
+        return KnownGrant(
+          id: id, client: client, accounts: Set(node["accounts"].map { $0.elements.compactMap(\.string) } ?? []),
+          origins: origins)
+      }
+    }
+    let chosen = found.filter { $0.id == name }.first ?? (found.count == 1 ? found[0] : nil)
+    guard let chosen else {
+      throw .usage(
+        found.isEmpty ? "There is no grant \(name)." : "Several grants have the client \(name). Name one by its id.",
+        hints: ["`lanyard grant list` lists them."])
+    }
+    return chosen
+  }
+
+  private struct Settings {
+    var origins: [String]
+    var client: HTTPClientSettings
+  }
+
+  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: Settings] {
+    let names = try agent.call("provider.list") { result in
+      (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
+    }
+    var settings: [String: Settings] = [:]
+    for name in names {
+      settings[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) { result in
+        let node = result["provider"] ?? result
+        var client = HTTPClientSettings { Environment.value($0) }
+        if let caFile = node["caFile"]?.string {
+          client.authorityFile = caFile
+          client.authorityDirectory = nil
+        }
+        if let proxy = node["proxy"]?.string { client.proxy = proxy }
+        // Otherwise kept connections of a burst are closed while the next request opens one.
+        client.maximumIdleConnections = 32
+        return Settings(origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [], client: client)
+      }
+    }
+    return settings
+  }
+}

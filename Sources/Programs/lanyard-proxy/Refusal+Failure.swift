@@ -1,0 +1,66 @@
+import CommandSupport
+import JSONRPC
+import ProxyCore
+
+extension Refusal {
+  /// The agent's failure as the program gets it: what happened, and the command for a person.
+  init(_ failure: CommandFailure, _ grant: ProxyScope.Grant?) {
+    let details = FailureDetails(failure.wire)
+    let hints = failure.hints.map { " " + $0 }.joined()
+    let sentence = Text.shown(failure.message + hints)
+    switch failure.name {
+    case "denied" where details.reason == "budgetExceeded":
+      let seconds = details.retryAfterMilliseconds.map { max(1, ($0 + 999) / 1000) }
+      let wait = seconds.map { " Try again in \($0) s." } ?? ""
+      self.init(
+        429, "budgetExceeded", "The budget for such requests is used up.\(wait) Nothing was sent.",
+        retryAfterSeconds: seconds)
+    case "denied":
+      let reason = details.reason.map { " (\(Text.words($0)))" } ?? ""
+      self.init(403, failure.name, "The policy denies this request\(reason). Nothing was sent.")
+    case "stepUpRequired":
+      self.init(
+        403, failure.name,
+        "A person has to confirm this request first: `lanyard step-up`, or the agent's prompt. Nothing was sent.")
+    case "notPermitted":
+      let subject = grant.map { "The grant \(Text.shown($0.client))" } ?? "The grant of this proxy"
+      self.init(
+        403, failure.name,
+        "\(subject) does not cover this request: its account, its origin, or for an AI agent a method but GET and HEAD. Nothing was sent."
+      )
+    case "originNotAllowed", "notFound", "accountNotFound", "accountAmbiguous", "signedOut", "reauthenticationRequired",
+      "interactionRequired", "dataLocked", "accountLocked", "stepUpLocked", "providerMisconfigured", "untrustedServer",
+      "usage":
+      self.init(403, failure.name, sentence)
+    case "agentLocked", "offline", "providerUnavailable", "noAgent", "wentAway", "unsafeSocket", "tooManyConnections",
+      "busy":
+      self.init(503, failure.name, sentence)
+    case "timedOut": self.init(504, failure.name, sentence)
+    case "invalidParams":
+      self.init(
+        400, "ambiguousRequest",
+        "The method or the URL can't be judged: servers might read it in two ways. Nothing was sent.")
+    default: self.init(502, failure.name, sentence)
+    }
+  }
+}
+
+/// Members of `data` of an error of the agent.
+private struct FailureDetails {
+  /// `decision.reason`
+  var reason: String?
+  var retryAfterMilliseconds: Int64?
+
+  init(_ wire: String?) {
+    guard var wire else { return }
+    let found = wire.withUTF8 { bytes -> (String?, Int64?)? in
+      var tape = JSONTape()
+      let bytes = UnsafeRawBufferPointer(bytes)
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { error in
+        (error["data"]?["decision"]?["reason"]?.string, error["data"]?["retryAfterMs"]?.integer)
+      }
+    }
+    (reason, retryAfterMilliseconds) = found ?? (nil, nil)
+  }
+}

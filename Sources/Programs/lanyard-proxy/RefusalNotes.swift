@@ -1,0 +1,19 @@
+import CommandSupport
+import ProxyCore
+import Synchronization
+
+/// Tells the person of refusals, since tools show no more of a refused tunnel than its status.
+final class RefusalNotes: Sendable {
+  private let told = Mutex<Set<String>>([])
+  /// A program that tries every origin does not fill the terminal.
+  private static let most = 20
+
+  /// Tells each kind of refusal of an origin once.
+  func refused(_ origin: String, _ refusal: Refusal) {
+    let isNew = told.withLock { told in
+      told.count < Self.most && told.insert("\(origin) \(refusal.name)").inserted
+    }
+    let subject = refusal.sentence.contains(origin) ? "" : "\(origin): "
+    if isNew { Output.note(Text.shown("lanyard proxy: \(subject)\(refusal.sentence)")) }
+  }
+}

@@ -1,0 +1,89 @@
+import ProxyCore
+import StreamingHTTP
+
+/// Reads the body of one request from its client.
+final class RequestBodyReader {
+  private let client: ClientStream
+  private var decoder: BodyDecoder
+  private var owesContinue: Bool
+  private var piece = [UInt8](repeating: 0, count: 16 << 10)
+  let framing: RequestHead.Framing
+  /// What the client did wrong.
+  private(set) var refusal: Refusal?
+
+  /// So much of a body is kept, so that the request can be sent again after a 401.
+  static let mostKept: Int64 = 64 << 10
+  /// A client that sends nothing of a small body for so long is let go.
+  private static let patienceMilliseconds: Int64 = 60_000
+
+  init(_ head: RequestHead, _ client: ClientStream) {
+    self.client = client
+    framing = head.framing
+    decoder = BodyDecoder(head.framing)
+    owesContinue = head.expectsContinue
+  }
+
+  /// The client has sent all of it, so that the next bytes are another request.
+  var isComplete: Bool { decoder.isComplete }
+
+  /// The body to send. A small one is read at once, others while they are sent.
+  ///
+  /// - Returns: nil if the client did not send it, or not by the rules (`refusal`).
+  func body() -> (body: RequestBody, canBeSentAgain: Bool)? {
+    switch framing {
+    case .none: return (.none, true)
+    case .length(let length) where length <= Self.mostKept:
+      guard let bytes = whole(Int(length)) else { return nil }
+      return (.bytes(bytes), true)
+    case .length(let length): return (.stream(stream(Int(length))), false)
+    case .chunked: return (.stream(stream(nil)), false)
+    }
+  }
+
+  private func whole(_ length: Int) -> WipedBytes? {
+    let bytes = WipedBytes(capacity: length)
+    var isThere = true
+    while isThere, !isComplete {
+      bytes.append(capacity: length - bytes.count) { memory in
+        switch read(into: memory, until: MonotonicClock.milliseconds + Self.patienceMilliseconds) {
+        case .bytes(let count): return count
+        case .end: return 0
+        case .later, .failed:
+          isThere = false
+          return 0
+        }
+      }
+    }
+    return isThere ? bytes : nil
+  }
+
+  private func stream(_ length: Int?) -> BodyStream {
+    BodyStream(length: length, descriptor: client.socket) { [self] in read(into: $0, until: nil) }
+  }
+
+  /// - Parameter deadline: waits for bytes until then; nil: `later` if none are there.
+  private func read(into memory: UnsafeMutableRawBufferPointer, until deadline: Int64?) -> BodyStream.Piece {
+    if owesContinue {
+      owesContinue = false
+      guard client.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return .failed }
+    }
+    while !decoder.isComplete {
+      let reading = piece.withUnsafeMutableBytes { piece in
+        deadline.map { client.readWaiting(into: piece, until: $0) } ?? client.read(into: piece)
+      }
+      guard case .bytes(let count) = reading else {
+        if case .later = reading { return .later }
+        return .failed
+      }
+      do throws(Refusal) {
+        let (taken, copied) = try decoder.take(piece[..<count], into: memory)
+        if taken < count { client.putBack(Array(piece[taken..<count])) }
+        if copied > 0 { return .bytes(copied) }
+      } catch {
+        refusal = error
+        return .failed
+      }
+    }
+    return .end
+  }
+}
