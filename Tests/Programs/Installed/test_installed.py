@@ -9,7 +9,10 @@ import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 PREFIX = os.environ.get("LANYARD_INSTALLED", os.path.join(ROOT, ".build", "installed"))
-PROGRAMS = ["bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli", "libexec/lanyard/lanyard-mcp"]
+PROGRAMS = [
+    "bin/lanyard", "bin/lanyard-agent", "bin/lanyard-demo", "libexec/lanyard/lanyard-cli", "libexec/lanyard/lanyard-mcp",
+    "libexec/lanyard/lanyard-proxy",
+]
 ANALYZER = shutil.which("systemd-analyze")
 
 WITNESSING = r"""
