@@ -252,7 +252,7 @@ let checks: [Target] = [
       "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets",
       "Threads",
     ]),
-  tests("TLSServingTests", in: "Adapters", ["CPlatform", "TLSServing"]),
+  tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
   tests(
     "TransportTests", in: "Adapters",
     [
