@@ -49,7 +49,7 @@ struct ResponseTests {
   @Test func secretIsProvedByItsOwnFieldAlone() {
     let secret = ProxySecret(random: Array(0..<32))
     #expect(secret.text == "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8")
-    let right = "Basic bGFueWFyZDpBQUVDQXdRRkJnY0lDUW9MREEwT0R4QVJFaE1VRlJZWEdCa2FHeHdkSGg4="
+    let right = "Basic bGFueWFyZDpBQUVDQXdRRkJnY0lDUW9MREEwT0R4QVJFaE1VRlJZWEdCa2FHeHdkSGg4"
     #expect(secret.isProved(by: right))
     #expect(secret.isProved(by: "basic " + right.dropFirst(6)))
     for wrong in [
