@@ -18,6 +18,18 @@ extension VaultActor {
   }
 }
 
+extension VaultActor {
+  /// The scopes of a sign-in again that names none, for an account at a resource: those of the provider and those that
+  /// the account has, since a resource asks for more of them step by step. Nil where the provider's are all.
+  package func scopesToKeep(of profile: AccountProfile) -> [String]? {
+    guard let vault, let provider = vault.directory.providers[profile.provider],
+      provider.configuration.identity == .resource, !profile.isIssuedElsewhere,
+      let loaded = try? vault.journal.load(profile)
+    else { return nil }
+    return ScopeSet(provider.configuration.scopes + loaded.grant.scopes.names).names
+  }
+}
+
 /// The records that a completed sign-in adds to the vault.
 struct Admission: Sendable {
   var identity: Identity

@@ -38,6 +38,7 @@ enum SignInBeginHandler: MethodHandler {
       if params.authorizationDetails == nil {
         wishes.details = await call.agent.vault.requestedDetails(of: profile)
       }
+      if params.scopes == nil { wishes.scopes = await call.agent.vault.scopesToKeep(of: profile) }
       wishes.loginHint = profile.loginHint
     }
     let begun = try await call.agent.signIns.begin(
