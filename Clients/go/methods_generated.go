@@ -1264,8 +1264,8 @@ type RequestSendParams struct {
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,
-// ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrStoreUnavailable, ErrIntegrity, ErrRolledBack,
-// ErrOriginNotAllowed.
+// ErrProviderMisconfigured, ErrUntrustedServer, ErrTimedOut, ErrDenied, ErrStepUpRequired, ErrStoreUnavailable,
+// ErrIntegrity, ErrRolledBack, ErrOriginNotAllowed.
 func (m *RequestMethods) Send(ctx context.Context, params *RequestSendParams) (*RequestSendResult, error) {
 	return invoke[RequestSendResult](ctx, m.caller, "request.send", params)
 }

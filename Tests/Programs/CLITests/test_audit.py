@@ -54,6 +54,25 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
         done = self.lanyard("audit", environment={"TZ": "UTC-2"})
         self.assertIn("2030-01-12 11:00:01", done.stdout)
 
+    def test_requests_tell_for_whom_and_by_which_grant(self):
+        request = {"origin": "https://api.example", "method": "POST", "grant": "grt_a", "grantee": "robot"}
+        named = {**request, "capability": "mail.send"}
+        self.assertEqual(
+            self.says("request.authorize", "allow", **request),
+            "token for POST to https://api.example for robot (grant grt_a)")
+        self.assertEqual(
+            self.says("request.send", "allow", **named),
+            "POST to https://api.example for robot (grant grt_a), allowed by mail.send")
+        self.assertEqual(
+            self.says("request.authorize", "deny", reason="budgetExceeded", **named),
+            "refused: token for POST to https://api.example for robot (grant grt_a), denied by mail.send (budget exceeded)")
+        self.assertEqual(
+            self.says("request.send", "notPermitted", **request),
+            "refused: POST to https://api.example for robot (grant grt_a), the grant only reads")
+        self.assertEqual(
+            self.says("stepUp.verify", capability="pay", **request),
+            "confirmed in the prompt: pay for robot, POST https://api.example")
+
     def test_key_events_are_sentences(self):
         self.assertEqual(
             self.says("agent.addKeySlot", slot=1, protection="passphrase"),

@@ -69,7 +69,8 @@ Denied: work may not do order.view now.
         for reason in ["unknownCapability", "accountLocked", "signedOut", "reauthenticationRequired",
                        "neverAuthenticated", "clockSuspect", "snapshotMissing", "snapshotTooOld", "missingRole",
                        "missingScope", "missingEntitlement", "forbidden", "onlineRequired", "freshTokenRequired",
-                       "offlineWindowExpired", "stepUpRequired", "sensitivityTooHigh", "policyError"]:
+                       "offlineWindowExpired", "stepUpRequired", "sensitivityTooHigh", "budgetExceeded",
+                       "policyError"]:
             told = self.told(denied((reason, None)), code=codes.get(reason, 6))
             self.assertRegex(told.splitlines()[1], r"^  Why     [A-Z].*\.$")
             self.assertNotIn(reason, told)
@@ -77,6 +78,8 @@ Denied: work may not do order.view now.
     def test_reasons_name_their_facts(self):
         for failed, words in [
             (("missingRole", {"missing": ["driver"]}), "lacks the role driver."),
+            (("budgetExceeded", {"perHour": 20, "retryAfterSeconds": 900}),
+             "in an hour (20), and that is used up. It is allowed again in 15 minutes."),
             (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that the policy accepts: chief, deputy."),
             (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
             (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),
@@ -94,6 +97,10 @@ Denied: work may not do order.view now.
                                   ["reauthenticate"]))
         self.assertTrue(told.startswith("Read only: work may read, but not write, with order.view.\n"), told)
         self.assertIn("Sign in again: `lanyard login --account work`.", told)
+
+    def test_confirmation_in_the_agents_prompt_is_named(self):
+        told = self.told(denied(("stepUpRequired", {"method": "pinentry"})), code=7)
+        self.assertIn("your confirmation in the agent's own prompt", told)
 
     def test_json_is_the_decision(self):
         answer = denied(("stepUpRequired", None))
@@ -141,6 +148,21 @@ class PolicyTests(Person):
         done = self.lanyard("policy", "list")
         self.assertEqual((done.returncode, done.stdout), (0, ""))
         self.assertIn("lanyard policy set", done.stderr)
+
+    def test_requests_and_budgets_of_a_policy_are_told_beside_it(self):
+        policy = {"name": "field", "version": 2, "tiers": {"rare": {"budget": {"perHour": 3}}}, "capabilities": {
+            "pay": {"kind": "write", "tier": "rare", "stepUp": {"method": "pinentry", "maxAgeSeconds": 60},
+                    "requests": [{"origin": "https://api.example", "methods": ["POST", "PUT"], "path": "/pay/*"}]},
+            "view": {"kind": "read"}}}
+        line = "pay: decides POST, PUT https://api.example/pay/*; 3 per hour; a person confirms"
+        self.fake.answers["policy.get"] = {"name": "field", "version": 2, "policy": policy}
+        done = self.lanyard("policy", "show", "field")
+        self.assertEqual(json.loads(done.stdout), policy)
+        self.assertEqual(" ".join(done.stderr.split()), line)
+        self.fake.answers["policy.validate"] = {"name": "field", "version": 2}
+        done = self.lanyard("policy", "check", "-", input=json.dumps(policy))
+        self.assertIn("no problems", done.stdout)
+        self.assertEqual(" ".join(done.stderr.split()), line)
 
     def test_show_prints_a_document_that_set_accepts(self):
         self.fake.answers["policy.set"] = {"name": "field", "version": 2, "previousVersion": 2}

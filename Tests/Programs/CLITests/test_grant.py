@@ -65,7 +65,7 @@ class GrantTests(Person):
             "client": "ai", "accounts": ["work"], "methods": ["request.send"],
             "origins": ["https://api.example", "https://b.example"], "capabilities": ["note"],
             "authorizationDetailTypes": ["payment"], "agent": True})])
-        self.assertIn("(payment; https://api.example; claims note; AI agent: GET and HEAD only)", self.answer("grant"))
+        self.assertIn("(payment; https://api.example; claims note; AI agent: GET and HEAD, and what the policy allows)", self.answer("grant"))
 
     def test_without_an_account_the_selected_one_is_used(self):
         calls = agent(self).calls

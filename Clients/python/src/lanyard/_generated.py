@@ -6944,6 +6944,8 @@ class RequestMethods:
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -7122,6 +7124,8 @@ class AsyncRequestMethods:
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
+            Denied: The policy denies the capability.
+            StepUpRequired: The policy requires a step-up.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.

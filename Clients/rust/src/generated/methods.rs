@@ -1131,6 +1131,8 @@ impl RequestMethods<'_> {
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
     /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
     ///   continues.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.

@@ -1108,6 +1108,8 @@ export class RequestMethods {
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
+   * @throws `DeniedError` - The policy denies the capability.
+   * @throws `StepUpRequiredError` - The policy requires a step-up.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from

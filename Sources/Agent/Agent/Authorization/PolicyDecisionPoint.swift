@@ -29,8 +29,12 @@ package struct PolicyDecisionPoint: Sendable {
     for _ in 0..<Self.mostTries {
       let (found, policy) = try await facts(
         of: account, within: limit, confirmedFor: grant, counting: isUse ? capabilities : [])
+      var facts = found.facts
       var decisions = capabilities.map { capability in
-        recorded(PolicyEngine.decide(capability, context: context, facts: found.facts, under: policy), found)
+        let decision = PolicyEngine.decide(capability, context: context, facts: facts, under: policy)
+        // One that is asked for twice takes two uses.
+        if decision.effect != .deny { facts.budgets[capability]?.take() }
+        return recorded(decision, found)
       }
       // What a person confirmed counts for one grant alone.
       let isForAll = context == PolicyContext() && limit == nil && found.facts.confirmations.isEmpty

@@ -15,9 +15,14 @@ package final class RequestPrompts: Sendable {
     var account: AccountID
     var grant: String?
   }
+  /// The callers that ask about one account: one has its turn, the others wait in their order.
+  private struct Line {
+    var last: UInt64 = 0
+    var waiting: [(id: UInt64, turn: AsyncStream<Void>.Continuation)] = []
+  }
   private struct State {
-    var turns: [AccountID: AsyncMutex] = [:]
-    var users: [AccountID: Int] = [:]
+    /// Of the accounts that a caller asks about now.
+    var lines: [AccountID: Line] = [:]
     /// Until when a grant's questions are not put.
     var paused: [Refused: BootInstant] = [:]
   }
@@ -36,29 +41,63 @@ package final class RequestPrompts: Sendable {
     self.clock = clock
   }
 
-  /// Runs one body at a time for an account.
+  /// Runs one body at a time for an account. A caller that goes away leaves the line.
   func inTurn<Result: Sendable>(
-    _ account: AccountID, _ body: @escaping @Sendable () async throws(AgentFailure) -> Result
+    _ account: AccountID, _ body: @Sendable () async throws(AgentFailure) -> Result
   ) async throws(AgentFailure) -> Result {
-    let turns = state.withLock { state -> AsyncMutex? in
-      guard state.users.values.reduce(0, +) < Self.mostWaiting else { return nil }
-      state.users[account, default: 0] += 1
-      let turns = state.turns[account] ?? AsyncMutex()
-      state.turns[account] = turns
-      return turns
-    }
-    guard let turns else { throw .overloaded("questions to the person at one time") }
-    defer {
-      state.withLock { state in
-        state.users[account, default: 1] -= 1
-        if state.users[account] == 0 { (state.users[account], state.turns[account]) = (nil, nil) }
+    if let (id, turn) = try enter(account) {
+      var isMine = false
+      for await _ in turn {
+        isMine = true
+        break
+      }
+      guard isMine, !Task.isCancelled else {
+        leave(account, id)
+        throw .cancelled
       }
     }
-    return try await turns.pass { () async throws(AgentFailure) in
-      // Its caller went away while it waited.
-      if Task.isCancelled { throw .cancelled }
-      return try await body()
+    defer { next(account) }
+    return try await body()
+  }
+
+  /// Nil if it is the caller's turn at once.
+  private func enter(_ account: AccountID) throws(AgentFailure) -> (UInt64, AsyncStream<Void>)? {
+    try state.withLock { (state) throws(AgentFailure) in
+      guard var line = state.lines[account] else {
+        state.lines[account] = Line()
+        return nil
+      }
+      guard state.lines.values.reduce(0, { $0 + $1.waiting.count }) < Self.mostWaiting else {
+        throw .overloaded("questions to the person at one time")
+      }
+      let (turns, turn) = AsyncStream<Void>.makeStream()
+      line.last += 1
+      line.waiting.append((line.last, turn))
+      state.lines[account] = line
+      return (line.last, turns)
     }
+  }
+
+  /// A caller does not wait any more. One that got its turn meanwhile hands it on.
+  private func leave(_ account: AccountID, _ id: UInt64) {
+    let waited = state.withLock { state -> Bool in
+      guard let place = state.lines[account]?.waiting.firstIndex(where: { $0.id == id }) else { return false }
+      state.lines[account]?.waiting.remove(at: place)
+      return true
+    }
+    if !waited { next(account) }
+  }
+
+  private func next(_ account: AccountID) {
+    let turn = state.withLock { state -> AsyncStream<Void>.Continuation? in
+      guard state.lines[account]?.waiting.isEmpty == false else {
+        state.lines[account] = nil
+        return nil
+      }
+      return state.lines[account]?.waiting.removeFirst().turn
+    }
+    turn?.yield()
+    turn?.finish()
   }
 
   /// Puts the question. A yes is in the audit log before it counts. Nil for a yes.

@@ -57,7 +57,7 @@ package struct RequestSender: Sendable {
       let question = question(machine, at: route.provider.configuration.name)
       var judged = judge.permit.map { JudgedTarget(question, $0) } ?? JudgedTarget()
       // Before the token: what is denied costs the provider nothing.
-      let hasWaited = try await judged.judge(question, by: judge)
+      let hasWaited = try await isJudged(question, &judged)
       if let cached = cachedToken() {
         progress = Progress(machine: machine, judged: judged, token: cached)
         fresh = hasWaited ? nil : route
@@ -79,7 +79,7 @@ package struct RequestSender: Sendable {
     // A proof is signed where no other client waits for it.
     guard let token = cachedToken(), token.credential.key == nil, (request.body?.count ?? 0) <= Self.shortBodyBytes,
       let route = dependencies.routes.route(of: account.id), let machine = try? machine(by: route),
-      !judge.isNeeded(machine.target.url, at: route.provider.configuration.name),
+      !judge.isNeeded(machine.target.url, at: route.provider.configuration.name), dependencies.tokenCache.isOpen,
       let sending = try? sendings.make(machine, token, nonce: nil, by: route)
     else { return false }
     let progress = Progress(machine: machine, judged: JudgedTarget(), token: token)
@@ -122,7 +122,7 @@ package struct RequestSender: Sendable {
         if let fresh { route = fresh } else { route = try await self.route() }
         fresh = nil
         let question = question(progress.machine, at: route.provider.configuration.name)
-        if try await progress.judged.judge(question, by: judge) { route = try await self.route() }
+        if try await isJudged(question, &progress.judged) { route = try await self.route() }
         if Task.isCancelled { throw .cancelled }
         sending = try sendings.make(progress.machine, progress.token, nonce: progress.nonce, by: route)
       } catch {
@@ -187,6 +187,16 @@ package struct RequestSender: Sendable {
   /// signed the account out or have locked the vault.
   private func route() async throws(AgentFailure) -> RequestRoutes.Route {
     try await dependencies.vault.requestRoute(of: account.id)
+  }
+
+  /// True if something was awaited.
+  private func isJudged(
+    _ question: RequestQuestion, _ judged: inout JudgedTarget
+  ) async throws(AgentFailure) -> Bool {
+    if try await judged.judge(question, by: judge) { return true }
+    // A locked vault has no policies, which is not the same as a policy that names nothing.
+    guard dependencies.tokenCache.isOpen else { throw .locked }
+    return false
   }
 
   private func question(_ machine: RequestMachine, at provider: ProviderName) -> RequestQuestion {

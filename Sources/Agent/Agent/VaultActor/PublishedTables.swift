@@ -60,12 +60,14 @@ struct PublishedTables: Sendable {
       unlockGeneration: vault.unlockGeneration)
   }
 
+  /// The tokens go before the policies: a reader that finds no policy and then an open `tokenCache` knows that there is
+  /// none.
   func clear() {
+    tokenCache.clear()
     time.close()
     stepUps.clearAll()
     policyCache.clear()
     callerGrants.close()
-    tokenCache.clear()
     requestRoutes.forgetAll()
     decisions.withdrawAll()
   }

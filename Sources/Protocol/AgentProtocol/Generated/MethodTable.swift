@@ -99,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "378affa821d033f5fef44ae44710273749c2677a223c2ca39c2c98eee9fc0853"
+  public static let schemaDigest = "73102bb7c3236cff28597573d9a3b0afde4f7dff40c891e7fe8bf9ec74470f6a"
 }

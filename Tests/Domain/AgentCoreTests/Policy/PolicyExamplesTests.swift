@@ -3,7 +3,7 @@ import AgentModel
 import Foundation
 import Testing
 
-/// The worked policies of docs/offline.md, Three worked policies, at the moments of their tables.
+/// The worked policies of docs/offline.md, Worked policies, at the moments of their tables.
 @Suite struct PolicyExamplesTests {
   private struct Moment {
     var what: String
@@ -124,5 +124,40 @@ import Testing
           "an employee writes offline", "document.write", .onlineRequired,
           person("engineer", .seconds(120), scopes: scopes)),
       ])
+  }
+
+  @Test func assistant_decidesAsItsTableSays() throws {
+    let policy = PolicyEngine.Policy.document(try PolicyStories.example("assistant"))
+    func names(_ method: String, _ path: String) throws -> RequestNaming {
+      try RequestNaming(of: method, #require(HTTPURL("https://mail.example" + path)), under: policy)
+    }
+    #expect(try names("GET", "/v1/messages/17") == .none)
+    #expect(try names("DELETE", "/v1/messages/17") == .none)
+    #expect(try names("POST", "/v1/drafts") == .capabilities(["mail.draft"]))
+    #expect(try names("POST", "/v1/drafts/send/") == .capabilities(["mail.send", "mail.draft"]))
+    #expect(try names("GET", "/v1/settings/filters") == .capabilities(["mail.settings"]))
+    let minuteAgo = Self.person([], confirmed: .seconds(60))
+    try Self.check(
+      "assistant",
+      [
+        Moment("drafts", "mail.draft", .allowed, minuteAgo),
+        Moment("sends without a person", "mail.send", .stepUpRequired, minuteAgo),
+        Moment(
+          "sends, confirmed nine minutes ago", "mail.send", .allowed,
+          Self.person([], confirmed: .seconds(60)) { $0.confirmations["mail.send"] = .seconds(540) }),
+        Moment(
+          "sends, confirmed eleven minutes ago", "mail.send", .stepUpRequired,
+          Self.person([], confirmed: .seconds(60)) { $0.confirmations["mail.send"] = .seconds(660) }),
+        Moment(
+          "sends, another capability was confirmed", "mail.send", .stepUpRequired,
+          Self.person([], confirmed: .seconds(60)) { $0.confirmations["mail.draft"] = .zero }),
+        Moment("changes the settings", "mail.settings", .forbidden, minuteAgo),
+      ])
+    var spent = BudgetWindow(at: BootInstant(milliseconds: 0), bootID: "one")
+    for _ in 0..<60 { spent.take() }
+    let decision = PolicyEngine.decide(
+      "mail.draft", facts: Self.person([], confirmed: .seconds(60)) { $0.budgets["mail.draft"] = spent }, under: policy)
+    #expect(decision.reason == .budgetExceeded && decision.remedies.isEmpty)
+    #expect(decision.retryAfter == .seconds(3660))
   }
 }

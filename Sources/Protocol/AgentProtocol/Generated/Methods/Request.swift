@@ -196,7 +196,7 @@ public enum RequestSend: RPCMethod {
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
     idempotent: false, carriesBody: true,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed])
+    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .denied, .stepUpRequired, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector

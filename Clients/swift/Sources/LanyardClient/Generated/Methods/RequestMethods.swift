@@ -97,9 +97,10 @@ public struct RequestMethods: Sendable {
   ///   `account`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`, `providerMisconfigured`,
-  ///   `untrustedServer`, `timedOut`, `storeUnavailable`, `integrity`, `rolledBack`, `originNotAllowed`,
-  ///   `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`,
-  ///   `notPermitted`, or a failure of the connection. `CancellationError` if the task is cancelled.
+  ///   `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`, `integrity`, `rolledBack`,
+  ///   `originNotAllowed`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`, `overloaded`,
+  ///   `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the task is
+  ///   cancelled.
   @discardableResult
   public func send(
     account: String,
