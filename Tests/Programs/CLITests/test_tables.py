@@ -110,7 +110,7 @@ class ProgramTests(Person):
         with open(os.path.join(place, "lanyard-provider-add.1"), encoding="utf-8") as file:
             self.assertEqual(self.answer("man", "provider", "add"), file.read())
         shapes = set(re.findall(r"^  lanyard (.*)$", self.answer("help", "json"), re.MULTILINE))
-        silent = {"completion", "demo", "exec", "man", "notify"}
+        silent = {"completion", "demo", "exec", "man", "mcp", "notify"}
         commands = {name.removeprefix("lanyard-").replace("-", " ") for name in names - {"lanyard", "lanyard-agent"}}
         commands.discard("step up")
         commands.add("step-up")

@@ -66,7 +66,7 @@ enum JSONShapes {
   ]
 
   /// Commands whose answer is for one tool, or no answer: --json is about their errors alone.
-  static let without = ["completion", "demo", "exec", "man", "notify"]
+  static let without = ["completion", "demo", "exec", "man", "mcp", "notify"]
 
   static func of(_ command: String) -> String? { all.first { $0.key == command }?.value }
 }
