@@ -12,6 +12,7 @@ final class Bridge: Sendable {
   let state = Mutex(BridgeState())
   let sender: Sender
   let shutdown: Shutdown
+  private let memory = ResidentMemory()
   private let workers = Workers(maximumThreads: BridgeState.maximumRequests)
 
   init(_ options: Options) {
@@ -74,6 +75,7 @@ final class Bridge: Sendable {
       return state.isIdle
     }
     if isIdle { shutdown.becameIdle() }
+    memory.requestEnded()
   }
 
   /// The client gives a request up. Without sessions the end of the stream tells the server, and no message does.
