@@ -18,7 +18,8 @@ public enum ProviderNaming {
     byte &- 0x30 < 10 || byte &- 0x61 < 26 || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
   }
 
-  /// Forty bits of FNV-1a. It only keeps names apart: whoever uses a provider compares its issuer and its resource.
+  /// Forty bits of FNV-1a. It only keeps names apart: before a provider is used, its issuer and its resource are
+  /// compared.
   private static func digest(_ text: String) -> String {
     var hash: UInt64 = 0xCBF2_9CE4_8422_2325
     for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3 }

@@ -100,12 +100,7 @@ struct AccountSearch {
   ) throws(CommandFailure) -> ServerAccount? {
     let found: (id: String, label: String, provider: String)
     do throws(CommandFailure) {
-      found = try link.call("account.get") {
-        $0.member("account", selector)
-      } result: { (node) throws(CommandFailure) in
-        guard let id = node["id"]?.string, let provider = node["provider"]?.string else { throw .notUnderstood }
-        return (id, Self.label(node), provider)
-      }
+      found = try known(isDemanded ? try located(selector) : selector)
     } catch {
       guard !isDemanded, error.name == "accountNotFound" || error.name == "accountAmbiguous" else { throw error }
       return nil
@@ -121,6 +116,30 @@ struct AccountSearch {
         ])
     }
     return ServerAccount(id: found.id, label: found.label, provider: provider)
+  }
+
+  private func known(_ selector: String) throws(CommandFailure) -> (id: String, label: String, provider: String) {
+    try link.call("account.get") {
+      $0.member("account", selector)
+    } result: { (node) throws(CommandFailure) in
+      guard let id = node["id"]?.string, let provider = node["provider"]?.string else { throw .notUnderstood }
+      return (id, Self.label(node), provider)
+    }
+  }
+
+  /// An e-mail address or a name counts on the command line alone: the provider chooses it (`AccountSelection.located`).
+  private func located(_ selector: String) throws(CommandFailure) -> String {
+    guard !selector.hasPrefix("acc_"), !selector.hasPrefix("@") else { return selector }
+    do throws(CommandFailure) {
+      return try link.call("account.resolve") {
+        $0.member("selector", selector)
+      } result: {
+        $0["account"]?.string ?? selector
+      }
+    } catch {
+      guard error.name == "accountAmbiguous" else { return selector }
+      throw error
+    }
   }
 
   /// The only account of the providers that were made for the server.

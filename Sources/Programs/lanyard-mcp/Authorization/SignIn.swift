@@ -26,7 +26,7 @@ struct SignIn {
   ) throws(BridgeFailure) -> Bool {
     let file = try SignInFile(server: options.url.text, outgoing.cancellation)
     if try hasCome(refused, &attempt) { return true }
-    try tellPending(file)
+    try tellPending(file, of: account)
     try limit()
     let metadata = try MetadataReader(
       client: authorizer.client, server: options.url, cancellation: outgoing.cancellation
@@ -59,7 +59,7 @@ struct SignIn {
       attempt.hasFoundSignIn = true
       return true
     }
-    try tellPending(file)
+    try tellPending(file, of: account)
     try limit()
     throw try begun(
       BegunSignIn(provider: account.provider.name, account: account, scopes: nil, demanded: demanded), file)
@@ -72,7 +72,7 @@ struct SignIn {
   ) throws(BridgeFailure) -> Bool {
     let file = try SignInFile(server: options.url.text, outgoing.cancellation)
     if try hasCome(refused, &attempt) { return true }
-    try tellPending(file)
+    try tellPending(file, of: account)
     try limit()
     let scopes = ScopeChoice.union(
       account.provider.scopes, authorizer.requestedScopes, refused.scopes, ScopeChoice.challenged(challenges) ?? [])
@@ -93,8 +93,12 @@ struct SignIn {
   }
 
   /// - Throws: what the client hears while a sign-in goes on.
-  private func tellPending(_ file: borrowing SignInFile) throws(BridgeFailure) {
-    guard let pending = file.pending() else { return }
+  private func tellPending(_ file: borrowing SignInFile, of account: ServerAccount?) throws(BridgeFailure) {
+    // The sign-in of another account does not help this one.
+    guard let pending = file.pending(), account == nil || pending.account == nil || pending.account == account?.id
+    else {
+      return
+    }
     do throws(CommandFailure) {
       let isPending = try link.call("signIn.wait") { writer in
         writer.member("signIn", pending.signIn)

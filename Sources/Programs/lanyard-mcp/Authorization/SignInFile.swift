@@ -4,7 +4,7 @@ internal import Glibc
 internal import MCPBridge
 internal import StreamingHTTP
 
-/// The file by which all bridges of a server, in whatever process, begin one sign-in: it tells which one goes on. Its lock
+/// The file by which all bridges of a server, a process each, begin one sign-in: it names the sign-in that goes on. Its lock
 /// ends with the process that holds it.
 struct SignInFile: ~Copyable {
   private let file: Int32

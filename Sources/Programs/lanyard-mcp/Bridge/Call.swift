@@ -9,6 +9,9 @@ final class Call: Sendable {
   let body: WipedBytes
   let cancellation = HTTPCancellation()
 
+  /// A server that was told that a request is cancelled has this time to end its stream.
+  private static let cancelledMilliseconds = 10_000
+
   private struct State {
     var isAnswered = false
     var isCancelled = false
@@ -36,7 +39,7 @@ final class Call: Sendable {
   /// The client waits for no answer. `endsRequest`: the stream is closed, which tells the server.
   func cancel(endsRequest: Bool) {
     state.withLock { $0.isCancelled = true }
-    if endsRequest { cancellation.cancel() }
+    if endsRequest { cancellation.cancel() } else { cancellation.cancel(afterMilliseconds: Self.cancelledMilliseconds) }
   }
 
   var isCancelled: Bool { state.withLock { $0.isCancelled } }

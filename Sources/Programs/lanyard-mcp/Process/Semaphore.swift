@@ -13,6 +13,8 @@ final class Semaphore: @unchecked Sendable {
 
   func signal() { sem_post(semaphore) }
 
+  func wait() { while sem_wait(semaphore) != 0, errno == EINTR {} }
+
   /// False if the time passed first.
   func wait(milliseconds: Int) -> Bool {
     var until = timespec()

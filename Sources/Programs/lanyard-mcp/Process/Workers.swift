@@ -42,7 +42,10 @@ final class Workers: Sendable {
   private func loop() {
     while true {
       while let work = next() { work() }
-      guard called.wait(milliseconds: Self.idleMilliseconds) || !leave() else { return }
+      guard !called.wait(milliseconds: Self.idleMilliseconds) else { continue }
+      if leave() { return }
+      // `run` has counted on this thread, so its signal is this thread's.
+      called.wait()
     }
   }
 
@@ -55,7 +58,7 @@ final class Workers: Sendable {
     }
   }
 
-  /// False if a signal has called this thread, or another one, in the meantime.
+  /// False if `run` counts on every idle thread.
   private func leave() -> Bool {
     state.withLock { state in
       guard state.idle > 0 else { return false }
