@@ -352,7 +352,7 @@ func (e *ProviderNotFoundError) Unwrap() error { return e.base }
 
 // DeniedError is the error denied (4001): The policy denies the capability.
 //
-// `data` may hold `account`, `reason`, `remedies`, `decision`.
+// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
 type DeniedError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.
@@ -360,7 +360,7 @@ func (e *DeniedError) Unwrap() error { return e.base }
 
 // StepUpRequiredError is the error stepUpRequired (4002): The policy requires a step-up.
 //
-// `data` may hold `account`, `remedies`, `reason`.
+// `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
 type StepUpRequiredError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.

@@ -421,7 +421,7 @@ class ProviderNotFound(LanyardError):
 class Denied(LanyardError):
     """The policy denies the capability.
 
-    `data` may hold `account`, `reason`, `remedies`, `decision`.
+    `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
     """
 
     code: Optional[int] = 4001
@@ -431,7 +431,7 @@ class Denied(LanyardError):
 class StepUpRequired(LanyardError):
     """The policy requires a step-up.
 
-    `data` may hold `account`, `remedies`, `reason`.
+    `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
     """
 
     code: Optional[int] = 4002

@@ -119,11 +119,11 @@ pub enum ErrorCode {
     ProviderNotFound,
     /// The policy denies the capability.
     ///
-    /// `data` may hold `account`, `reason`, `remedies`, `decision`.
+    /// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
     Denied,
     /// The policy requires a step-up.
     ///
-    /// `data` may hold `account`, `remedies`, `reason`.
+    /// `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
     StepUpRequired,
     /// The PIN is wrong, or was destroyed.
     ///

@@ -433,7 +433,7 @@ export class ProviderNotFoundError extends LanyardError {
 /**
  * The policy denies the capability.
  *
- * `data` may hold `account`, `reason`, `remedies`, `decision`.
+ * `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
  */
 export class DeniedError extends LanyardError {
   /** @internal */
@@ -448,11 +448,16 @@ export class DeniedError extends LanyardError {
 /**
  * The policy requires a step-up.
  *
- * `data` may hold `account`, `remedies`, `reason`.
+ * `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
  */
 export class StepUpRequiredError extends LanyardError {
   /** @internal */
   static override readonly contractName: string = "stepUpRequired";
+
+  /** The member `decision` of `data`. */
+  get decision(): Decision | undefined {
+    return told(shapes.Decision.decode, this.data["decision"]);
+  }
 }
 
 /**

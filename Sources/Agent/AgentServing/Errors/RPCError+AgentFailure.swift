@@ -27,8 +27,6 @@ extension RPCError {
     reason = failure.wireReason
     remedies = failure.wireRemedies
     details = failure.wireDetails
-    // A budget has a use again by itself.
-    if case .denied = failure, retryAfter != nil { retryable = true }
     if let untrusted = failure.trustFailure {
       reason = untrusted.rawValue
       details.append(("outcome", .text("notSent")))

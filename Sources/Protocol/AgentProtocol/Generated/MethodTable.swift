@@ -99,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "73102bb7c3236cff28597573d9a3b0afde4f7dff40c891e7fe8bf9ec74470f6a"
+  public static let schemaDigest = "4cec6ca312a49c9204288725d200dd1541225f90ead189b8dd66cb7878d38d37"
 }

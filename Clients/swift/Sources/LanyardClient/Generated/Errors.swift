@@ -118,11 +118,11 @@ extension LanyardError.Code {
   public static let providerNotFound = LanyardError.Code(number: 3005, name: "providerNotFound")
   /// The policy denies the capability.
   ///
-  /// `data` may hold `account`, `reason`, `remedies`, `decision`.
+  /// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
   public static let denied = LanyardError.Code(number: 4001, name: "denied")
   /// The policy requires a step-up.
   ///
-  /// `data` may hold `account`, `remedies`, `reason`.
+  /// `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
   public static let stepUpRequired = LanyardError.Code(number: 4002, name: "stepUpRequired")
   /// The PIN is wrong, or was destroyed.
   ///
@@ -283,11 +283,11 @@ extension LanyardError {
   public static let providerNotFound = Code.providerNotFound
   /// The policy denies the capability.
   ///
-  /// `data` may hold `account`, `reason`, `remedies`, `decision`.
+  /// `data` may hold `account`, `reason`, `remedies`, `decision`, `retryAfterMs`.
   public static let denied = Code.denied
   /// The policy requires a step-up.
   ///
-  /// `data` may hold `account`, `remedies`, `reason`.
+  /// `data` may hold `account`, `remedies`, `reason`, `decision`, `retryAfterMs`.
   public static let stepUpRequired = Code.stepUpRequired
   /// The PIN is wrong, or was destroyed.
   ///
