@@ -39,6 +39,9 @@ final class ListeningSocket: Sendable {
     setsockopt(number, SOL_SOCKET, SO_REUSEADDR, &yes, socklen_t(MemoryLayout<Int32>.size))
   }
 
+  /// Frees the port for another socket at once, also while a thread still holds this one.
+  func stopListening() { shutdown(descriptor.number, Int32(SHUT_RDWR)) }
+
   /// The descriptor of the next connection, or a negative errno: `-EAGAIN` if none waits.
   func accept() -> Int32 { lanyard_accept4(descriptor.number) }
 

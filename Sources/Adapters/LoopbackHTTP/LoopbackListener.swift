@@ -18,6 +18,7 @@ public final class LoopbackListener: Sendable {
 
   /// The port it listens on, also if port 0 was asked for.
   public let port: UInt16
+  private let sockets: [ListeningSocket]
   private let stopSignal: StopSignal
   private let threads: ListenerThreads
 
@@ -55,6 +56,7 @@ public final class LoopbackListener: Sendable {
     let stopSignal = try StopSignal()
     let threads = ListenerThreads()
     self.port = sockets[0].port
+    self.sockets = sockets
     self.stopSignal = stopSignal
     self.threads = threads
     let acceptor = Acceptor(
@@ -76,6 +78,10 @@ public final class LoopbackListener: Sendable {
     threads.join()
   }
 
-  // Without `join`: one of the listener's own threads may release the last reference.
-  deinit { stopSignal.raise() }
+  // Without `join`: one of the listener's own threads may release the last reference. The port is free all the same:
+  // the sign-in that follows a registration listens at the port that the registration has just tried.
+  deinit {
+    stopSignal.raise()
+    for socket in sockets { socket.stopListening() }
+  }
 }
