@@ -9,7 +9,7 @@ from agent_fixture import AgentFixture, ConnectionLost, LanyardError, add_provid
 
 NOT_FOUND, DENIED, STEP_UP, NOT_PERMITTED = 6003, 4001, 4002, 1007
 
-# Speaks Assuan, asks nobody, and logs what it is told. The answer is in a file beside it.
+# A pinentry that answers by itself: it speaks Assuan and logs each command. The answer is in a file beside it.
 PINENTRY = r"""#!/usr/bin/python3 -u
 import os, sys, time
 log = open(__file__ + ".log", "a")

@@ -14,7 +14,7 @@ from mcp_fixture import LANYARD, MODERN, RESET, Ended, Event, MCPFixture, Respon
 from test_authorization import AuthorizationFixture
 
 SOON_SECONDS = 8.0
-"""An error comes in this time where nobody waits for a network."""
+"""The longest time until an error, where no network has to be waited for."""
 
 
 class KillTests(AuthorizationFixture):
