@@ -16,6 +16,7 @@ final class Exchange {
   private let receiver: Receiver
   private let cancellation: HTTPCancellation?
 
+  private let began = MonotonicTime.now
   private var easy: UnsafeMutableRawPointer?
   private var lane: Lane?
   private var connects = 0
@@ -51,7 +52,8 @@ final class Exchange {
   var deadline: MonotonicTime? {
     // libcurl limits the time for the connection.
     let own = isSent ? isHeadTold ? request.idleMilliseconds : request.headMilliseconds : nil
-    let ends = [own.map { lastProgress + $0 }, cancellation?.deadline].compactMap(\.self)
+    let whole = request.totalMilliseconds.map { began + $0 }
+    let ends = [own.map { lastProgress + $0 }, whole, cancellation?.deadline].compactMap(\.self)
     return ends.min()
   }
 

@@ -26,6 +26,8 @@ public struct OutgoingRequest: Sendable {
   public var headMilliseconds: Int? = nil
   /// Between two pieces of the body of the response; nil: without limit, as for a stream of events.
   public var idleMilliseconds: Int? = nil
+  /// For the whole request, however slowly its response comes; nil: without limit.
+  public var totalMilliseconds: Int? = nil
 
   public init(_ method: String, _ url: HTTPURL, fields: [RequestField] = []) {
     self.method = method

@@ -44,6 +44,9 @@ import Testing
       ("https://mcp.example/team/mcp/deeper", "/anywhere", false),
       ("https://evil.example/team/mcp", "/anywhere", false), ("http://mcp.example/team/mcp", "/anywhere", false),
       ("https://mcp.example/team/mcp?x", "/anywhere", false), ("mcp.example", "/anywhere", false),
+      ("https://mcp.example/other/../team/mcp", "/anywhere", false),
+      ("https://mcp.example/other/%2E%2e/team/mcp", "/anywhere", false),
+      ("https://mcp.example/./team/mcp", "/anywhere", false), ("https://mcp.example/team/mcp/.", "/anywhere", false),
     ])
   func resources(resource: String, path: String, isAccepted: Bool) {
     #expect(accepts(resource, at: path) == isAccepted)
@@ -61,6 +64,23 @@ import Testing
     let place = ResourceMetadata.places(for: server, named: nil)[0]
     Array(document.utf8).withUnsafeBytes { bytes in
       #expect(throws: ResourceMetadata.Failure.malformed) { _ = try ResourceMetadata(bytes, from: place, of: server) }
+    }
+  }
+
+  @Test(
+    "an authorization server on this machine is for a resource on this machine alone",
+    arguments: [
+      ("https://mcp.example", "http://127.0.0.1:631", false), ("https://mcp.example", "https://localhost", false),
+      ("https://mcp.example", "http://[::1]", false), ("https://mcp.example", "https://idp.example", true),
+      ("http://127.0.0.1:8000", "http://localhost:9000", true),
+    ])
+  func localAuthorizationServer(server: String, issuer: String, isAccepted: Bool) {
+    let url = HTTPURL(server)!
+    let document = #"{"resource":"\#(server)","authorization_servers":["\#(issuer)"]}"#
+    let place = ResourceMetadata.places(for: url, named: nil)[0]
+    Array(document.utf8).withUnsafeBytes { bytes in
+      let read = try? ResourceMetadata(bytes, from: place, of: url)
+      #expect((read != nil) == isAccepted)
     }
   }
 

@@ -20,6 +20,8 @@ public struct ResourceMetadata: Equatable, Sendable {
     case malformed
     /// It is for another resource.
     case otherResource
+    /// Its authorization server is on this machine, and the resource is not.
+    case localAuthorizationServer
   }
 
   /// Where a document may be.
@@ -66,6 +68,9 @@ public struct ResourceMetadata: Equatable, Sendable {
     }
     guard let read else { throw .malformed }
     guard read.covers(server, from: place) else { throw .otherResource }
+    guard server.isLoopback || HTTPURL(read.authorizationServers[0])?.isLoopback != true else {
+      throw .localAuthorizationServer
+    }
     self = read
   }
 
@@ -76,7 +81,8 @@ public struct ResourceMetadata: Equatable, Sendable {
   }
 
   private func covers(_ server: HTTPURL, from place: Place) -> Bool {
-    guard let url = HTTPURL(resource) else { return false }
+    // An authorization server could compare the text as it stands: `…/other/../mcp` begins with another resource.
+    guard let url = HTTPURL(resource), !Resource.hasDotSegments(resource) else { return false }
     if Resource.isSame(url, server) { return true }
     let own = Self.places(for: url, named: nil).first?.url
     return Resource.isAbove(url, server) && place.url == own
@@ -93,6 +99,13 @@ public enum Resource {
   /// `one` is at a whole segment above `other`.
   public static func isAbove(_ one: HTTPURL, _ other: HTTPURL) -> Bool {
     one.origin == other.origin && one.query == nil && trimmed(other.path).hasPrefix(trimmed(one.path) + "/")
+  }
+
+  /// Its path has segments that the normal form does not have (RFC 3986 §6.2.2.3).
+  static func hasDotSegments(_ text: String) -> Bool {
+    text.prefix { $0 != "?" }.split(separator: "/").contains { segment in
+      [".", "..", "%2e", ".%2e", "%2e.", "%2e%2e"].contains(segment.lowercased())
+    }
   }
 
   private static func trimmed(_ path: String) -> String { path.hasSuffix("/") ? String(path.dropLast()) : path }

@@ -42,7 +42,7 @@ public struct ServerMessage: Sendable {
 
   /// Nil for a value that is no JSON-RPC 2.0 message.
   public init?(_ root: JSONNode) {
-    guard root.kind == .object, root["jsonrpc"]?.isText("2.0") == true else { return nil }
+    guard root.kind == .object, root["jsonrpc"]?.isText("2.0") == true, !Self.repeatsMember(root) else { return nil }
     let id = root["id"].flatMap { MessageID($0) }
     if let name = root["method"] {
       guard let text = name.string else { return nil }
@@ -64,6 +64,12 @@ public struct ServerMessage: Sendable {
     guard let result = root["result"], let id else { return nil }
     negotiatedVersion = result["protocolVersion"]?.string
     kind = .response(id)
+  }
+
+  /// The client could read another answer than the bridge, to another request.
+  private static func repeatsMember(_ root: JSONNode) -> Bool {
+    let names: [StaticString] = ["id", "method", "result", "error"]
+    return names.contains { name in root.members.count { $0.key.isText(name) } > 1 }
   }
 
   /// An error of the server that names no request, as the answer to `id`. Nil for bytes that are no error response.

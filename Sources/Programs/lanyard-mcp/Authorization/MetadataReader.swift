@@ -9,6 +9,7 @@ struct MetadataReader {
   let server: HTTPURL
   let cancellation: HTTPCancellation
 
+  /// For the whole document.
   private static let milliseconds = 10_000
 
   func read(_ challenges: [AuthenticationChallenge]) throws(BridgeFailure) -> ResourceMetadata {
@@ -26,6 +27,8 @@ struct MetadataReader {
       } catch {
         switch error {
         case .malformed: throw Self.failure("The metadata of the server's resource can't be understood.")
+        case .localAuthorizationServer:
+          throw Self.failure("The metadata of the server's resource names an authorization server on this machine.")
         case .otherResource:
           throw Self.failure("The metadata of the server's resource is for another resource than \(server.text).")
         }
@@ -38,8 +41,7 @@ struct MetadataReader {
   /// Nil unless the answer is a document. Redirects are not followed.
   private func document(at url: HTTPURL) -> WipedBytes? {
     var request = OutgoingRequest("GET", url, fields: [RequestField("Accept", "application/json")])
-    request.headMilliseconds = Self.milliseconds
-    request.idleMilliseconds = Self.milliseconds
+    request.totalMilliseconds = Self.milliseconds
     let body = WipedBytes()
     let result = client.perform(request, cancellation: cancellation) { head in
       head.status == 200

@@ -36,8 +36,15 @@ struct ServerProvider {
     } ?? false
   }
 
+  /// A provider that was made for one resource lists that resource's origin by itself: its tokens are not for another
+  /// resource there.
   private static func isAllowed(_ node: JSONNode, _ server: HTTPURL) -> Bool {
-    node["allowedOrigins"]?.elements.contains { $0.string.flatMap { HTTPURL($0) }?.origin == server.origin } ?? false
+    let isOfAnother = node["identity"]?.string == "resource" && lists(node["resources"], server)
+    return !isOfAnother && lists(node["allowedOrigins"], server)
+  }
+
+  private static func lists(_ urls: JSONNode?, _ server: HTTPURL) -> Bool {
+    urls?.elements.contains { $0.string.flatMap { HTTPURL($0) }?.origin == server.origin } ?? false
   }
 }
 

@@ -10,6 +10,8 @@ struct ResumedStream {
   private var failures = 0
 
   private static let usualRetryMilliseconds = 1_000
+  /// A server that demands no wait is not asked again and again at the speed of the network.
+  static let leastRetryMilliseconds = 100
   private static let maximumFailures = 5
 
   /// Nil if the stream named no event.
@@ -21,7 +23,7 @@ struct ResumedStream {
 
   /// Waits as long as the server demands, and longer after failures.
   func waitBeforeConnecting(_ cancellation: HTTPCancellation) {
-    var rest = retryMilliseconds << min(failures, 4)
+    var rest = max(retryMilliseconds << min(failures, 4), Self.leastRetryMilliseconds)
     while rest > 0, !cancellation.isCancelled {
       pause(min(rest, 50))
       rest -= 50

@@ -38,7 +38,7 @@ final class ServerStream: Sendable {
         lastEventID = reply.events.lastEventID ?? lastEventID
         pauseMilliseconds = reply.events.retryMilliseconds ?? Self.firstPauseMilliseconds
       }
-      var rest = pauseMilliseconds
+      var rest = max(pauseMilliseconds, ResumedStream.leastRetryMilliseconds)
       while rest > 0, !cancellation.isCancelled {
         pause(min(rest, 50))
         rest -= 50
