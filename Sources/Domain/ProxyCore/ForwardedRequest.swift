@@ -23,11 +23,11 @@ public struct ForwardedRequest: Sendable {
       // TRACE has the server repeat the request, with the token (RFC 9110 section 9.3.8).
       throw Refusal(405, "methodNotForwarded", "The proxy does not forward \(head.method.uppercased()).")
     }
-    guard !RequestFieldRule.hasToken(query: url.query) else {
-      throw Refusal(
-        400, "credentialInURL",
-        "The URL has an access_token of the program's own. Leave it out: the proxy adds the token.")
+    guard head.method != "HEAD" || head.framing == .none else {
+      // RFC 9110 section 9.3.2: it means nothing, and the client that waits for the answer would take it for a GET's.
+      throw .malformed("A request with HEAD has no body.")
     }
+    try RequestFieldRule.check(query: url.query)
     method = head.method
     fields = try RequestFieldRule.forwarded(head)
   }

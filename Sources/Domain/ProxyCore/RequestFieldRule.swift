@@ -29,11 +29,11 @@ enum RequestFieldRule {
     if name == "upgrade" {
       self = .refused(
         Refusal(501, "upgradeRefused", "The proxy forwards no WebSocket and no other upgrade of a connection."))
-    } else if Self.overriding.contains(name) {
+    } else if Self.overriding.contains(name) || name.hasPrefix("impersonate-") {
       self = .refused(
         Refusal(
           400, "overrideRefused",
-          "The proxy forwards no \(lowercased): a server may take it for another method or path."))
+          "The proxy forwards no \(lowercased): a server may take it for another method, path or person."))
     } else if name.hasPrefix("proxy-") || Self.ofConnection.contains(name) || Self.credentials.contains(name) {
       self = .dropped
     } else {
@@ -41,11 +41,23 @@ enum RequestFieldRule {
     }
   }
 
-  /// True for a token in the query (RFC 6750 section 2.3).
-  static func hasToken(query: String?) -> Bool {
-    (query ?? "").split(separator: "&").contains { item in
-      let name = item.prefix { $0 != "=" }.lowercased()
-      return name == "access_token" || name.contains("%") && decoded(name) == "access_token"
+  /// The names of the parameters in a query, decoded and in lower case. Some servers part them by `;`.
+  private static func names(in query: String?) -> Set<String> {
+    Set((query ?? "").split { $0 == "&" || $0 == ";" }.map { decoded(String($0.prefix { $0 != "=" })) })
+  }
+
+  /// Refuses a token in the query (RFC 6750 section 2.3), and what turns the request into another.
+  static func check(query: String?) throws(Refusal) {
+    let names = names(in: query)
+    if let name = credentialParameters.first(where: names.contains) {
+      throw Refusal(
+        400, "credentialInURL",
+        "The URL has a credential of the program's own (\(name)). Leave it out: the proxy adds the token.")
+    }
+    if let name = overridingParameters.first(where: names.contains) {
+      throw Refusal(
+        400, "overrideRefused",
+        "The proxy forwards no \(name) in a query: a server may take it for another method, field or person.")
     }
   }
 
@@ -65,28 +77,38 @@ enum RequestFieldRule {
     return String(decoding: bytes, as: UTF8.self).lowercased()
   }
 
-  /// RFC 9110 section 7.6.1. The proxy speaks to the server on a connection of its own, and wants its answers uncoded, so that a
-  /// repeated token is found in them.
-  private static let ofConnection: Set<String> = [
-    "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "keep-alive", "te",
-    "trailer",
-    "transfer-encoding",
+  private static let credentialParameters = ["access_token", "job_token", "oauth_token", "private_token"]
+
+  /// `$httpMethod` and `$httpHeaders` are those of Google's APIs, which put a request with any field into a plain one.
+  private static let overridingParameters = [
+    "$httpheaders", "$httpmethod", "_method", "sudo", "x-http-method", "x-http-method-override",
   ]
 
-  /// Credentials that APIs know, so that no request is made in another name than the account's.
+  /// RFC 9110 section 7.6.1. The proxy speaks to the server on a connection of its own, and wants its answers uncoded and whole,
+  /// so that a repeated token is found in them: a program that asks for part by part would get the token in parts.
+  private static let ofConnection: Set<String> = [
+    "accept-encoding", "connection", "content-length", "expect", "host", "http2-settings", "if-range",
+    "keep-alive", "range", "request-range", "te", "trailer", "transfer-encoding",
+  ]
+
+  /// Credentials that APIs know, and names of persons that servers take from a proxy before them, so that no request is made in
+  /// another name than the account's.
   private static let credentials: Set<String> = [
-    "api-key", "apikey", "authentication", "authorization", "circle-token", "cookie", "cookie2", "deploy-token", "dpop",
-    "job-token", "ocp-apim-subscription-key", "private-token", "x-access-token", "x-amz-security-token", "x-api-key",
-    "x-api-token", "x-apikey", "x-auth", "x-auth-email", "x-auth-key", "x-auth-token", "x-authorization",
-    "x-consul-token", "x-forwarded-access-token", "x-functions-key", "x-gitlab-token", "x-goog-api-key",
-    "x-goog-authenticated-user-id", "x-goog-iap-jwt-assertion", "x-id-token", "x-jfrog-art-api",
-    "x-ms-token-aad-access-token", "x-nuget-apikey",
-    "x-shopify-access-token", "x-token", "x-vault-token",
+    "access-token", "api-key", "api-token", "apikey", "authentication", "authorization", "circle-token", "cookie",
+    "cookie2", "dd-api-key", "dd-application-key", "deploy-token", "dpop", "job-token", "ocp-apim-subscription-key",
+    "private-token", "remote-user", "secret-token", "token", "x-access-token", "x-amz-security-token", "x-api-key",
+    "x-api-token", "x-apikey", "x-auth", "x-auth-email", "x-auth-key", "x-auth-token", "x-authenticated-user",
+    "x-authorization", "x-consul-token", "x-figma-token", "x-forwarded-access-token", "x-forwarded-email",
+    "x-forwarded-groups", "x-forwarded-preferred-username", "x-forwarded-user", "x-functions-key", "x-gitlab-token",
+    "x-goog-api-key", "x-goog-authenticated-user-id", "x-goog-iap-jwt-assertion", "x-id-token", "x-jfrog-art-api",
+    "x-ms-token-aad-access-token", "x-nuget-apikey", "x-octopus-apikey", "x-plex-token", "x-redmine-api-key",
+    "x-remote-user", "x-session-token", "x-shopify-access-token", "x-token", "x-vault-token", "x-webauth-user",
   ]
 
   /// By these some servers take another method, path or person than those that were judged.
   private static let overriding: Set<String> = [
-    "x-http-method", "x-http-method-override", "x-httpmethod-override", "x-method", "x-method-override",
-    "x-original-method", "x-original-uri", "x-original-url", "x-override-method", "x-rewrite-uri", "x-rewrite-url",
+    "sudo", "x-forwarded-method", "x-forwarded-path", "x-forwarded-uri", "x-http-method", "x-http-method-override",
+    "x-httpmethod-override", "x-method", "x-method-override", "x-original-method", "x-original-uri",
+    "x-original-url", "x-override-method", "x-redmine-switch-user", "x-rewrite-uri", "x-rewrite-url",
   ]
 }

@@ -6,7 +6,7 @@ public struct ResponseHead: Sendable {
   /// `Content-Length`, if the body is as long; nil if the server did not say.
   public let length: Int64?
 
-  /// Nil for fields that this proxy can't pass on: they could be read in two ways.
+  /// Nil for fields that this proxy can't pass on: they could be read in two ways, or tell of a coded body.
   public init?(status: Int, fields: [(name: String, value: String)]) {
     guard (200...599).contains(status), fields.count <= RequestHead.mostFields else { return nil }
     var dropped = Self.dropped
@@ -22,7 +22,11 @@ public struct ResponseHead: Sendable {
       }
       let lowercased = name.lowercased()
       if lowercased == "content-length" { lengths.insert(value) }
-      if lowercased == "transfer-encoding" { isChunked = true }
+      if lowercased == "transfer-encoding" {
+        // Not asked for (RFC 9112 section 6.1), and a token could not be found in it.
+        guard FieldSyntax.tokens(of: value).allSatisfy({ $0 == "chunked" || $0 == "identity" }) else { return nil }
+        isChunked = true
+      }
       if !dropped.contains(lowercased), !lowercased.hasPrefix("proxy-") { kept.append((name, value)) }
     }
     guard lengths.count < 2 else { return nil }

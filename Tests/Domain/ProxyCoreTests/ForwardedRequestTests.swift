@@ -27,6 +27,7 @@ struct ForwardedRequestTests {
       [
         "Authorization: Bearer own", "Cookie: a=b", "X-Api-Key: c", "x_api_key: d", "Private-Token: e",
         "Proxy-Authorization: f", "DPoP: g", "Accept: text/plain", "Accept-Encoding: gzip", "Te: trailers",
+        "Range: bytes=0-9", "If-Range: a", "Request-Range: bytes=0-9", "X-Forwarded-User: j", "Remote_User: k",
         "Connection: keep-alive, X-Hop", "X-Hop: h", "X-Request-Id: i",
       ])
     #expect(request.fields.map { "\($0.name): \($0.value)" } == ["Accept: text/plain", "X-Request-Id: i"])
@@ -49,14 +50,28 @@ struct ForwardedRequestTests {
   }
 
   @Test func fieldsThatTurnTheRequestIntoAnotherAreRefused() {
-    for field in ["X-HTTP-Method-Override: DELETE", "x_http_method: PUT", "X-Original-URL: /admin", "X-Rewrite-URL: /"]
-    {
+    let fields = [
+      "X-HTTP-Method-Override: DELETE", "x_http_method: PUT", "X-Original-URL: /admin", "X-Rewrite-URL: /",
+      "X-Forwarded-Method: DELETE", "Sudo: root", "Impersonate-User: admin", "impersonate_extra-a: b",
+    ]
+    for field in fields {
       #expect(refusal { try forwarded("POST /", [field]) }?.name == "overrideRefused", "\(field)")
     }
     #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
     #expect(refusal { try forwarded("TRACE /") }?.status == 405)
-    #expect(refusal { try forwarded("GET /?access_token=a") }?.name == "credentialInURL")
-    #expect(refusal { try forwarded("GET /?a=b&access%5Ftoken=a") }?.name == "credentialInURL")
+    #expect(refusal { try forwarded("HEAD /", ["Content-Length: 1"]) }?.status == 400)
+  }
+
+  @Test func queriesThatHoldACredentialOrAnotherRequestAreRefused() {
+    let credentials = ["access_token=a", "a=b&access%5Ftoken=a", "a=b;Access_Token=c", "private_token=a"]
+    for query in credentials {
+      #expect(refusal { try forwarded("GET /?\(query)") }?.name == "credentialInURL", "\(query)")
+    }
+    let overrides = ["_method=DELETE", "%24httpMethod=DELETE", "a&$httpHeaders=Authorization%3AA", "sudo=root"]
+    for query in overrides {
+      #expect(refusal { try forwarded("GET /?\(query)") }?.name == "overrideRefused", "\(query)")
+    }
+    #expect(refusal { try forwarded("GET /?q=access_token&method=a&token=b") } == nil)
   }
 
   @Test func requestWithoutATunnelNamesAWholeURL() throws {

@@ -20,6 +20,13 @@ struct ResponseTests {
     #expect(head([("Content-Length", "1"), ("Content-Length", "2")]) == nil)
   }
 
+  @Test func transferCodingInWhichNoTokenIsFoundIsNotPassedOn() {
+    for coding in ["gzip, chunked", "gzip", "identity, deflate"] {
+      #expect(head([("Transfer-Encoding", coding)]) == nil, "\(coding)")
+    }
+    #expect(head([("Transfer-Encoding", "Chunked")]) != nil)
+  }
+
   @Test func endOfTheBodyIsTold() throws {
     let get = try requestHead("GET / HTTP/1.1\r\nHost: a\r\n\r\n")
     let old = try requestHead("GET / HTTP/1.0\r\n\r\n")

@@ -1,5 +1,6 @@
 """Streams, and what is left of a request when the program, the server, the proxy or the agent ends in its middle."""
 
+import gzip
 import os
 import signal
 import socket
@@ -9,7 +10,7 @@ import threading
 import time
 import unittest
 
-from proxy_fixture import LANYARD, PATIENCE_SECONDS, ProxyFixture, certificates, status
+from proxy_fixture import LANYARD, PATIENCE_SECONDS, ProxyFixture, certificates, exchange, status
 from test_raw import get
 
 
@@ -124,6 +125,19 @@ class Streams(ProxyFixture):
             pass
         self.assertNotIn(token[:20], told)
         self.assertFalse(told.endswith(b"0\r\n\r\n"))
+
+    def test_a_transfer_coding_that_hides_a_token_is_not_passed_on(self) -> None:
+        door = self.proxy()
+        for coding in ("gzip, chunked", "gzip"):
+            with door.tunnel(self.stage.place) as connection:
+                connection.sendall(get(self.stage.place))
+                server = self.stage.wait()
+                hidden = gzip.compress(self.token("work").encode())
+                server.sendall(f"HTTP/1.1 200 OK\r\nTransfer-Encoding: {coding}\r\n\r\n".encode() + chunk(hidden))
+                die(server)
+                told = exchange(connection, b"")
+                self.assertEqual(status(told), 502, told)
+                self.assertNotIn(hidden[:10], told)
 
     def test_a_program_that_hangs_up_ends_its_request_at_the_server(self) -> None:
         program = self.begin(self.proxy())

@@ -175,6 +175,10 @@ class Tokens(ProxyFixture):
         token = request.bearer or ""
         if request.path == "/echo":
             return Response(200, f"you said {token}".encode())
+        if request.path == "/part":
+            asked = request.headers.get("Range")
+            first, last = (int(number) for number in asked.partition("=")[2].split("-")) if asked else (0, 10_000)
+            return Response(206 if asked else 200, token.encode()[first:last + 1])
         if request.path == "/echo-head":
             return Response(200, b"", [("X-Echo", f"Bearer {token}")])
         if request.path == "/large-echo":
@@ -201,6 +205,19 @@ class Tokens(ProxyFixture):
         self.assertLess(len(told), 110_000)
         told = proxy.ask_in_tunnel(self.api.place, get(self.api.place, path="/compressed"))
         self.assertEqual(status(told), 502)
+
+    def test_a_program_that_asks_for_parts_gets_the_token_in_none(self) -> None:
+        told = self.proxy().ask_in_tunnel(self.api.place, get(self.api.place, "Range: bytes=9-20", path="/part"))
+        self.assertEqual(status(told), 502, told)
+        self.assertIn(b"Lanyard-Refusal: tokenInResponse", told)
+        self.assertNotIn("Range", self.api.requests[0].headers)
+
+    def test_head_with_a_body_is_refused(self) -> None:
+        proxy = self.proxy()
+        for field, body in (("Content-Length: 1", b"x"), ("Transfer-Encoding: chunked", b"1\r\nx\r\n0\r\n\r\n")):
+            told = proxy.ask_in_tunnel(self.api.place, get(self.api.place, field, method="HEAD") + body)
+            self.assertEqual(status(told), 400, told)
+        self.assertEqual(self.api.requests, [])
 
     def test_cookies_stay_behind_and_redirects_go_on(self) -> None:
         told = self.proxy().ask_in_tunnel(self.api.place, get(self.api.place, path="/cookie"))
