@@ -11,7 +11,7 @@ import unittest
 from typing import List, Optional, Sequence
 
 from bridge import Bridge
-from mcp_fixture import LANYARD, LEGACY, MODERN, PATIENCE_SECONDS, Event, Request, Response, Stream
+from mcp_fixture import LANYARD, LEGACY, MODERN, PATIENCE_SECONDS, Call, Event, Request, Response, Stream
 from mcp_server import PROTOCOL_VERSION, MCPServer
 from test_authorization import AuthorizationFixture
 
@@ -40,6 +40,30 @@ class OtherResourceTests(AuthorizationFixture):
         self.assertEqual(self.tokens_of_another_path(server, LANYARD_ACCOUNT=account["id"]), [None])
         self.assertEqual(self.tokens_of_another_path(server, "--name", account["provider"]), [None])
         self.assertEqual(self.tokens_of_another_path(server, "--account", account["id"]), [])
+
+    def test_serverBelowAnotherResource_isSignedInToForItsOwn(self) -> None:
+        authorization, server = self.protected()
+        server.metadata_path = "/.well-known/oauth-protected-resource"
+        server.tells_metadata = False
+        server.claimed_resource = server.origin
+        self.signed_in(server)
+        own = f"{server.origin}/below/mcp"
+        taken: List[str] = []
+
+        def below(request: Request) -> Optional[Response]:
+            token = authorization.token(request.token)
+            if token is None or token.grant.resource != own:
+                return Response(401, b"", (("WWW-Authenticate", f'Bearer resource_metadata="{server.origin}/below"'),))
+            taken.append(token.value)
+            return Response.json({"jsonrpc": "2.0", "id": request.message["id"], "result": {}})
+
+        server.fault("/below/mcp", below, -1)
+        server.fault("/below", Response.json({"resource": own, "authorization_servers": [authorization.issuer]}), -1)
+        for _ in range(2):
+            self.signing_in(self.bridge(own), "tools/list", most=2)
+        self.assertEqual(len(taken), 2)
+        self.assertEqual([asked["resource"] for asked in authorization.authorizations()], [server.origin, own])
+        self.assertEqual(self.bridge(server).tool("who"), "alice")
 
     def test_resourceThatBeginsAsAnother_isRefused(self) -> None:
         for claim in ("/other/../mcp", "/other/%2e%2E/mcp", "/./mcp"):
@@ -71,6 +95,23 @@ class SlownessTests(AuthorizationFixture):
         self.assertLess(len(server.requests("/mcp", "GET")), 25)
 
 
+    def test_serverThatAnswersNoRequest_isToldWhatIsCancelled(self) -> None:
+        server = self.server()
+
+        def hanging(call: Call) -> Response:
+            server.released.wait(PATIENCE_SECONDS)
+            return Response(202)
+
+        server.calls["hang"] = hanging
+        bridge = self.bridge(server, version=LEGACY)
+        bridge.initialize()
+        waiting = [bridge.send("tools/call", {"name": "hang"}) for _ in range(256)]
+        self.until(lambda: len(server.messages("tools/call")) == len(waiting), "all requests")
+        bridge.notify("notifications/cancelled", {"requestId": waiting[0]})
+        self.until(lambda: server.messages("notifications/cancelled"), "the cancellation")
+        server.released.set()
+
+
 class AnswerTests(AuthorizationFixture):
     def test_answerThatRepeatsItsId_isNoAnswerToAnotherRequest(self) -> None:
         server = self.server()
@@ -78,6 +119,28 @@ class AnswerTests(AuthorizationFixture):
             200, b'{"jsonrpc":"2.0","id":%d,"id":99,"result":{}}' % call.id, JSON)
         error = self.refuses(lambda: self.bridge(server).call("twofold"))
         self.assertEqual(error.data["name"], "malformed")
+
+
+    def test_challengeWithTheToken_isNotShown(self) -> None:
+        authorization, server = self.protected()
+        bridge = self.signed_in(server)
+        server.calls["scoped"] = lambda call: Response(403, b"", ((
+            "WWW-Authenticate", f'Bearer error="insufficient_scope", scope="{call.request.token}"'),))
+        self.refuses(lambda: bridge.tool("scoped"))
+        authorization.end_grants()
+        server.accepts = lambda token: False
+        server.scopes_supported = list(authorization.access_tokens)
+        self.refuses(lambda: bridge.tool("who"))
+        self.assertEqual(bridge.close(), 0)
+        for secret in authorization.secrets():
+            self.assertNotIn(secret, bridge.errors)
+            self.assertNotIn(secret.encode(), b"".join(bridge.lines))
+
+    def test_scopesThatAreNone_areLeftOut(self) -> None:
+        authorization, server = self.protected()
+        server.scopes_supported = ["read", "a b", 'c"d', "é", ""]
+        self.signed_in(server)
+        self.assertEqual([asked["scope"] for asked in authorization.authorizations()], ["read"])
 
 
 class EndTests(AuthorizationFixture):

@@ -62,7 +62,8 @@ public struct ResourceMetadata: Equatable, Sendable {
       let issuers = servers.elements.prefix(Self.maximumItems).compactMap(\.string)
       guard !issuers.isEmpty else { return nil }
       let scopes = root["scopes_supported"].flatMap { list in
-        list.kind == .array ? list.elements.prefix(Self.maximumItems).compactMap(\.string) : nil
+        list.kind == .array
+          ? list.elements.prefix(Self.maximumItems).compactMap(\.string).filter { ScopeChoice.isScope($0) } : nil
       }
       return ResourceMetadata(resource: resource, authorizationServers: issuers, scopes: scopes)
     }

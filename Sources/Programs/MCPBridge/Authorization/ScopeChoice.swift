@@ -34,8 +34,10 @@ public enum ScopeChoice {
 
   /// RFC 6749 §3.3.
   private static func words(_ text: String) -> [String] {
-    text.split(separator: " ").prefix(maximumCount).map(String.init).filter { word in
-      word.utf8.allSatisfy { $0 == 0x21 || 0x23...0x5B ~= $0 || 0x5D...0x7E ~= $0 }
-    }
+    text.split(separator: " ").prefix(maximumCount).map(String.init).filter { isScope($0) }
+  }
+
+  static func isScope(_ word: String) -> Bool {
+    !word.isEmpty && word.utf8.allSatisfy { $0 == 0x21 || 0x23...0x5B ~= $0 || 0x5D...0x7E ~= $0 }
   }
 }

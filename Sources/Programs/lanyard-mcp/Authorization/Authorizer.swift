@@ -27,8 +27,8 @@ final class Authorizer: Sendable {
 
   private struct State {
     var known = Known.nothing
-    /// What the resource named when it was asked last.
-    var issuer: String?
+    /// What the server's metadata named when it was asked last.
+    var named: (issuer: String, resource: String)?
     var counts = SignInCount()
     /// Scopes that sign-ins asked for.
     var requested: [String] = []
@@ -139,8 +139,8 @@ final class Authorizer: Sendable {
 
   /// Looks for the account, which may have been signed in meanwhile.
   func lookUp() throws(BridgeFailure) -> ServerAccount? {
-    let issuer = state.withLock { $0.issuer }
-    let found = try AccountSearch(options: options, link: link, issuer: issuer).account()
+    let named = state.withLock { $0.named }
+    let found = try AccountSearch(options: options, link: link, named: named).account()
     state.withLock { state in
       state.known = found.map { .account($0) } ?? .noAccount
       let settings = Self.settings(options, found?.provider)
@@ -151,11 +151,11 @@ final class Authorizer: Sendable {
 
   func forgetAccount() { state.withLock { $0.known = .nothing } }
 
-  /// The resource names this authorization server: accounts of another one are not for it any more.
-  func resourceNames(issuer: String) {
+  /// The server's metadata names these: accounts of another authorization server or resource are not for it any more.
+  func metadataNames(issuer: String, resource: String) {
     state.withLock { state in
-      state.issuer = issuer
-      if case .account(let account) = state.known, account.provider.issuer != issuer { state.known = .noAccount }
+      state.named = (issuer, resource)
+      if case .account(let account) = state.known, !account.provider.isOf(issuer, resource) { state.known = .noAccount }
     }
   }
 
@@ -167,7 +167,8 @@ final class Authorizer: Sendable {
   func mayRepeat(
     _ outgoing: Outgoing, after head: ReceivedHead, _ credential: Credential?, _ attempt: inout AuthorizationAttempt
   ) throws(BridgeFailure) -> Bool {
-    let values = head.values("www-authenticate")
+    // Scopes of a challenge come on stderr, into the browser and to the authorization server.
+    let values = head.values("www-authenticate").filter { credential?.isRepeated(in: $0) != true }
     let challenges = AuthenticationChallenge.all(in: values)
     guard head.status == 401 else {
       guard ScopeChoice.isInsufficient(challenges), let credential, let account = try account() else { return false }

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import CommandSupport
 internal import JSONRPC
 internal import StreamingHTTP
@@ -29,6 +30,16 @@ struct Credential {
     let bytes = WipedBytes(capacity: node.textCapacity)
     bytes.append(capacity: node.textCapacity) { node.copyText(into: $0) }
     return bytes
+  }
+
+  /// The server repeats the token in what it says.
+  func isRepeated(in text: String) -> Bool {
+    var text = text
+    return text.withUTF8 { isRepeated(in: UnsafeRawBufferPointer($0)) }
+  }
+
+  func isRepeated(in bytes: UnsafeRawBufferPointer) -> Bool {
+    token.withBytes { RepeatedToken.occurs($0, in: bytes) }
   }
 
   func add(to request: inout OutgoingRequest) {

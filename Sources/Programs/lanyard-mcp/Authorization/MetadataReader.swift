@@ -12,7 +12,8 @@ struct MetadataReader {
   /// For the whole document.
   private static let milliseconds = 10_000
 
-  func read(_ challenges: [AuthenticationChallenge]) throws(BridgeFailure) -> ResourceMetadata {
+  /// A document that repeats the refused token is none.
+  func read(_ challenges: [AuthenticationChallenge], _ refused: Credential?) throws(BridgeFailure) -> ResourceMetadata {
     let named = challenges.compactMap { $0.parameters["resource_metadata"] }.first
     let places = ResourceMetadata.places(for: server, named: named)
     guard !places.isEmpty else {
@@ -22,7 +23,8 @@ struct MetadataReader {
       guard let bytes = document(at: place.url) else { continue }
       do throws(ResourceMetadata.Failure) {
         return try bytes.withBytes { (bytes) throws(ResourceMetadata.Failure) in
-          try ResourceMetadata(bytes, from: place, of: server)
+          guard refused?.isRepeated(in: bytes) != true else { throw .malformed }
+          return try ResourceMetadata(bytes, from: place, of: server)
         }
       } catch {
         switch error {

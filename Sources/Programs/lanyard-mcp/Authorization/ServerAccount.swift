@@ -10,6 +10,8 @@ struct ServerProvider {
   let clientID: String?
   let scopes: [String]
   let resources: [String]
+  /// Its accounts are the person at its resource.
+  let isForResource: Bool
   let authorityFile: String?
   let proxy: String?
 
@@ -20,8 +22,14 @@ struct ServerProvider {
     clientID = node["clientId"]?.string
     scopes = node["scopes"]?.elements.compactMap(\.string) ?? []
     resources = node["resources"]?.elements.compactMap(\.string) ?? []
+    isForResource = node["identity"]?.string == "resource"
     authorityFile = node["caFile"]?.string
     proxy = node["proxy"]?.string
+  }
+
+  /// It is of what the server's metadata names now.
+  func isOf(_ issuer: String, _ resource: String) -> Bool {
+    self.issuer == issuer && (!isForResource || resources.contains(resource))
   }
 
   /// Its accounts are for this server: made for it, or one that the person allowed to send tokens there.
@@ -59,8 +67,8 @@ struct ServerAccount {
 struct AccountSearch {
   let options: Options
   let link: AgentLink
-  /// The authorization server that the resource names now; nil before it was asked.
-  var issuer: String?
+  /// The authorization server and the resource that the server's metadata names now; nil before it was asked.
+  var named: (issuer: String, resource: String)?
 
   /// The account; nil if there is none.
   ///
@@ -151,7 +159,7 @@ struct AccountSearch {
 
   /// The only account of the providers that were made for the server.
   private func only(among providers: [ServerProvider]) throws(CommandFailure) -> ServerAccount? {
-    let current = issuer.map { issuer in providers.filter { $0.issuer == issuer } } ?? providers
+    let current = named.map { named in providers.filter { $0.isOf(named.issuer, named.resource) } } ?? providers
     guard !current.isEmpty else { return nil }
     let accounts = try link.call("account.list") { _ in
     } result: { result in
@@ -167,7 +175,7 @@ struct AccountSearch {
     }
     guard accounts.count > 1 else { return accounts.first }
     // The authorization server has changed, or there are several: which one counts, the server says by its refusal.
-    if issuer == nil, Set(accounts.map(\.provider.name)).count > 1 { return nil }
+    if named == nil, Set(accounts.map(\.provider.name)).count > 1 { return nil }
     let names = accounts.map(\.label).sorted().joined(separator: ", ")
     throw CommandFailure(
       .other, name: "accountAmbiguous", "Several accounts are signed in to this server: \(names).",

@@ -30,13 +30,14 @@ struct SignIn {
     try limit()
     let metadata = try MetadataReader(
       client: authorizer.client, server: options.url, cancellation: outgoing.cancellation
-    ).read(challenges)
+    ).read(challenges, refused)
     let issuer = metadata.authorizationServers[0]
-    authorizer.resourceNames(issuer: issuer)
-    // The account may be of the authorization server that the resource names now.
-    if account?.provider.issuer != issuer, try hasCome(refused, &attempt) { return true }
+    authorizer.metadataNames(issuer: issuer, resource: metadata.resource)
+    let isOfIt = account?.provider.isOf(issuer, metadata.resource) == true
+    // The account may be of the authorization server and the resource that are named now.
+    if !isOfIt, try hasCome(refused, &attempt) { return true }
     let challenged = ScopeChoice.challenged(challenges)
-    if let account, account.provider.issuer == issuer {
+    if let account, isOfIt {
       let more = challenged.map { ScopeChoice.union(account.provider.scopes, refused?.scopes ?? [], $0) }
       throw try begun(BegunSignIn(provider: account.provider.name, account: account, scopes: more), file)
     }

@@ -13,7 +13,8 @@ final class Bridge: Sendable {
   let sender: Sender
   let shutdown: Shutdown
   private let memory = ResidentMemory()
-  private let workers = Workers(maximumThreads: BridgeState.maximumRequests)
+  /// One beyond the requests, for notifications: a server that answers none is told what the client cancels.
+  private let workers = Workers(maximumThreads: BridgeState.maximumRequests + 1)
 
   init(_ options: Options) {
     self.options = options
