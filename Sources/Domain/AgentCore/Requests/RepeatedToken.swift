@@ -13,40 +13,7 @@ public enum RepeatedToken {
     return (0..<3).contains { occursEncoded(token, after: $0, in: text) }
   }
 
-  /// The number of bytes at the end of `text` that may be the beginning of the token, in any of the spellings that are found;
-  /// 0 if fewer than `least` bytes of the token are there.
-  public static func openEnd(
-    of text: UnsafeRawBufferPointer, for token: UnsafeRawBufferPointer, atLeast least: Int
-  ) -> Int {
-    guard token.count >= leastBytes else { return 0 }
-    let longest = token.count * longestEscape
-    let first = max(0, text.count - longest)
-    let plain = (first..<text.count).first { isOpen(token, in: text, at: $0, atLeast: least) } ?? text.count
-    let encoded = (0..<3).map { openEncoded(token, after: $0, in: text, atLeast: least) }.min()!
-    return text.count - min(plain, encoded)
-  }
-
   // MARK: plain
-
-  /// `\u0041`
-  private static let longestEscape = 6
-
-  private static func isOpen(
-    _ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at start: Int, atLeast least: Int
-  ) -> Bool {
-    var (place, matched) = (start, 0)
-    for byte in token {
-      guard let (read, length) = character(of: text, at: place) else { return matched >= least }
-      guard read == byte else {
-        // The text may end within an escape.
-        let isCut = text[place] == UInt8(ascii: "%") || text[place] == UInt8(ascii: "\\")
-        return isCut && text.count - place < longestEscape && matched >= least
-      }
-      place += length
-      matched += 1
-    }
-    return false
-  }
 
   private static func occursPlain(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
     let (first, backslash, percent) = (token[0], UInt8(ascii: "\\"), UInt8(ascii: "%"))
@@ -116,22 +83,6 @@ public enum RepeatedToken {
       if isThere { return true }
     }
     return false
-  }
-
-  /// Where the beginning of the token's Base64 begins that the text ends with; the end of the text if there is none.
-  private static func openEncoded(
-    _ token: UnsafeRawBufferPointer, after offset: Int, in text: UnsafeRawBufferPointer, atLeast least: Int
-  ) -> Int {
-    let skipped = offset == 0 ? 0 : offset + 1
-    let count = (offset + token.count) * 8 / 6 - skipped
-    let last = text.count - (least * 8 + 5) / 6
-    let first = max(0, text.count - count + 1)
-    guard first <= last else { return text.count }
-    return (first...last).first { start in
-      (start..<text.count).allSatisfy {
-        value(of: text[$0]) == sextet(skipped + $0 - start, of: token, after: offset)
-      }
-    } ?? text.count
   }
 
   /// The number that the character at `index` of the token's Base64 stands for.
