@@ -65,7 +65,17 @@ class GrantTests(Person):
             "client": "ai", "accounts": ["work"], "methods": ["request.send"],
             "origins": ["https://api.example", "https://b.example"], "capabilities": ["note"],
             "authorizationDetailTypes": ["payment"], "agent": True})])
-        self.assertIn("(payment; https://api.example; claims note; AI agent: GET and HEAD, and what the policy allows)", self.answer("grant"))
+        title, row = self.answer("grant").splitlines()
+        self.assertEqual(title.split(), ["GRANT", "PROGRAM", "MAY", "AT", "FOR", "ENDS"])
+        self.assertRegex(row, r"^grt_5 +ci \(AI agent\) +.*\(payment; claims note\) +https://api.example +work +in ")
+
+    def test_an_ai_agent_may_send_requests_and_gets_no_token_unless_something_else_is_said(self):
+        calls = agent(self).calls
+        self.lanyard("grant", "create", "ai", "--agent", "-u", "work")
+        self.lanyard("grant", "create", "ai", "--agent", "-u", "work", "--can", "status")
+        first, second = [params for _, params in created(calls)]
+        self.assertEqual((first["methods"], first["agent"]), (["request.send"], True))
+        self.assertNotIn("request.send", second["methods"])
 
     def test_without_an_account_the_selected_one_is_used(self):
         calls = agent(self).calls

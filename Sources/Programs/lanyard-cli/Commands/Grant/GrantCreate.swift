@@ -5,7 +5,14 @@ import JSONRPC
 /// `lanyard grant create`
 struct GrantCreate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "create", abstract: "Create a grant and print its secret. The secret is shown only once.")
+    commandName: "create", abstract: "Create a grant and print its secret. The secret is shown only once.",
+    discussion: """
+      A program has the grant if LANYARD_GRANT_FILE names a file with the secret.
+
+      EXAMPLES:
+        lanyard grant create ci --can tokens -u work --expires-in 12h --to grant
+        lanyard grant create claude --agent -u work --origin https://api.acme.example --to grant
+      """)
 
   @Argument(help: "A name for the program.")
   var client: String
@@ -66,7 +73,9 @@ struct GrantCreate: ParsableCommand {
 
   @Flag(
     name: .customLong("agent"),
-    help: "The program is an AI agent: its requests may only read (GET and HEAD), unless the policy says otherwise.")
+    help: ArgumentHelp(
+      "The program is an AI agent: its requests may only read (GET and HEAD), unless the policy says otherwise. "
+        + "Without --can and -m it may send requests, and gets no token."))
   var isForAgent = false
 
   @Option(
@@ -90,13 +99,14 @@ struct GrantCreate: ParsableCommand {
   var quiet = false
 
   func validate() throws {
-    if methods.isEmpty, abilities.isEmpty {
+    if methods.isEmpty, abilities.isEmpty, !isForAgent {
       throw ValidationError("Say what the program may do: --can tokens, or a method with -m.")
     }
     if json, file != nil { throw ValidationError("--json prints the secret, --to writes it to a file. Choose one.") }
   }
 
   func run() throws {
+    let abilities = isForAgent && methods.isEmpty && self.abilities.isEmpty ? [.requests] : self.abilities
     let selection = try AccountSelection.choose(argument: accounts.first)
     // Open the file before the grant exists: the agent returns the secret only once.
     let target = try file.map { (path) throws(CommandFailure) in try NewSecretFile(path) }

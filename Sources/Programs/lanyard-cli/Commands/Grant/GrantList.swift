@@ -17,25 +17,32 @@ struct GrantList: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       let grants = result["grants"].map { Array($0.elements) } ?? []
       if grants.isEmpty { return Output.note("No program has a grant.") }
-      var table = Table(["GRANT", "PROGRAM", "MAY", "FOR", "ENDS"])
+      // Most grants are for every origin of the provider; then the column would say nothing.
+      let showsOrigins = grants.contains { $0["origins"] != nil }
+      var table = Table(
+        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + ["FOR", "ENDS"], whole: ["GRANT", "ENDS"])
       for grant in grants {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
-        table.add([
-          .init(grant["grant"]?.string ?? "-"), .init(grant["client"]?.string ?? "-"),
-          .init(Self.permission(grant)), .init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }),
-          .init(end?.relative ?? "never"),
-        ])
+        let origins = grant["origins"].map { Self.joined($0) { $0 } } ?? "any"
+        table.add(
+          [.init(grant["grant"]?.string ?? "-"), .init(Self.program(grant)), .init(Self.permission(grant))]
+            + (showsOrigins ? [.init(origins)] : [])
+            + [.init(Self.joined(grant["accounts"]) { names[$0] ?? $0 }), .init(end?.relative ?? "never")])
       }
       table.print(tables)
     }
   }
 
-  /// The methods, then the scopes, resources, types of details and origins that limit its tokens and requests, and what else it may claim.
+  private static func program(_ grant: JSONNode) -> String {
+    let client = grant["client"]?.string ?? "-"
+    return grant["agent"]?.bool == true ? "\(client) (AI agent)" : client
+  }
+
+  /// The methods, then the scopes, resources and types of details that limit its tokens, and what else it may claim.
   private static func permission(_ grant: JSONNode) -> String {
-    let lists = [grant["scopes"], grant["resources"], grant["authorizationDetailTypes"], grant["origins"]]
+    let lists = [grant["scopes"], grant["resources"], grant["authorizationDetailTypes"]]
     var limits = lists.compactMap { $0 }.map { joined($0) { $0 } }
     if let capabilities = grant["capabilities"] { limits.append("claims \(joined(capabilities) { $0 })") }
-    if grant["agent"]?.bool == true { limits.append("AI agent: GET and HEAD, and what the policy allows") }
     return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
   }
 
