@@ -216,12 +216,21 @@ class Notifications(Desktop):
         self.start()
         self.shown.get(timeout=PATIENCE_SECONDS)
         provider = self.caller.call("account.get", {"account": "work"})["provider"]
-        self.caller.call("signIn.begin", {"provider": provider, "flow": "browser", "announce": True})
-        _, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
+        begun = self.caller.call("signIn.begin", {"provider": provider, "flow": "browser", "announce": True})["signIn"]
+        number, _, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
         self.assertTrue(title.endswith(" asks you to sign in"), title)
         self.assertIn(f"At {provider}.", text)
         self.assertNotIn("http", text)
         self.assertEqual(actions, [])
+        # Another one at the same provider takes its place, and what is over is taken back.
+        second = self.caller.call("signIn.begin", {"provider": provider, "flow": "browser", "announce": True})["signIn"]
+        self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+        number = self.shown.get(timeout=PATIENCE_SECONDS)[0]
+        for sign_in in (begun, second):
+            self.caller.call("signIn.cancel", {"signIn": sign_in})
+        self.caller.call("token.refresh", {"account": "home"})
+        self.assertEqual(self.closed.get(timeout=PATIENCE_SECONDS), number)
+        self.assertTrue(self.shown.empty())
 
     def test_without_a_desktop(self):
         ran = self.lanyard("notify", "--once", status=1)

@@ -8,7 +8,8 @@ struct Notify: ParsableCommand {
     abstract: "Tell you on the desktop when an account needs you, until Ctrl-C.",
     discussion: """
       The notification has an action that begins the sign-in. Each account is told of once until it works again or needs \
-      something else. A program that asks for a sign-in and shows its address itself is told of, too. `systemctl --user enable lanyard-notify` runs this beside the agent.
+      something else. A program that asks for a sign-in, whose page it shows itself, is told of until that is over. \
+      `systemctl --user enable lanyard-notify` runs this beside the agent.
       """)
 
   @Flag(help: "Tell of the accounts that need you now, and end.")
@@ -24,18 +25,21 @@ struct Notify: ParsableCommand {
     var agent = try common.connect()
     try events.perform("event.subscribe")
     var told = ToldAccounts(desktop: desktop)
+    var requested = RequestedSignIns(desktop: desktop)
     while true {
       try told.update(AccountInfo.all(via: &agent))
+      try requested.update(via: &agent)
       if once { return }
-      while let asked = try events.event(RequestedSignIn.init) {
-        if let asked = asked { try desktop.tell(of: asked) }
+      while let requests = try events.event({ SignInRequest($0).map { [$0] } ?? [] }) {
+        for request in requests { try requested.tell(request) }
       }
       let numbers = try desktop.chosen()
       if !numbers.isEmpty {
         for number in numbers { told.signIn(afterChoiceOf: number) }
         continue
       }
-      switch try events.wait(interruption: interruption, milliseconds: -1, orReadable: desktop.descriptor) {
+      let patience = requested.isEmpty ? -1 : RequestedSignIns.intervalMilliseconds
+      switch try events.wait(interruption: interruption, milliseconds: patience, orReadable: desktop.descriptor) {
       case .interrupted: throw Interruption.failure
       case .bytes, .timeout, .other: break
       }
@@ -82,29 +86,5 @@ struct ToldAccounts {
     case "interactionRequired": "The provider wants you. Programs get no tokens until you sign in again."
     default: nil
     }
-  }
-}
-
-/// A sign-in that another program began and asks the person to complete (`signIn.requested`).
-private struct RequestedSignIn {
-  let client: String
-  let provider: String
-
-  /// Nil if the event is another one.
-  init?(_ event: JSONNode) {
-    guard event["type"]?.isText("signIn.requested") == true, let data = event["data"],
-      let provider = data["provider"]?.string
-    else { return nil }
-    self.provider = provider
-    client = data["client"]?.string ?? "A program"
-  }
-}
-
-extension DesktopNotifications {
-  /// Without an action: only the program that began the sign-in has its address.
-  fileprivate func tell(of asked: RequestedSignIn) throws(CommandFailure) {
-    _ = try show(
-      title: Text.shown("\(asked.client) asks you to sign in"),
-      text: Text.shown("At \(asked.provider). The program shows the address of the page."))
   }
 }
