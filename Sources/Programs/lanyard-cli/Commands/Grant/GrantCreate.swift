@@ -11,7 +11,7 @@ struct GrantCreate: ParsableCommand {
 
       EXAMPLES:
         lanyard grant create ci --can tokens -u work --expires-in 12h --to grant
-        lanyard grant create claude --agent -u work --origin https://api.acme.example --to grant
+        lanyard grant create claude --agent -u work --to claude.grant
       """)
 
   @Argument(help: "A name for the program.")
