@@ -33,6 +33,7 @@ extension Refusal {
       "usage":
       self.init(403, failure.name, sentence)
     case "agentLocked", "offline", "providerUnavailable", "noAgent", "wentAway", "unsafeSocket", "tooManyConnections",
+      "overloaded",
       "busy":
       self.init(503, failure.name, sentence)
     case "timedOut": self.init(504, failure.name, sentence)

@@ -1,0 +1,45 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Budgets of capabilities, whatever the order of the callers (docs/offline.md, Budgets).
+@Suite(.tellsItsSeed) struct BudgetTests {
+  private static let policy = #"""
+    {"name":"default","policy":{"name":"default","version":1,"capabilities":{"mail":{"kind":"read","offlineWindowSeconds":86400,\#
+    "audit":"batched","budget":{"perHour":5},"requests":[{"origin":"https://idp.test","methods":["POST"],"path":"/mail"}]}}}}
+    """#
+
+  private static func isAllowed(_ answer: SimulatedAnswer) -> Bool {
+    answer["effect"] == "allow" || answer["tokenType"] != nil
+  }
+
+  /// B1, B2: checks and requests for tokens at once, on connections of their own.
+  @Test func callersAtOnce_takeNoMoreThanTheBudget() throws {
+    for seed in Seeds.asked(100) {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world, more: #","allowedOrigins":["https://idp.test"]"#)
+        let owner = try world.client()
+        #expect(await owner.call("policy.set", Self.policy).error == nil)
+        var asked: [(SimulatedClient, Int)] = []
+        for number in 0..<12 {
+          let client = try world.client()
+          let id =
+            number % 2 == 0
+            ? client.send("authorization.check", #"{"account":"\#(scene.account)","capability":"mail"}"#)
+            : client.send(
+              "request.authorize",
+              #"{"account":"\#(scene.account)","method":"POST","url":"https://idp.test/mail"}"#)
+          asked.append((client, id))
+        }
+        var allowed = 0
+        for (client, id) in asked where Self.isAllowed(await client.answer(to: id)) { allowed += 1 }
+        #expect(allowed == 5, "seed \(seed)")
+        try await world.restart()
+        let after = try await world.client().call(
+          "authorization.check", #"{"account":"\#(scene.account)","capability":"mail"}"#)
+        #expect(after["reason"] == "budgetExceeded", "seed \(seed): \(after)")
+      }
+    }
+  }
+}
