@@ -24,4 +24,12 @@ import Testing
     #expect(stream.retryMilliseconds == 250)
     #expect(stream.lastEventID == nil)
   }
+  @Test(arguments: [(4_096, true), (4_097, false)])
+  func anIDThatIsTooLongForAField_countsAsNone(length: Int, isKept: Bool) {
+    let id = String(repeating: "i", count: length)
+    var stream = EventStream()
+    let bytes = Array("id: 1\ndata: a\n\nid: \(id)\ndata: b\n\n".utf8)
+    #expect(bytes.withUnsafeBytes { stream.push($0) { _ in true } })
+    #expect(stream.lastEventID == (isKept ? id : nil))
+  }
 }

@@ -78,6 +78,9 @@ public struct EventStream {
     return true
   }
 
+  /// The longest `id` that goes into `Last-Event-ID`.
+  static let maximumIDBytes = 4_096
+
   /// More memory is given back after a line.
   private static let keptBytes = 64 << 10
 
@@ -89,7 +92,9 @@ public struct EventStream {
     } else if field.elementsEqual("event".utf8) {
       type = String(decoding: value, as: UTF8.self)
     } else if field.elementsEqual("id".utf8) {
-      if !value.contains(0) { pendingID = String(decoding: value, as: UTF8.self) }
+      guard !value.contains(0) else { return }
+      // One that is too long for a field of a request can't be continued from, as if there were none.
+      pendingID = value.count <= Self.maximumIDBytes ? String(decoding: value, as: UTF8.self) : ""
     } else if field.elementsEqual("retry".utf8), !value.isEmpty, value.allSatisfy({ $0 &- 0x30 < 10 }) {
       let told = Int(String(decoding: value, as: UTF8.self)) ?? .max
       retryMilliseconds = min(told, Self.maximumRetryMilliseconds)
