@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import unittest
 from typing import Any, Optional
 
@@ -255,8 +256,15 @@ class ClientIdentityTests(AuthorizationFixture):
         authorization.expire_access_tokens()
         before = authorization.exchanges
         for _ in range(3):
-            self.assertIn("lanyard provider", self.refuses(lambda: bridge.tool("who")).message)
+            message = self.refuses(lambda: bridge.tool("who")).message
+            self.assertIn("lanyard provider", message)
         self.assertLessEqual(authorization.exchanges - before, 3)
+        commands = re.findall(r"`lanyard (logout|forget|provider remove) ([^`]+)`", message)
+        self.assertEqual([command for command, _ in commands], ["logout", "forget", "provider remove"])
+        for command, name in commands:
+            self.lanyard(*command.split(), shlex.split(name)[0], "--yes")
+        self.assertEqual(self.signing_in(bridge, "tools/call", {"name": "who"})["content"][0]["text"], "alice")
+        self.assertEqual(len(authorization.registrations()), 2)
 
     def test_auth_authorization_server_migration(self) -> None:
         first = self.authorization_server(name="as1")

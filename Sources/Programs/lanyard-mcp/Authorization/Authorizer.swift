@@ -77,7 +77,7 @@ final class Authorizer: Sendable {
         forgetAccount()
         return nil
       }
-      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error) }
+      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error, of: account) }
       guard try SignIn(self, outgoing).again(account, demanded: error, &attempt) else { throw BridgeFailure(error) }
       return try retried(account, outgoing)
     }
@@ -205,7 +205,7 @@ final class Authorizer: Sendable {
         true
       }
     } catch {
-      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error) }
+      guard Self.needsPerson(error), outgoing.isForPerson else { throw BridgeFailure(error, of: account) }
       return try SignIn(self, outgoing).again(account, demanded: error, &attempt)
     }
   }

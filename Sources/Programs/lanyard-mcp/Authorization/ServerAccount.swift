@@ -195,4 +195,16 @@ extension BridgeFailure {
     self.init(
       Code.authorizationFailed, failure.name, "\(told.message)\(hints) The request was not carried out.")
   }
+
+  /// A failure of the agent about an account's token. A server that has forgotten the client that it registered refuses
+  /// each exchange, until the provider is removed and made anew.
+  init(_ failure: CommandFailure, of account: ServerAccount) {
+    self.init(failure)
+    guard failure.name == "providerMisconfigured" else { return }
+    let label = ErrorMessages.shellWord(account.label)
+    message += """
+       If the server has forgotten the client that it registered, begin anew: `lanyard logout \(label)`, \
+      `lanyard forget \(label)`, `lanyard provider remove \(account.provider.name)`, then repeat the call.
+      """
+  }
 }
