@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 
 /// A small HTTP/1.1 server that only this machine can reach.
 ///
@@ -18,7 +19,8 @@ public final class LoopbackListener: Sendable {
 
   /// The port it listens on, also if port 0 was asked for.
   public let port: UInt16
-  private let sockets: [ListeningSocket]
+  /// Empty once the listener was stopped.
+  private let sockets: Mutex<[ListeningSocket]>
   private let stopSignal: StopSignal
   private let threads: ListenerThreads
 
@@ -56,7 +58,7 @@ public final class LoopbackListener: Sendable {
     let stopSignal = try StopSignal()
     let threads = ListenerThreads()
     self.port = sockets[0].port
-    self.sockets = sockets
+    self.sockets = Mutex(sockets)
     self.stopSignal = stopSignal
     self.threads = threads
     let acceptor = Acceptor(
@@ -75,6 +77,7 @@ public final class LoopbackListener: Sendable {
   /// ended. A handler may call it: its own thread is not waited for.
   public func stop() {
     stopSignal.raise()
+    sockets.withLock { $0 = [] }
     threads.join()
   }
 
@@ -82,6 +85,6 @@ public final class LoopbackListener: Sendable {
   // the sign-in that follows a registration listens at the port that the registration has just tried.
   deinit {
     stopSignal.raise()
-    for socket in sockets { socket.stopListening() }
+    sockets.withLock { sockets in for socket in sockets { socket.stopListening() } }
   }
 }

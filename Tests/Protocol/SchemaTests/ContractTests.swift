@@ -176,7 +176,7 @@ struct ContractTests {
     ("connectivityState", "online offline unknown"), ("prompt", "pinentry"),
     (
       "decisionReason",
-      "allowed unknownCapability accountLocked signedOut reauthenticationRequired neverAuthenticated clockSuspect snapshotMissing snapshotTooOld missingRole missingScope missingEntitlement forbidden onlineRequired freshTokenRequired offlineWindowExpired stepUpRequired sensitivityTooHigh policyError"
+      "allowed unknownCapability accountLocked signedOut reauthenticationRequired neverAuthenticated clockSuspect snapshotMissing snapshotTooOld missingRole missingScope missingEntitlement forbidden onlineRequired freshTokenRequired offlineWindowExpired stepUpRequired sensitivityTooHigh budgetExceeded policyError"
     ),
     (
       "eventType",

@@ -45,6 +45,7 @@ enum EveryMethod {
     TokenExchange.self,
     IdentityGet.self, CredentialAws.self, ExecBegin.self,
     TokenProof.self,
+    RequestAuthorize.self,
     RequestSend.self,
     AuthorizationCheck.self,
     AuthorizationCheckMany.self,
