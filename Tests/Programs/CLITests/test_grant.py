@@ -28,12 +28,15 @@ def created(calls):
 
 class GrantTests(Person):
     def test_what_a_program_can_do_is_said_in_words(self):
-        calls = agent(self).calls
+        served = agent(self)
+        calls = served.calls
         done = self.lanyard("grant", "create", "ci", "--can", "requests", "--can", "status", "-m", "session.get", "-u", "work")
         self.assertEqual(done.returncode, 0, done.stderr)
         methods = created(calls)[0][1]["methods"]
         self.assertEqual(methods[:2], ["session.get", "request.send"])
         self.assertEqual(len(methods), len(set(methods)))
+        served.answers["grant.list"] = {"grants": [{**GRANT, "methods": methods + ["trust.list"]}]}
+        self.assertIn("requests, status, trust.list", self.answer("grant"))
         self.refused(2, "grant", "create", "ci", "-u", "work")
         self.refused(2, "grant", "create", "ci", "--can", "fly")
 
@@ -67,7 +70,7 @@ class GrantTests(Person):
             "authorizationDetailTypes": ["payment"], "agent": True})])
         title, row = self.answer("grant").splitlines()
         self.assertEqual(title.split(), ["GRANT", "PROGRAM", "MAY", "AT", "FOR", "ENDS"])
-        self.assertRegex(row, r"^grt_5 +ci \(AI agent\) +.*\(payment; claims note\) +https://api.example +work +in ")
+        self.assertRegex(row, r"^grt_5 +ci \(AI agent\) +.*\(payment; claims note\) +api.example +work +in ")
 
     def test_an_ai_agent_may_send_requests_and_gets_no_token_unless_something_else_is_said(self):
         calls = agent(self).calls

@@ -20,10 +20,11 @@ struct GrantList: ParsableCommand {
       // Most grants are for every origin of the provider; then the column would say nothing.
       let showsOrigins = grants.contains { $0["origins"] != nil }
       var table = Table(
-        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + ["FOR", "ENDS"], whole: ["GRANT", "ENDS"])
+        ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + ["FOR", "ENDS"],
+        whole: ["GRANT", "PROGRAM", "ENDS"])
       for grant in grants {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
-        let origins = grant["origins"].map { Self.joined($0) { $0 } } ?? "any"
+        let origins = grant["origins"].map { Self.joined($0, Self.host) } ?? "any"
         table.add(
           [.init(grant["grant"]?.string ?? "-"), .init(Self.program(grant)), .init(Self.permission(grant))]
             + (showsOrigins ? [.init(origins)] : [])
@@ -43,7 +44,22 @@ struct GrantList: ParsableCommand {
     let lists = [grant["scopes"], grant["resources"], grant["authorizationDetailTypes"]]
     var limits = lists.compactMap { $0 }.map { joined($0) { $0 } }
     if let capabilities = grant["capabilities"] { limits.append("claims \(joined(capabilities) { $0 })") }
-    return joined(grant["methods"]) { $0 } + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
+    return abilities(grant["methods"]) + (limits.isEmpty ? "" : " (\(limits.joined(separator: "; ")))")
+  }
+
+  private static func host(_ origin: String) -> String {
+    origin.hasPrefix("https://") ? String(origin.dropFirst(8)) : origin
+  }
+
+  /// The methods, those of an ability by its word.
+  private static func abilities(_ list: JSONNode?) -> String {
+    var methods = list?.elements.compactMap(\.string) ?? []
+    var words: [String] = []
+    for ability in GrantAbility.allCases where Set(ability.methods).isSubset(of: methods) {
+      words.append(ability.rawValue)
+      methods.removeAll { ability.methods.contains($0) }
+    }
+    return (words + methods).joined(separator: ", ")
   }
 
   private static func joined(_ list: JSONNode?, _ word: (String) -> String) -> String {

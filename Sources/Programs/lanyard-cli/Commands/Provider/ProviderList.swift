@@ -20,7 +20,8 @@ struct ProviderList: ParsableCommand {
     guard !providers.isEmpty else {
       return Output.note("No provider is configured. `lanyard provider add NAME --issuer URL --client-id ID` adds one.")
     }
-    var table = Table(["PROVIDER", "ISSUER", "CLIENT", "SCOPES"])
+    // Names are typed into other commands.
+    var table = Table(["PROVIDER", "ISSUER", "CLIENT", "SCOPES"], whole: ["PROVIDER"])
     for provider in providers {
       table.add([
         .init(provider.name, .bold), .init(provider.issuer), .init(provider.clientID),
