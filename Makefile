@@ -42,7 +42,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy bench-mcp build-tests release is-built \
+  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -72,7 +72,7 @@ build: packages ## Build all programs, for development.
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop ## Run every test: all that CI runs, in less than half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in less than half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
 test-quick: packages-tests ## Run what takes three minutes: few seeds, each transcript once, no walk of all states.
@@ -156,6 +156,9 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Proxy
 
+test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server, with real parts.
+	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Fleet
+
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
 
@@ -183,7 +186,7 @@ bench-mcp: release packages-tests ## Not a test: `lanyard mcp` beside other brid
 
 # `.ci/test` has built everything before, and sets BUILT.
 ifdef BUILT
-packages packages-tests packages-clients packages-desktop packages-deb:
+packages packages-tests packages-clients packages-desktop packages-fleet packages-deb:
 build-tests release:
 else
 packages: ## Install the Debian packages that a build needs and that are missing (apt; sudo when not root).
@@ -200,6 +203,9 @@ packages-deb: packages ## Install what makes Debian packages.
 
 packages-desktop: packages-tests ## Install the tools of the desktop that the tests use and that are missing.
 	@.ci/packages desktop
+
+packages-fleet: packages-tests ## Install what an organisation runs, as far as the tests use it and it is missing.
+	@.ci/packages fleet
 
 # A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
 build-tests: packages-tests ## Build all programs and the tests.
