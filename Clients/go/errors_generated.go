@@ -28,7 +28,8 @@ const (
 	// ErrTimedOut is the error 1006: The request's `TimeoutSeconds` passed. An exchange that an account started
 	// continues.
 	ErrTimedOut ErrorName = "timedOut"
-	// ErrNotPermitted is the error 1007: The caller's grant does not cover this account or method.
+	// ErrNotPermitted is the error 1007: The caller's grant does not cover this account or method; or the
+	// organisation alone changes this (`Reason` `managed`, `Source`).
 	ErrNotPermitted ErrorName = "notPermitted"
 	// ErrUnlockFailed is the error 1008: The passphrase is wrong.
 	ErrUnlockFailed ErrorName = "unlockFailed"
@@ -221,9 +222,10 @@ type TimedOutError struct{ *base }
 // Unwrap returns the error in the form that all errors have.
 func (e *TimedOutError) Unwrap() error { return e.base }
 
-// NotPermittedError is the error notPermitted (1007): The caller's grant does not cover this account or method.
+// NotPermittedError is the error notPermitted (1007): The caller's grant does not cover this account or method; or
+// the organisation alone changes this (`Reason` `managed`, `Source`).
 //
-// `data` may hold `account`, `reason`, `outcome`.
+// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
 type NotPermittedError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.

@@ -1409,6 +1409,8 @@ type PolicyGetResult struct {
 	Version int64  `json:"version"`
 	// A document of `policy.schema.json`.
 	Policy map[string]json.RawMessage `json:"policy"`
+	// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+	Source *string `json:"source,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1425,6 +1427,8 @@ type PolicyReference struct {
 	// A policy's name.
 	Name    string `json:"name"`
 	Version int64  `json:"version"`
+	// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+	Source *string `json:"source,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -265,9 +265,10 @@ class TimedOut(LanyardError):
 
 
 class NotPermitted(LanyardError):
-    """The caller's grant does not cover this account or method.
+    """The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
+    `managed`, `source`).
 
-    `data` may hold `account`, `reason`, `outcome`.
+    `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
     """
 
     code: Optional[int] = 1007
@@ -2057,11 +2058,14 @@ class PolicyGetResult(Record):
     Attributes:
         name: A policy's name.
         policy: A document of `policy.schema.json`.
+        source: The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent:
+            your own.
     """
 
     name: str
     version: int
     policy: Dict[str, Any]
+    source: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -2077,10 +2081,13 @@ class PolicyReference(Record):
 
     Attributes:
         name: A policy's name.
+        source: The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent:
+            your own.
     """
 
     name: str
     version: int
+    source: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -7517,7 +7524,7 @@ class PolicyMethods:
             name: A policy's name.
 
         Returns:
-            PolicyGetResult: with `name`, `version`, `policy`.
+            PolicyGetResult: with `name`, `version`, `policy`, `source`.
 
         Raises:
             NotFound: The requested item does not exist; `kind` names its type.
@@ -7680,7 +7687,7 @@ class AsyncPolicyMethods:
             name: A policy's name.
 
         Returns:
-            PolicyGetResult: with `name`, `version`, `policy`.
+            PolicyGetResult: with `name`, `version`, `policy`, `source`.
 
         Raises:
             NotFound: The requested item does not exist; `kind` names its type.

@@ -52,9 +52,10 @@ pub enum ErrorCode {
     ///
     /// `data` may hold `account`, `outcome`.
     TimedOut,
-    /// The caller's grant does not cover this account or method.
+    /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
+    /// `managed`, `source`).
     ///
-    /// `data` may hold `account`, `reason`, `outcome`.
+    /// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
     NotPermitted,
     /// The passphrase is wrong.
     ///

@@ -3433,6 +3433,8 @@ pub struct PolicyGetResult {
     pub version: u64,
     /// A document of `policy.schema.json`.
     pub policy: Map<String, Value>,
+    /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+    pub source: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -3442,17 +3444,20 @@ impl Json for PolicyGetResult {
         let mut name = None;
         let mut version = None;
         let mut policy = None;
+        let mut source = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "name" => read_member(input, member, &mut name),
             "version" => read_member(input, member, &mut version),
             "policy" => read_member(input, member, &mut policy),
+            "source" => read_member(input, member, &mut source),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(PolicyGetResult {
             name: required(name, "name")?,
             version: required(version, "version")?,
             policy: required(policy, "policy")?,
+            source,
             extra,
         })
     }
@@ -3462,6 +3467,7 @@ impl Json for PolicyGetResult {
         object.member("name", &self.name);
         object.member("version", &self.version);
         object.member("policy", &self.policy);
+        object.optional("source", &self.source);
         object.extra(&self.extra);
         object.end();
     }
@@ -3507,6 +3513,8 @@ pub struct PolicyReference {
     pub name: String,
     /// The member `version`.
     pub version: u64,
+    /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+    pub source: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -3515,15 +3523,18 @@ impl Json for PolicyReference {
     fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
         let mut name = None;
         let mut version = None;
+        let mut source = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "name" => read_member(input, member, &mut name),
             "version" => read_member(input, member, &mut version),
+            "source" => read_member(input, member, &mut source),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(PolicyReference {
             name: required(name, "name")?,
             version: required(version, "version")?,
+            source,
             extra,
         })
     }
@@ -3532,6 +3543,7 @@ impl Json for PolicyReference {
         let mut object = writer.object();
         object.member("name", &self.name);
         object.member("version", &self.version);
+        object.optional("source", &self.source);
         object.extra(&self.extra);
         object.end();
     }

@@ -175,9 +175,10 @@ export class TimedOutError extends LanyardError {
 }
 
 /**
- * The caller's grant does not cover this account or method.
+ * The caller's grant does not cover this account or method; or the organisation alone changes this (`reason` `managed`,
+ * `source`).
  *
- * `data` may hold `account`, `reason`, `outcome`.
+ * `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
  */
 export class NotPermittedError extends LanyardError {
   /** @internal */
@@ -186,6 +187,13 @@ export class NotPermittedError extends LanyardError {
   /** The member `outcome` of `data`. */
   get outcome(): string | undefined {
     return told(text, this.data["outcome"]);
+  }
+
+  /**
+   * The organisation's source that alone changes this: the path of the administrator's file, or the URL of the bundle.
+   */
+  get source(): string | undefined {
+    return told(text, this.data["source"]);
   }
 }
 

@@ -1243,7 +1243,7 @@ export class PolicyMethods {
   /**
    * Returns a policy document.
    *
-   * @returns With `name`, `version`, `policy`.
+   * @returns With `name`, `version`, `policy`, `source`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.

@@ -500,6 +500,7 @@ export const PolicyGetResult: Shape<types.PolicyGetResult> =
     name: required(text),
     version: required(integer),
     policy: required(map(anything)),
+    source: optional(text),
   }));
 
 export const PolicyListResult: Shape<types.PolicyListResult> =
@@ -511,6 +512,7 @@ export const PolicyReference: Shape<types.PolicyReference> =
   new Shape("PolicyReference", () => ({
     name: required(text),
     version: required(integer),
+    source: optional(text),
   }));
 
 export const PolicySetResult: Shape<types.PolicySetResult> =

@@ -1309,6 +1309,8 @@ export interface PolicyGetResult {
   readonly version: number;
   /** A document of `policy.schema.json`. */
   readonly policy: Readonly<Record<string, unknown>>;
+  /** The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own. */
+  readonly source?: string;
 }
 
 /** The result of `policy.list`. */
@@ -1321,6 +1323,8 @@ export interface PolicyReference {
   /** A policy's name. */
   readonly name: string;
   readonly version: number;
+  /** The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own. */
+  readonly source?: string;
 }
 
 /** The result of `policy.set`. */

@@ -6,11 +6,13 @@ package import JSONRPC
 internal import SecretJSON
 package import Secrets
 
-/// A stored policy: its document as written.
+/// A policy: its document as written.
 package struct StoredPolicy: Sendable {
   package var name: String
   package var version: Int64
   package var document: RawJSON
+  /// Nil for the person's own policy, which is in the vault.
+  package var source: ManagedSource?
 
   var record: Secret {
     SecretJSON.write { writer in
@@ -52,11 +54,20 @@ package struct PolicyStore {
   /// The bound: each document may have a line's 1 MiB, and all are in memory.
   package static let most = 64
 
+  /// The person's own policies.
   package func all() throws(AgentFailure) -> [StoredPolicy] {
     try vault.withRecords { (records) throws(VaultFailure) in try records.policies() }.sorted { $0.name < $1.name }
   }
 
+  /// The policies that decide: those of the organisation, and the person's own under other names.
+  package func inForce() throws(AgentFailure) -> [StoredPolicy] {
+    let managed = vault.tables.policyCache.managed
+    return (managed.values.map(\.policy) + (try all()).filter { managed[$0.name] == nil }).sorted { $0.name < $1.name }
+  }
+
+  /// The policy that decides under this name.
   package func policy(named name: String) throws(AgentFailure) -> StoredPolicy {
+    if let managed = vault.tables.policyCache.managed[name] { return managed.policy }
     let found = try vault.withRecords { (records) throws(VaultFailure) in try records.policy(named: name) }
     guard let found else { throw .notFound(.policy) }
     return found
@@ -64,8 +75,10 @@ package struct PolicyStore {
 
   /// Sets a policy, which takes effect with the commit. Returns the version before.
   ///
-  /// A version never decreases: an old document that is put back would allow what a newer one denies.
+  /// A version never decreases: an old document that is put back would allow what a newer one denies. A name that an
+  /// organisation's policy has is refused.
   package func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
+    if let managed = vault.tables.policyCache.managed[document.name] { throw .managed(.policy, managed.source) }
     let all = try all()
     let previous = all.first { $0.name == document.name }
     if let previous, document.version < previous.version {

@@ -80,6 +80,7 @@ extension AgentFailure {
     case .stepUpWanted(_, let refusal): refusal?.message ?? ConfirmationRefusal.wantedMessage
     case .policyInvalid:
       "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
+    case .managed(let thing, let source): thing.message(source)
     case .provider(let failure): failure.message
     case .vault(.integrity, _):
       "A sealed record of this account does not open, or is not what its head says. Other accounts are not touched; sign in again to replace it."
@@ -119,6 +120,18 @@ extension AgentFailure {
     case .auditDamaged:
       "An entry of the audit log does not open. `audit.verify` says where; accounts and tokens are not touched."
     case .backup(let failure): failure.message
+    }
+  }
+}
+
+extension ManagedThing {
+  fileprivate func message(_ source: ManagedSource) -> String {
+    let what = self == .policy ? "policy" : "provider"
+    return switch source {
+    case .file(let path):
+      "The administrator of this machine sets this \(what) by \(path), and only that file changes it. Nothing was changed."
+    case .bundle(let url):
+      "Your organisation sets this \(what) by the bundle of \(url), and only a new bundle changes it. Nothing was changed."
     }
   }
 }

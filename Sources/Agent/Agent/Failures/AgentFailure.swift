@@ -85,6 +85,8 @@ package enum AgentFailure: Error, Sendable {
   /// The policy asks for a step-up first. `prompt`: why the person did not confirm it, where they were asked to.
   case stepUpWanted(RecordedDecision, prompt: ConfirmationRefusal? = nil)
   case policyInvalid(PolicyProblems)
+  /// Only the organisation's source sets or changes this.
+  case managed(ManagedThing, ManagedSource)
 
   // MARK: providers
 
@@ -131,6 +133,9 @@ package enum MissingThing: Hashable, Sendable {
   case answer
   case stepUp(StepUpMethod)
 }
+
+/// Things that an organisation can lay down (docs/fleet.md, Administrator's files).
+package enum ManagedThing: Hashable, Sendable { case policy, provider }
 
 /// The use for which a caller wanted a signed-out account.
 package enum SignedOutUse: Sendable {

@@ -27,7 +27,7 @@ extension AgentFailure {
     case .invalidParameter, .vaultExists: .invalidParams
     case .unsupportedProtocol: .unsupportedProtocol
     case .notFound: .notFound
-    case .caller: .notPermitted
+    case .caller, .managed: .notPermitted
     case .accountNotFound, .noActiveAccount: .accountNotFound
     case .accountAmbiguous: .accountAmbiguous
     case .signedOut: .signedOut

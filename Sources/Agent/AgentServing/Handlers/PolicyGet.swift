@@ -8,6 +8,7 @@ enum PolicyGetHandler: MethodHandler {
     let policy = try await call.agent.vault.read { vault throws(AgentFailure) in
       try vault.policies.policy(named: params.name)
     }
-    return PolicyGet.Result(name: policy.name, version: Int(policy.version), policy: policy.document)
+    return PolicyGet.Result(
+      name: policy.name, version: Int(policy.version), policy: policy.document, source: policy.source?.text)
   }
 }

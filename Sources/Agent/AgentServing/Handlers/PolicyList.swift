@@ -5,7 +5,10 @@ enum PolicyListHandler: MethodHandler {
   typealias Method = PolicyList
 
   static func handle(_ params: PolicyList.Params, _ call: Call) async throws(AgentFailure) -> PolicyList.Result {
-    let policies = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.policies.all() }
-    return PolicyList.Result(policies: policies.map { WirePolicyReference(name: $0.name, version: Int($0.version)) })
+    let policies = try await call.agent.vault.read { vault throws(AgentFailure) in try vault.policies.inForce() }
+    return PolicyList.Result(
+      policies: policies.map {
+        WirePolicyReference(name: $0.name, version: Int($0.version), source: $0.source?.text)
+      })
   }
 }

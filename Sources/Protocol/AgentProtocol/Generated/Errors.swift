@@ -24,7 +24,8 @@ extension ErrorCode {
   public static let unsupportedProtocol = ErrorCode(rawValue: 1005)
   /// The request's `timeoutSeconds` passed. An exchange that an account started continues.
   public static let timedOut = ErrorCode(rawValue: 1006)
-  /// The caller's grant does not cover this account or method.
+  /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
+  /// `managed`, `source`).
   public static let notPermitted = ErrorCode(rawValue: 1007)
   /// The passphrase is wrong.
   public static let unlockFailed = ErrorCode(rawValue: 1008)

@@ -99,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "4cec6ca312a49c9204288725d200dd1541225f90ead189b8dd66cb7878d38d37"
+  public static let schemaDigest = "49d2629ffbbdc64f1cfd790c42a2d552f01403f3839ec58c6080685e473a5b80"
 }

@@ -1385,13 +1385,17 @@ public struct WireOperationResponse: WireWritable, Sendable {
 public struct WirePolicyReference: WireWritable, Sendable {
   public var name: String
   public var version: Int
+  /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+  public var source: String?
 
   public init(
     name: String,
-    version: Int
+    version: Int,
+    source: String? = nil
   ) {
     self.name = name
     self.version = version
+    self.source = source
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -1400,6 +1404,10 @@ public struct WirePolicyReference: WireWritable, Sendable {
     writer.string(name)
     writer.key("version")
     writer.integer(version)
+    if let source {
+      writer.key("source")
+      writer.string(source)
+    }
     writer.endObject()
   }
 }

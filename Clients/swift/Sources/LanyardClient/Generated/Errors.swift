@@ -51,9 +51,10 @@ extension LanyardError.Code {
   ///
   /// `data` may hold `account`, `outcome`.
   public static let timedOut = LanyardError.Code(number: 1006, name: "timedOut")
-  /// The caller's grant does not cover this account or method.
+  /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
+  /// `managed`, `source`).
   ///
-  /// `data` may hold `account`, `reason`, `outcome`.
+  /// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
   public static let notPermitted = LanyardError.Code(number: 1007, name: "notPermitted")
   /// The passphrase is wrong.
   ///
@@ -216,9 +217,10 @@ extension LanyardError {
   ///
   /// `data` may hold `account`, `outcome`.
   public static let timedOut = Code.timedOut
-  /// The caller's grant does not cover this account or method.
+  /// The caller's grant does not cover this account or method; or the organisation alone changes this (`reason`
+  /// `managed`, `source`).
   ///
-  /// `data` may hold `account`, `reason`, `outcome`.
+  /// `data` may hold `account`, `reason`, `outcome`, `source`, `remedies`.
   public static let notPermitted = Code.notPermitted
   /// The passphrase is wrong.
   ///
@@ -408,6 +410,9 @@ extension LanyardError {
   /// The type of the missing item: `signIn`, `policy`, `secret`, `revocation`, `subscription`, `grant`, `keySlot`,
   /// `token`, …
   public var kind: String? { member("kind") }
+  /// The organisation's source that alone changes this: the path of the administrator's file, or the URL of the
+  /// bundle.
+  public var source: String? { member("source") }
   /// The provider's `error` code.
   public var providerError: String? { member("providerError") }
 }

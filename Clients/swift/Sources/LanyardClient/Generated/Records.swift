@@ -2762,6 +2762,8 @@ public struct PolicyGetResult: Record, WireRecord {
   public var version: Int
   /// A document of `policy.schema.json`.
   public var policy: [String: JSON]
+  /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+  public var source: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -2769,20 +2771,23 @@ public struct PolicyGetResult: Record, WireRecord {
     name: String,
     version: Int,
     policy: [String: JSON],
+    source: String? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.name = name
     self.version = version
     self.policy = policy
+    self.source = source
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "version", "policy"]
+  private static let memberNames: Set<String> = ["name", "version", "policy", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
     version = try members.required("version")
     policy = try members.required("policy")
+    source = try members.optional("source")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -2790,6 +2795,7 @@ public struct PolicyGetResult: Record, WireRecord {
     writer.member("name", name)
     writer.member("version", version)
     writer.member("policy", policy)
+    writer.member("source", source)
   }
 }
 
@@ -2824,30 +2830,36 @@ public struct PolicyReference: Record, WireRecord {
   /// A policy's name.
   public var name: String
   public var version: Int
+  /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+  public var source: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
   public init(
     name: String,
     version: Int,
+    source: String? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.name = name
     self.version = version
+    self.source = source
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "version"]
+  private static let memberNames: Set<String> = ["name", "version", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
     version = try members.required("version")
+    source = try members.optional("source")
     extra = members.others(than: Self.memberNames)
   }
 
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("name", name)
     writer.member("version", version)
+    writer.member("source", source)
   }
 }
 

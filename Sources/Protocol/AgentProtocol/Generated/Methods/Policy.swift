@@ -42,15 +42,19 @@ public enum PolicyGet: RPCMethod {
     public var version: Int
     /// A document of `policy.schema.json`.
     public var policy: RawJSON
+    /// The organisation's policy: the path of the administrator's file, or the URL of the bundle. Absent: your own.
+    public var source: String?
 
     public init(
       name: String,
       version: Int,
-      policy: RawJSON
+      policy: RawJSON,
+      source: String? = nil
     ) {
       self.name = name
       self.version = version
       self.policy = policy
+      self.source = source
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -61,6 +65,10 @@ public enum PolicyGet: RPCMethod {
       writer.integer(version)
       writer.key("policy")
       policy.write(to: &writer)
+      if let source {
+        writer.key("source")
+        writer.string(source)
+      }
       writer.endObject()
     }
   }

@@ -19,7 +19,7 @@ public struct PolicyMethods: Sendable {
   ///
   /// - Parameters:
   ///   - name: A policy's name.
-  /// - Returns: `PolicyGetResult`: with `name`, `version`, `policy`.
+  /// - Returns: `PolicyGetResult`: with `name`, `version`, `policy`, `source`.
   /// - Throws: ``LanyardError``: `notFound`, `storeUnavailable`, `integrity`, `invalidParams`, `internalError`,
   ///   `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the
   ///   connection. `CancellationError` if the task is cancelled.
