@@ -24,6 +24,16 @@ const (
 	AccountStateSignedOut                AccountState = "signedOut"
 )
 
+// AuditCollector: The protocol of a collector of audit entries. A newer agent may send other words.
+type AuditCollector string
+
+// The words of AuditCollector that this version knows.
+const (
+	AuditCollectorJournald AuditCollector = "journald"
+	AuditCollectorSyslog   AuditCollector = "syslog"
+	AuditCollectorOtlp     AuditCollector = "otlp"
+)
+
 // ClientAuthMethod: A client authentication method. Used at every endpoint that authenticates the client (OpenID
 // Connect Core §9). After a refusal no other method is tried, because each attempt may consume the refresh token. A
 // newer agent may send other words.
@@ -834,6 +844,8 @@ type AgentStatusResult struct {
 	Accounts *AccountCounts `json:"accounts,omitempty"`
 	// The path of the configuration file that the agent read at its start; absent without one.
 	Configuration *string `json:"configuration,omitempty"`
+	// For programs that export the audit log; absent if the configuration has no member `Audit`.
+	Audit *AuditSettings `json:"audit,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -861,6 +873,22 @@ type Assumption struct {
 	Freshness                *TokenFreshness `json:"freshness,omitempty"`
 	SnapshotAgeSeconds       *int64          `json:"snapshotAgeSeconds,omitempty"`
 	LastOnlineAuthAgeSeconds *int64          `json:"lastOnlineAuthAgeSeconds,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AuditDestination: A collector of audit entries.
+type AuditDestination struct {
+	// The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
+	To AuditCollector `json:"to"`
+	// The name of its cursor.
+	Name   string  `json:"name"`
+	Socket *string `json:"socket,omitempty"`
+	URL    *string `json:"url,omitempty"`
+	CAFile *string `json:"caFile,omitempty"`
+	// The path of a file with header fields; what is in it is not told.
+	HeadersFile *string `json:"headersFile,omitempty"`
+	Account     *string `json:"account,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -897,6 +925,15 @@ type AuditListResult struct {
 	Entries []AuditEntry `json:"entries"`
 	// The value of `After` for the next page.
 	Next *int64 `json:"next,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// AuditSettings: What the configuration says of the audit log outside of the agent.
+type AuditSettings struct {
+	// True if exported entries name persons.
+	Names  bool               `json:"names"`
+	Export []AuditDestination `json:"export"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

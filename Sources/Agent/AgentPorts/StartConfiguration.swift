@@ -1,3 +1,5 @@
+public import AgentModel
+
 /// What the agent was started with beside its options, and what the machine gives it.
 public struct StartConfiguration: Sendable {
   /// The configuration file; nil if there is none.
@@ -11,17 +13,20 @@ public struct StartConfiguration: Sendable {
   public var confinement: Confinement?
   /// The URL of a Client ID Metadata Document, which is the agent's client id at providers that take one.
   public var clientIDMetadataDocument: String?
+  /// For programs that export the audit log.
+  public var audit: AuditSettings
 
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
     isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil,
-    clientIDMetadataDocument: String? = nil
+    clientIDMetadataDocument: String? = nil, audit: AuditSettings = AuditSettings()
   ) {
     self.path = path
     self.problems = problems
     self.isMemoryLocked = isMemoryLocked
     self.confinement = confinement
     self.clientIDMetadataDocument = clientIDMetadataDocument
+    self.audit = audit
   }
 }
 

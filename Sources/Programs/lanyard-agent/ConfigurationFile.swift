@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentCore
+internal import AgentModel
 internal import AgentPorts
 internal import AgentServing
 internal import Glibc
@@ -99,6 +100,7 @@ extension Options {
             "\($0), which names the certificate authorities, can't be read: no server is trusted."
           }
       }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce,
-      clientIDMetadataDocument: file?.content.clientIDMetadataDocument)
+      clientIDMetadataDocument: file?.content.clientIDMetadataDocument,
+      audit: file?.content.audit ?? AuditSettings())
   }
 }

@@ -40,8 +40,11 @@ __all__ = [
     "AgentStatusResult",
     "AgentUnlockResult",
     "Assumption",
+    "AuditCollector",
+    "AuditDestination",
     "AuditEntry",
     "AuditListResult",
+    "AuditSettings",
     "AuditVerifyResult",
     "AuthorizationCheckManyResult",
     "AuthorizationContext",
@@ -580,6 +583,14 @@ class AccountState(OpenEnum):
     REAUTHENTICATION_REQUIRED = "reauthenticationRequired"
     LOCKED = "locked"
     SIGNED_OUT = "signedOut"
+
+
+class AuditCollector(OpenEnum):
+    """The protocol of a collector of audit entries."""
+
+    JOURNALD = "journald"
+    SYSLOG = "syslog"
+    OTLP = "otlp"
 
 
 class ClientAuthMethod(OpenEnum):
@@ -1363,6 +1374,7 @@ class AgentStatusResult(Record):
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
+        audit: For programs that export the audit log; absent if the configuration has no member `audit`.
     """
 
     locked: bool
@@ -1379,6 +1391,7 @@ class AgentStatusResult(Record):
     confinement: Union[Confinement, str]
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
+    audit: Optional[AuditSettings] = None
 
 
 @dataclass(frozen=True)
@@ -1409,6 +1422,25 @@ class Assumption(Record):
     freshness: Optional[Union[TokenFreshness, str]] = None
     snapshot_age_seconds: Optional[int] = None
     last_online_auth_age_seconds: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class AuditDestination(Record):
+    """A collector of audit entries.
+
+    Attributes:
+        to: The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
+        name: The name of its cursor.
+        headers_file: The path of a file with header fields; what is in it is not told.
+    """
+
+    to: Union[AuditCollector, str]
+    name: str
+    socket: Optional[str] = None
+    url: Optional[str] = None
+    ca_file: Optional[str] = None
+    headers_file: Optional[str] = None
+    account: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -1451,6 +1483,18 @@ class AuditListResult(Record):
 
     entries: List[AuditEntry]
     next: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class AuditSettings(Record):
+    """What the configuration says of the audit log outside of the agent.
+
+    Attributes:
+        names: True if exported entries name persons.
+    """
+
+    names: bool
+    export: List[AuditDestination]
 
 
 @dataclass(frozen=True)
@@ -2949,7 +2993,7 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3339,7 +3383,7 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.

@@ -15,6 +15,15 @@ open_enumeration! {
 }
 
 open_enumeration! {
+    /// The protocol of a collector of audit entries.
+    pub enum AuditCollector {
+        Journald = "journald",
+        Syslog = "syslog",
+        Otlp = "otlp",
+    }
+}
+
+open_enumeration! {
     /// A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9).
     /// After a refusal no other method is tried, because each attempt may consume the refresh token.
     pub enum ClientAuthMethod {

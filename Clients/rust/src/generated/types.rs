@@ -1056,6 +1056,8 @@ pub struct AgentStatusResult {
     pub accounts: Option<AccountCounts>,
     /// The path of the configuration file that the agent read at its start; absent without one.
     pub configuration: Option<String>,
+    /// For programs that export the audit log; absent if the configuration has no member `audit`.
+    pub audit: Option<AuditSettings>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -1076,6 +1078,7 @@ impl Json for AgentStatusResult {
         let mut confinement = None;
         let mut accounts = None;
         let mut configuration = None;
+        let mut audit = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "locked" => read_member(input, member, &mut locked),
@@ -1092,6 +1095,7 @@ impl Json for AgentStatusResult {
             "confinement" => read_member(input, member, &mut confinement),
             "accounts" => read_member(input, member, &mut accounts),
             "configuration" => read_member(input, member, &mut configuration),
+            "audit" => read_member(input, member, &mut audit),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(AgentStatusResult {
@@ -1109,6 +1113,7 @@ impl Json for AgentStatusResult {
             confinement: required(confinement, "confinement")?,
             accounts,
             configuration,
+            audit,
             extra,
         })
     }
@@ -1129,6 +1134,7 @@ impl Json for AgentStatusResult {
         object.member("confinement", &self.confinement);
         object.optional("accounts", &self.accounts);
         object.optional("configuration", &self.configuration);
+        object.optional("audit", &self.audit);
         object.extra(&self.extra);
         object.end();
     }
@@ -1316,6 +1322,74 @@ impl Json for Assumption {
     }
 }
 
+/// A collector of audit entries.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AuditDestination {
+    /// The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
+    pub to: AuditCollector,
+    /// The name of its cursor.
+    pub name: String,
+    /// The member `socket`.
+    pub socket: Option<String>,
+    /// The member `url`.
+    pub url: Option<String>,
+    /// The member `caFile`.
+    pub ca_file: Option<String>,
+    /// The path of a file with header fields; what is in it is not told.
+    pub headers_file: Option<String>,
+    /// The member `account`.
+    pub account: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AuditDestination {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut to = None;
+        let mut name = None;
+        let mut socket = None;
+        let mut url = None;
+        let mut ca_file = None;
+        let mut headers_file = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "to" => read_member(input, member, &mut to),
+            "name" => read_member(input, member, &mut name),
+            "socket" => read_member(input, member, &mut socket),
+            "url" => read_member(input, member, &mut url),
+            "caFile" => read_member(input, member, &mut ca_file),
+            "headersFile" => read_member(input, member, &mut headers_file),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuditDestination {
+            to: required(to, "to")?,
+            name: required(name, "name")?,
+            socket,
+            url,
+            ca_file,
+            headers_file,
+            account,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("to", &self.to);
+        object.member("name", &self.name);
+        object.optional("socket", &self.socket);
+        object.optional("url", &self.url);
+        object.optional("caFile", &self.ca_file);
+        object.optional("headersFile", &self.headers_file);
+        object.optional("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// One line of the audit log.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -1438,6 +1512,44 @@ impl Json for AuditListResult {
         let mut object = writer.object();
         object.member("entries", &self.entries);
         object.optional("next", &self.next);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// What the configuration says of the audit log outside of the agent.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AuditSettings {
+    /// True if exported entries name persons.
+    pub names: bool,
+    /// The member `export`.
+    pub export: Vec<AuditDestination>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AuditSettings {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut names = None;
+        let mut export = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "names" => read_member(input, member, &mut names),
+            "export" => read_member(input, member, &mut export),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuditSettings {
+            names: required(names, "names")?,
+            export: required(export, "export")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("names", &self.names);
+        object.member("export", &self.export);
         object.extra(&self.extra);
         object.end();
     }

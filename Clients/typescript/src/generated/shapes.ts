@@ -179,6 +179,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     confinement: required(text),
     accounts: optional(AccountCounts.decode),
     configuration: optional(text),
+    audit: optional(AuditSettings.decode),
   }));
 
 export const AgentUnlockResult: Shape<types.AgentUnlockResult> =
@@ -196,6 +197,17 @@ export const Assumption: Shape<types.Assumption> =
     freshness: optional(text),
     snapshotAgeSeconds: optional(integer),
     lastOnlineAuthAgeSeconds: optional(integer),
+  }));
+
+export const AuditDestination: Shape<types.AuditDestination> =
+  new Shape("AuditDestination", () => ({
+    to: required(text),
+    name: required(text),
+    socket: optional(text),
+    url: optional(text),
+    caFile: optional(text),
+    headersFile: optional(text),
+    account: optional(text),
   }));
 
 export const AuditEntry: Shape<types.AuditEntry> =
@@ -216,6 +228,12 @@ export const AuditListResult: Shape<types.AuditListResult> =
   new Shape("AuditListResult", () => ({
     entries: required(list(AuditEntry.decode)),
     next: optional(integer),
+  }));
+
+export const AuditSettings: Shape<types.AuditSettings> =
+  new Shape("AuditSettings", () => ({
+    names: required(boolean),
+    export: required(list(AuditDestination.decode)),
   }));
 
 export const AuditVerifyResult: Shape<types.AuditVerifyResult> =

@@ -13,6 +13,13 @@ export type AccountState = Open<
   | "signedOut"
 >;
 
+/** The protocol of a collector of audit entries. */
+export type AuditCollector = Open<
+  | "journald"
+  | "syslog"
+  | "otlp"
+>;
+
 /**
  * A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9). After
  * a refusal no other method is tried, because each attempt may consume the refresh token.
@@ -724,6 +731,8 @@ export interface AgentStatusResult {
   readonly accounts?: AccountCounts;
   /** The path of the configuration file that the agent read at its start; absent without one. */
   readonly configuration?: string;
+  /** For programs that export the audit log; absent if the configuration has no member `audit`. */
+  readonly audit?: AuditSettings;
 }
 
 /** The result of `agent.unlock`. */
@@ -749,6 +758,20 @@ export interface Assumption {
   readonly freshness?: TokenFreshness | undefined;
   readonly snapshotAgeSeconds?: number | undefined;
   readonly lastOnlineAuthAgeSeconds?: number | undefined;
+}
+
+/** A collector of audit entries. */
+export interface AuditDestination {
+  /** The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`. */
+  readonly to: AuditCollector;
+  /** The name of its cursor. */
+  readonly name: string;
+  readonly socket?: string;
+  readonly url?: string;
+  readonly caFile?: string;
+  /** The path of a file with header fields; what is in it is not told. */
+  readonly headersFile?: string;
+  readonly account?: string;
 }
 
 /** One line of the audit log. */
@@ -786,6 +809,13 @@ export interface AuditListResult {
   readonly entries: readonly AuditEntry[];
   /** The value of `after` for the next page. */
   readonly next?: number;
+}
+
+/** What the configuration says of the audit log outside of the agent. */
+export interface AuditSettings {
+  /** True if exported entries name persons. */
+  readonly names: boolean;
+  readonly export: readonly AuditDestination[];
 }
 
 /** The result of `audit.verify`. */

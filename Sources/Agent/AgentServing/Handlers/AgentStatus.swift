@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentCore
+internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 
@@ -28,6 +29,32 @@ enum AgentStatusHandler: MethodHandler {
       version: agent.version, callersAreTrusted: !agent.callerGrants.isStrict,
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
       confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
-      configuration: agent.environment.configuration.path)
+      configuration: agent.environment.configuration.path,
+      audit: WireAuditSettings(agent.environment.configuration.audit))
+  }
+}
+
+extension WireAuditSettings {
+  /// Nil if the configuration says nothing.
+  init?(_ settings: AuditSettings) {
+    guard settings != AuditSettings() else { return nil }
+    self.init(
+      names: settings.names ?? false,
+      export: (settings.destinations ?? []).map { destination in
+        WireAuditDestination(
+          to: WireAuditCollector(destination.kind), name: destination.name, socket: destination.socket,
+          url: destination.url, caFile: destination.caFile, headersFile: destination.headersFile,
+          account: destination.account)
+      })
+  }
+}
+
+extension WireAuditCollector {
+  init(_ kind: AuditDestination.Kind) {
+    switch kind {
+    case .journald: self = .journald
+    case .syslog: self = .syslog
+    case .otlp: self = .otlp
+    }
   }
 }

@@ -40,7 +40,7 @@ private struct ConfigurationReader {
 
   mutating func configuration(_ root: JSONNode) -> AgentConfiguration {
     var found = AgentConfiguration()
-    let known = ["caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits"]
+    let known = ["caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits", "audit"]
     for (name, value) in members(of: root, known) {
       switch name {
       case "caFile": found.caFile = text(value, 4095, "an absolute path") { $0.hasPrefix("/") && $0 != "/" }
@@ -53,6 +53,7 @@ private struct ConfigurationReader {
           where: ClientIDMetadataDocument.isURL)
       case "lockAfterSeconds": found.lockAfter = integer(value, 1...31_536_000).map { .seconds($0) }
       case "lockOn": found.lockOn = lockEvents(value)
+      case "audit": found.audit = audit(value)
       default: limits(value, &found)
       }
     }
@@ -66,6 +67,71 @@ private struct ConfigurationReader {
       default: found.requestsInFlight = integer(value, 1...1024).map(Int.init)
       }
     }
+  }
+
+  private mutating func audit(_ node: JSONNode) -> AuditSettings {
+    var found = AuditSettings()
+    for (name, value) in members(of: node, ["names", "export"]) {
+      switch name {
+      case "names":
+        found.names = value.bool
+        if value.bool == nil { add(value, "This must be true or false.") }
+      default: found.destinations = destinations(value)
+      }
+    }
+    return found
+  }
+
+  private mutating func destinations(_ node: JSONNode) -> [AuditDestination] {
+    guard node.kind == .array, node.elements.reduce(0, { count, _ in count + 1 }) <= AuditSettings.mostDestinations
+    else {
+      add(node, "This must be a list of at most \(AuditSettings.mostDestinations) destinations.")
+      return []
+    }
+    var found: [AuditDestination] = []
+    for element in node.elements {
+      guard let destination = destination(element) else { continue }
+      if found.contains(where: { $0.name == destination.name }) {
+        add(element, "Another destination is named `\(destination.name)`: give each a `name` of its own.")
+      }
+      found.append(destination)
+    }
+    return found
+  }
+
+  private mutating func destination(_ node: JSONNode) -> AuditDestination? {
+    let kind = node.kind == .object ? node["to"]?.string.flatMap(AuditDestination.Kind.init) : nil
+    var known = ["to", "name"]
+    switch kind {
+    case .journald, .syslog: known += ["socket"]
+    case .otlp: known += ["url", "caFile", "headersFile", "account"]
+    case nil:
+      if node.kind == .object { add(node["to"] ?? node, "`to` must be `journald`, `syslog` or `otlp`.") }
+      known += ["socket", "url", "caFile", "headersFile", "account"]
+    }
+    var found = AuditDestination(kind ?? .journald)
+    for (name, value) in members(of: node, known) {
+      switch name {
+      case "to": break
+      case "name":
+        let what = "1 to 32 lower-case letters, digits, `_` and `-`"
+        found.name = text(value, 32, what, where: AuditDestination.isName) ?? found.name
+      case "url":
+        found.url = text(value, 2048, "an https URL, or an http URL of this machine") {
+          AuditDestination.endpoint($0) != nil
+        }
+      case "account": found.account = text(value, 128, "the alias or the id of an account") { !$0.isEmpty }
+      default:
+        let path = text(value, 4095, "an absolute path") { $0.hasPrefix("/") && $0 != "/" }
+        switch name {
+        case "socket": found.socket = path
+        case "caFile": found.caFile = path
+        default: found.headersFile = path
+        }
+      }
+    }
+    if kind == .otlp, node["url"] == nil { add(node, "`otlp` needs a `url`.") }
+    return kind == nil ? nil : found
   }
 
   private mutating func lockEvents(_ node: JSONNode) -> Set<AgentConfiguration.LockEvent> {

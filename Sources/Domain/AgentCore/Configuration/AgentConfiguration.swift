@@ -16,6 +16,7 @@ public struct AgentConfiguration: Hashable, Sendable {
   public var connections: Int?
   /// For each connection.
   public var requestsInFlight: Int?
+  public var audit = AuditSettings()
 
   /// A larger file is no configuration of this agent.
   public static let maximumBytes = 64 << 10

@@ -11,6 +11,13 @@ public enum WireAccountState: String, CaseIterable, Hashable, Sendable {
   case signedOut
 }
 
+/// The protocol of a collector of audit entries.
+public enum WireAuditCollector: String, CaseIterable, Hashable, Sendable {
+  case journald
+  case syslog
+  case otlp
+}
+
 /// A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9).
 /// After a refusal no other method is tried, because each attempt may consume the refresh token.
 public enum WireClientAuthMethod: String, CaseIterable, Hashable, Sendable {

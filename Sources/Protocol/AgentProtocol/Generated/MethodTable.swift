@@ -99,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "49d2629ffbbdc64f1cfd790c42a2d552f01403f3839ec58c6080685e473a5b80"
+  public static let schemaDigest = "55848b6cb6bf5c6e012ec89fc6a3ded061c8db2f8466f2cdb4132f793697684b"
 }

@@ -320,6 +320,66 @@ public struct WireAssumption: WireReadable, Sendable {
   }
 }
 
+/// A collector of audit entries.
+public struct WireAuditDestination: WireWritable, Sendable {
+  public var to: WireAuditCollector
+  /// The name of its cursor.
+  public var name: String
+  public var socket: String?
+  public var url: String?
+  public var caFile: String?
+  /// The path of a file with header fields; what is in it is not told.
+  public var headersFile: String?
+  public var account: String?
+
+  public init(
+    to: WireAuditCollector,
+    name: String,
+    socket: String? = nil,
+    url: String? = nil,
+    caFile: String? = nil,
+    headersFile: String? = nil,
+    account: String? = nil
+  ) {
+    self.to = to
+    self.name = name
+    self.socket = socket
+    self.url = url
+    self.caFile = caFile
+    self.headersFile = headersFile
+    self.account = account
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("to")
+    writer.string(to.rawValue)
+    writer.key("name")
+    writer.string(name)
+    if let socket {
+      writer.key("socket")
+      writer.string(socket)
+    }
+    if let url {
+      writer.key("url")
+      writer.string(url)
+    }
+    if let caFile {
+      writer.key("caFile")
+      writer.string(caFile)
+    }
+    if let headersFile {
+      writer.key("headersFile")
+      writer.string(headersFile)
+    }
+    if let account {
+      writer.key("account")
+      writer.string(account)
+    }
+    writer.endObject()
+  }
+}
+
 /// One line of the audit log.
 public struct WireAuditEntry: WireWritable, Sendable {
   public var sequence: Int
@@ -398,6 +458,30 @@ public struct WireAuditEntry: WireWritable, Sendable {
       writer.key("facts")
       facts.write(to: &writer)
     }
+    writer.endObject()
+  }
+}
+
+/// What the configuration says of the audit log outside of the agent.
+public struct WireAuditSettings: WireWritable, Sendable {
+  /// True if exported entries name persons.
+  public var names: Bool
+  public var export: [WireAuditDestination]
+
+  public init(
+    names: Bool,
+    export: [WireAuditDestination]
+  ) {
+    self.names = names
+    self.export = export
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("names")
+    writer.bool(names)
+    writer.key("export")
+    writer.list(export) { item, writer in item.write(to: &writer) }
     writer.endObject()
   }
 }

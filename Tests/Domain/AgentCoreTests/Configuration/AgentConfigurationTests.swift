@@ -46,7 +46,7 @@ import Testing
       ("[]", "1:1 This must be an object."),
       (
         "{\n\t\"cafile\": 1}",
-        "2:2 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits."
+        "2:2 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit."
       ),
       ("{\"proxy\":\"none\",\n\"proxy\":\"none\"}", "2:1 This member stands here twice."),
       ("{\"caFile\": \"ca.pem\"}", "1:12 This must be an absolute path."),
@@ -59,11 +59,72 @@ import Testing
       ("{\"limits\": {\"öl\": 1}}", "1:13 There is no such member here. Known: connections, requestsInFlight."),
       (
         "{\"caFile\": \"/ö\", \"x\": 1}",
-        "1:18 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits."
+        "1:18 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit."
       ),
     ])
   func problem_isToldWithLineAndColumn(text: String, problem: String) {
     #expect(problems(text) == [problem])
+  }
+
+  @Test func destinationsOfTheAuditLog_areRead() throws {
+    let configuration = try read(
+      """
+      {"audit": {"names": true, "export": [
+        {"to": "journald"}, {"to": "syslog", "name": "siem", "socket": "/run/siem/log"},
+        {"to": "otlp", "url": "https://logs.acme.example", "caFile": "/etc/acme/ca.pem",
+         "headersFile": "/etc/acme/headers", "account": "work"}]}}
+      """)
+    var (syslog, otlp) = (AuditDestination(.syslog, name: "siem"), AuditDestination(.otlp))
+    syslog.socket = "/run/siem/log"
+    otlp.url = "https://logs.acme.example"
+    otlp.caFile = "/etc/acme/ca.pem"
+    otlp.headersFile = "/etc/acme/headers"
+    otlp.account = "work"
+    #expect(
+      configuration.audit == AuditSettings(names: true, destinations: [AuditDestination(.journald), syslog, otlp]))
+    #expect(try read("{}").audit == AuditSettings())
+  }
+
+  @Test(
+    arguments: [
+      (#"{"audit": {"names": "yes"}}"#, "1:21 This must be true or false."),
+      (#"{"audit": {"export": {}}}"#, "1:22 This must be a list of at most 8 destinations."),
+      (#"{"audit": {"export": [1]}}"#, "1:23 This must be an object."),
+      (#"{"audit": {"export": [{"to": "mail"}]}}"#, "1:30 `to` must be `journald`, `syslog` or `otlp`."),
+      (#"{"audit": {"export": [{}]}}"#, "1:23 `to` must be `journald`, `syslog` or `otlp`."),
+      (#"{"audit": {"export": [{"to": "otlp"}]}}"#, "1:23 `otlp` needs a `url`."),
+      (
+        #"{"audit": {"export": [{"to": "otlp", "url": "http://logs.example"}]}}"#,
+        "1:45 This must be an https URL, or an http URL of this machine."
+      ),
+      (
+        #"{"audit": {"export": [{"to": "syslog", "url": "https://a.example"}]}}"#,
+        "1:40 There is no such member here. Known: to, name, socket."
+      ),
+      (#"{"audit": {"export": [{"to": "syslog", "socket": "log"}]}}"#, "1:50 This must be an absolute path."),
+      (
+        #"{"audit": {"export": [{"to": "syslog", "name": "../x"}]}}"#,
+        "1:48 This must be 1 to 32 lower-case letters, digits, `_` and `-`."
+      ),
+      (
+        #"{"audit": {"export": [{"to": "syslog"}, {"to": "syslog"}]}}"#,
+        "1:41 Another destination is named `syslog`: give each a `name` of its own."
+      ),
+    ])
+  func problemOfADestination_isToldWithItsPlace(text: String, problem: String) {
+    #expect(problems(text) == [problem])
+  }
+
+  @Test(
+    arguments: [
+      ("https://logs.example", "https://logs.example/v1/logs"),
+      ("https://logs.example/", "https://logs.example/v1/logs"),
+      ("http://127.0.0.1:4318", "http://127.0.0.1:4318/v1/logs"),
+      ("https://logs.example/a/v1/logs", "https://logs.example/a/v1/logs"),
+      ("https://logs.example?key=1", "https://logs.example/v1/logs?key=1"), ("http://logs.example", nil), ("logs", nil),
+    ] as [(String, String?)])
+  func endpoint_hasTheUsualPathUnlessTheURLHasOne(url: String, endpoint: String?) {
+    #expect(AuditDestination.endpoint(url)?.text == endpoint)
   }
 
   @Test func everyProblem_isToldInTheOrderOfTheFile() {

@@ -906,6 +906,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var accounts: AccountCounts?
   /// The path of the configuration file that the agent read at its start; absent without one.
   public var configuration: String?
+  /// For programs that export the audit log; absent if the configuration has no member `audit`.
+  public var audit: AuditSettings?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -924,6 +926,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement: Confinement,
     accounts: AccountCounts? = nil,
     configuration: String? = nil,
+    audit: AuditSettings? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.locked = locked
@@ -940,10 +943,11 @@ public struct AgentStatusResult: Record, WireRecord {
     self.confinement = confinement
     self.accounts = accounts
     self.configuration = configuration
+    self.audit = audit
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -960,6 +964,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement = try members.required("confinement")
     accounts = try members.optional("accounts")
     configuration = try members.optional("configuration")
+    audit = try members.optional("audit")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -978,6 +983,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("confinement", confinement)
     writer.member("accounts", accounts)
     writer.member("configuration", configuration)
+    writer.member("audit", audit)
   }
 }
 
@@ -1071,6 +1077,65 @@ public struct Assumption: Record, WireRecord {
     writer.member("freshness", freshness)
     writer.member("snapshotAgeSeconds", snapshotAgeSeconds)
     writer.member("lastOnlineAuthAgeSeconds", lastOnlineAuthAgeSeconds)
+  }
+}
+
+/// A collector of audit entries.
+public struct AuditDestination: Record, WireRecord {
+  /// The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
+  public var to: AuditCollector
+  /// The name of its cursor.
+  public var name: String
+  public var socket: String?
+  public var url: String?
+  public var caFile: String?
+  /// The path of a file with header fields; what is in it is not told.
+  public var headersFile: String?
+  public var account: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    to: AuditCollector,
+    name: String,
+    socket: String? = nil,
+    url: String? = nil,
+    caFile: String? = nil,
+    headersFile: String? = nil,
+    account: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.to = to
+    self.name = name
+    self.socket = socket
+    self.url = url
+    self.caFile = caFile
+    self.headersFile = headersFile
+    self.account = account
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["to", "name", "socket", "url", "caFile", "headersFile", "account"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    to = try members.required("to")
+    name = try members.required("name")
+    socket = try members.optional("socket")
+    url = try members.optional("url")
+    caFile = try members.optional("caFile")
+    headersFile = try members.optional("headersFile")
+    account = try members.optional("account")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("to", to)
+    writer.member("name", name)
+    writer.member("socket", socket)
+    writer.member("url", url)
+    writer.member("caFile", caFile)
+    writer.member("headersFile", headersFile)
+    writer.member("account", account)
   }
 }
 
@@ -1184,6 +1249,38 @@ public struct AuditListResult: Record, WireRecord {
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("entries", entries)
     writer.member("next", next)
+  }
+}
+
+/// What the configuration says of the audit log outside of the agent.
+public struct AuditSettings: Record, WireRecord {
+  /// True if exported entries name persons.
+  public var names: Bool
+  public var export: [AuditDestination]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    names: Bool,
+    export: [AuditDestination],
+    extra: ExtraMembers = [:]
+  ) {
+    self.names = names
+    self.export = export
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["names", "export"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    names = try members.required("names")
+    export = try members.required("export")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("names", names)
+    writer.member("export", export)
   }
 }
 

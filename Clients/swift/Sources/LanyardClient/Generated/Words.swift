@@ -25,6 +25,24 @@ public struct AccountState: Word, WireWord {
   public static let known: [AccountState] = [.active, .offlineStale, .interactionRequired, .reauthenticationRequired, .locked, .signedOut]
 }
 
+/// The protocol of a collector of audit entries.
+public struct AuditCollector: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `journald`.
+  public static let journald = AuditCollector(rawValue: "journald")
+  /// `syslog`.
+  public static let syslog = AuditCollector(rawValue: "syslog")
+  /// `otlp`.
+  public static let otlp = AuditCollector(rawValue: "otlp")
+
+  /// The words that this version knows.
+  public static let known: [AuditCollector] = [.journald, .syslog, .otlp]
+}
+
 /// A client authentication method. Used at every endpoint that authenticates the client (OpenID Connect Core §9).
 /// After a refusal no other method is tried, because each attempt may consume the refresh token.
 public struct ClientAuthMethod: Word, WireWord {

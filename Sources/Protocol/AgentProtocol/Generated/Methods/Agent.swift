@@ -142,6 +142,8 @@ public enum AgentStatus: RPCMethod {
     public var confinement: WireConfinement
     /// The path of the configuration file that the agent read at its start; absent without one.
     public var configuration: String?
+    /// For programs that export the audit log; absent if the configuration has no member `audit`.
+    public var audit: WireAuditSettings?
 
     public init(
       locked: Bool,
@@ -157,7 +159,8 @@ public enum AgentStatus: RPCMethod {
       callersAreTrusted: Bool,
       memoryLocked: Bool,
       confinement: WireConfinement,
-      configuration: String? = nil
+      configuration: String? = nil,
+      audit: WireAuditSettings? = nil
     ) {
       self.locked = locked
       self.initialized = initialized
@@ -173,6 +176,7 @@ public enum AgentStatus: RPCMethod {
       self.memoryLocked = memoryLocked
       self.confinement = confinement
       self.configuration = configuration
+      self.audit = audit
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -208,6 +212,10 @@ public enum AgentStatus: RPCMethod {
       if let configuration {
         writer.key("configuration")
         writer.string(configuration)
+      }
+      if let audit {
+        writer.key("audit")
+        audit.write(to: &writer)
       }
       writer.endObject()
     }
