@@ -28,7 +28,7 @@ RELEASE := .build/release
 RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
-PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-mcp lanyard-proxy
+PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
 HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lanyard terraform-credentials-lanyard \
@@ -239,14 +239,16 @@ install: $(if $(SUDO_USER),is-built,release) ## Install to PREFIX (default /usr/
 	install -d $(BIN) $(LIBEXEC) $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions \
 	  $(SHARE)/fish/vendor_completions.d $(SHARE)/systemd/user $(SHARE)/lanyard/systemd $(SHARE)/lanyard/python/lanyard/auth
 	install -s -m 755 $(RELEASE)/lanyard $(RELEASE)/lanyard-agent $(RELEASE)/lanyard-demo $(BIN)
-	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-mcp $(RELEASE)/lanyard-proxy $(LIBEXEC)
+	install -s -m 755 $(RELEASE)/lanyard-cli $(RELEASE)/lanyard-export $(RELEASE)/lanyard-mcp \
+	  $(RELEASE)/lanyard-proxy $(LIBEXEC)
 	for name in $(HELPERS); do ln -sf lanyard $(BIN)/$$name; done
 	install -d $(SHARE)/man/man1
 	$(RELEASE)/lanyard man --quiet --directory $(SHARE)/man/man1
 	$(RELEASE)/lanyard completion bash > $(SHARE)/bash-completion/completions/lanyard
 	$(RELEASE)/lanyard completion zsh > $(SHARE)/zsh/site-functions/_lanyard
 	$(RELEASE)/lanyard completion fish > $(SHARE)/fish/vendor_completions.d/lanyard.fish
-	for unit in lanyard.service lanyard.socket lanyard-notify.service lanyard-credential@.service; do \
+	for unit in lanyard.service lanyard.socket lanyard-notify.service lanyard-credential@.service lanyard-export.service \
+	  lanyard-export@.service; do \
 	  sed 's|@bin@|$(PREFIX)/bin|' .packaging/systemd/$$unit.in > $(SHARE)/systemd/user/$$unit || exit 1; \
 	done
 	install -m 644 .packaging/systemd/lanyard-credential.socket $(SHARE)/systemd/user
@@ -267,5 +269,5 @@ uninstall: ## Remove what `make install` put under PREFIX; the accounts stay.
 	rm -f $(SHARE)/bash-completion/completions/lanyard $(SHARE)/zsh/site-functions/_lanyard
 	rm -f $(SHARE)/fish/vendor_completions.d/lanyard.fish $(SHARE)/man/man1/lanyard.1 $(SHARE)/man/man1/lanyard-*.1
 	rm -f $(addprefix $(SHARE)/systemd/user/,lanyard.service lanyard-notify.service lanyard-credential@.service \
-	  lanyard.socket lanyard-credential.socket)
+	  lanyard-export.service lanyard-export@.service lanyard.socket lanyard-credential.socket)
 	rm -rf $(LIBEXEC) $(SHARE)/lanyard

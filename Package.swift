@@ -161,6 +161,7 @@ let practice: [Target] = [
 ]
 
 let programs: [Target] = [
+  module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
   module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
@@ -187,6 +188,12 @@ let programs: [Target] = [
       .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
+  program(
+    "lanyard-export",
+    [
+      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+    ]
+  ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
     ["AgentCore", "AgentModel", "CPlatform", "CommandSupport", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads"]
@@ -261,6 +268,7 @@ let checks: [Target] = [
       "SQLiteStore", "SystemAdapters", "UnixTransport",
     ]
   ),
+  tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),
   tests("MCPBridgeTests", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC", "MCPBridge"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(
@@ -291,6 +299,7 @@ let package = Package(
     .executable(name: "lanyard-cli", targets: ["lanyard-cli"]),
     .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
     .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
+    .executable(name: "lanyard-export", targets: ["lanyard-export"]),
     .executable(name: "lanyard-mcp", targets: ["lanyard-mcp"]),
     .executable(name: "lanyard-proxy", targets: ["lanyard-proxy"]),
   ] + (isForPersons ? [] : libraries),

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/inotify.h>
 #include <sys/timerfd.h>
 #include <time.h>
 #include <sys/signalfd.h>
@@ -126,4 +127,22 @@ int lanyard_wall_watch_drain(int fd) {
   // If the clock was set again between the read and this, the timer is armed all the same, and both are one change.
   if (arm_far_away(fd) == -ECANCELED) was_set = 1;
   return was_set;
+}
+
+int lanyard_watch_directory(const char *path) {
+  int fd = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+  if (fd < 0) return -errno;
+  if (inotify_add_watch(fd, path, IN_MODIFY | IN_MOVED_TO | IN_CREATE | IN_ONLYDIR | IN_DONT_FOLLOW) < 0) {
+    int error = errno;
+    close(fd);
+    return -error;
+  }
+  return fd;
+}
+
+int lanyard_watch_drain(int fd) {
+  char events[4096] __attribute__((aligned(__alignof__(struct inotify_event))));
+  int changed = 0;
+  while (read(fd, events, sizeof events) > 0) changed = 1;
+  return changed;
 }

@@ -5,8 +5,10 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -95,6 +97,67 @@ int lanyard_connect_unix(const char *path) {
     if (result < 0) close(fd);
   }
   if (directory >= 0) close(directory);
+  return result;
+}
+
+int lanyard_connect_datagram(const char *path, int send_milliseconds) {
+  struct sockaddr_un address;
+  int directory;
+  int result = address_of(path, &address, &directory);
+  if (result < 0) return result;
+  int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  struct timeval limit = {.tv_sec = send_milliseconds / 1000, .tv_usec = send_milliseconds % 1000 * 1000};
+  // A message may be larger than the default of the system; the kernel caps this.
+  int room = 8 << 20;
+  if (fd < 0) {
+    result = -errno;
+  } else {
+    (void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &room, sizeof room);
+    result = setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit) < 0 ||
+                     connect(fd, (struct sockaddr *)&address, sizeof address) < 0
+                 ? -errno
+                 : fd;
+    if (result < 0) close(fd);
+  }
+  if (directory >= 0) close(directory);
+  return result;
+}
+
+int lanyard_send_datagram(int socket, const void *bytes, size_t count) {
+  for (;;) {
+    if (send(socket, bytes, count, MSG_NOSIGNAL) >= 0) return 0;
+    if (errno != EINTR) return -errno;
+  }
+}
+
+int lanyard_send_memory_file(int socket, const void *bytes, size_t count) {
+  int file = memfd_create("lanyard-audit", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (file < 0) return -errno;
+  int result = 0;
+  for (size_t sent = 0; sent < count && result == 0;) {
+    ssize_t written = write(file, (const char *)bytes + sent, count - sent);
+    if (written > 0) {
+      sent += (size_t)written;
+    } else if (errno != EINTR) {
+      result = written < 0 ? -errno : -EIO;
+    }
+  }
+  if (result == 0 && fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) < 0) result = -errno;
+  if (result == 0) {
+    union {
+      struct cmsghdr header;
+      char bytes[CMSG_SPACE(sizeof(int))];
+    } control = {0};
+    struct msghdr message = {.msg_control = control.bytes, .msg_controllen = sizeof control.bytes};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(header), &file, sizeof(int));
+    while ((result = sendmsg(socket, &message, MSG_NOSIGNAL) < 0 ? -errno : 0) == -EINTR) {
+    }
+  }
+  close(file);
   return result;
 }
 

@@ -53,7 +53,9 @@ import JSONRPC
       CommandGroup(
         name: "Agent",
         subcommands: [
-          ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self, Lock.self,
+          ProviderCommand.self, Stop.self, RevocationsCommand.self, GrantCommand.self, AuditCommand.self,
+          ExportCommand.self,
+          Lock.self,
           Unlock.self,
           KeyCommand.self,
           RPC.self,

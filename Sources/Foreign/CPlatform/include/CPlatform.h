@@ -29,6 +29,21 @@ int lanyard_connect_unix(const char *path);
 /// namespace.
 int lanyard_peer_credentials(int connection, pid_t *pid, uid_t *uid, gid_t *gid);
 
+/// Connects a datagram socket to the one at `path`. Its writes fail with -EAGAIN after `send_milliseconds`.
+int lanyard_connect_datagram(const char *path, int send_milliseconds);
+/// Sends one datagram: 0, or a negative errno; -EMSGSIZE if it is too large for the socket.
+int lanyard_send_datagram(int socket, const void *bytes, size_t count);
+/// Sends a datagram that is too large as journald takes it: without bytes, and with the descriptor of a sealed file in
+/// memory (systemd.io/JOURNAL_NATIVE_PROTOCOL).
+int lanyard_send_memory_file(int socket, const void *bytes, size_t count);
+
+// ---- Changes of files (Events.c) --------------------------------------------------------------------------------
+
+/// A non-blocking descriptor that is readable after a file in this directory was written or renamed (inotify(7)).
+int lanyard_watch_directory(const char *path);
+/// Resets it. True if there was a change.
+int lanyard_watch_drain(int fd);
+
 // ---- Service managers (ServiceManager.c) ---------------------------------------------------------------------
 
 /// Descriptors passed by socket activation (sd_listen_fds(3)): how many, from 3 upwards; 0 if none are for this

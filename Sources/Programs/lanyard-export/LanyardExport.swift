@@ -1,0 +1,31 @@
+internal import AuditExport
+internal import CPlatform
+internal import CommandSupport
+internal import Glibc
+internal import StreamingHTTP
+
+/// `lanyard-export`: sends the audit log to collectors of this organisation (docs/fleet.md, The audit log elsewhere).
+@main
+struct LanyardExport {
+  static func main() {
+    let words = Array(CommandLine.arguments.dropFirst())
+    do throws(CommandFailure) {
+      // A token or a header of a collector passes through this memory.
+      guard lanyard_deny_dumps() == 0 else {
+        throw CommandFailure(
+          .other, name: "system", "The kernel would let other programs read this process. Nothing was exported.")
+      }
+      _ = lanyard_ignore_sigpipe()
+      HTTPClient.limitHeaps(to: 2)
+      let options = try Options(words)
+      if options.showsStatus {
+        try StatusReport(options).print()
+        Process.exit(.success)
+      }
+      Process.exit(try Run(options).toItsEnd())
+    } catch {
+      Output.tell(error, json: words.contains("--json"))
+      Process.exit(error.status)
+    }
+  }
+}
