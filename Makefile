@@ -156,7 +156,7 @@ test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Proxy
 
-test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server, with real parts.
+test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Fleet
 
 test-fuzz: packages ## A short run of the fuzzers.

@@ -6,6 +6,8 @@ public enum HeaderLines {
   /// A line that is no field, counted from 1.
   public struct Problem: Error, Hashable, Sendable {
     public var line: Int
+
+    public init(line: Int) { self.line = line }
   }
 
   /// Hands each field to `take`: its name, and where its value stands in the bytes, which are a secret.
