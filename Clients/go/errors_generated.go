@@ -61,7 +61,8 @@ const (
 	// ErrUntrustedServer is the error 3004: TLS failed, or no pin matched. `Reason` is `unknownAuthority`,
 	// `wrongName`, `expired`, `pinMismatch` or `tls`.
 	ErrUntrustedServer ErrorName = "untrustedServer"
-	// ErrProviderNotFound is the error 3005: The provider is unknown.
+	// ErrProviderNotFound is the error 3005: The provider is unknown, or the administrator's file that describes it
+	// is gone (`Source`).
 	ErrProviderNotFound ErrorName = "providerNotFound"
 	// ErrDenied is the error 4001: The policy denies the capability.
 	ErrDenied ErrorName = "denied"
@@ -276,7 +277,7 @@ func (e *ReauthenticationRequiredError) Unwrap() error { return e.base }
 // this audience only.
 //
 // `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`, `scopes`,
-// `outcome`.
+// `outcome`, `source`.
 type InteractionRequiredError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.
@@ -346,7 +347,10 @@ type UntrustedServerError struct{ *base }
 // Unwrap returns the error in the form that all errors have.
 func (e *UntrustedServerError) Unwrap() error { return e.base }
 
-// ProviderNotFoundError is the error providerNotFound (3005): The provider is unknown.
+// ProviderNotFoundError is the error providerNotFound (3005): The provider is unknown, or the administrator's file
+// that describes it is gone (`Source`).
+//
+// `data` may hold `remedies`, `source`, `outcome`.
 type ProviderNotFoundError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.

@@ -691,6 +691,26 @@ type AccountSwitchResult struct {
 	Extra Extra `json:"-"`
 }
 
+// AdministratorState: What the administrator of the machine lays down.
+type AdministratorState struct {
+	// The members of the configuration that only `File` sets: neither your configuration file nor an option changes
+	// them.
+	Enforced []string `json:"enforced"`
+	// Members of `Enforced` that your configuration file or an option gives another value, which does not count.
+	Overruled []string `json:"overruled"`
+	// The providers that files describe.
+	Providers []string `json:"providers"`
+	// The policies that files hold.
+	Policies []string `json:"policies"`
+	// Why files do not count, a sentence each.
+	Problems []string `json:"problems"`
+	// The path of the administrator's configuration file, which was read at the agent's start; absent without one
+	// that counts.
+	File *string `json:"file,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // AgentAddKeySlotResult: The result of `Agent.AddKeySlot`.
 type AgentAddKeySlotResult struct {
 	Slot int64 `json:"slot"`
@@ -846,6 +866,8 @@ type AgentStatusResult struct {
 	Configuration *string `json:"configuration,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.
 	Audit *AuditSettings `json:"audit,omitempty"`
+	// What the administrator of the machine lays down; absent where that is nothing.
+	Administrator *AdministratorState `json:"administrator,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1570,6 +1592,8 @@ type Provider struct {
 	Policy *string `json:"policy,omitempty"`
 	// A known provider, whose settings apply to members that are not given.
 	Preset *string `json:"preset,omitempty"`
+	// The path of the administrator's file that describes the provider. Absent: your own.
+	Source *string `json:"source,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -11,11 +11,15 @@ public struct CertificateAuthorities: Hashable, Sendable {
   }
 }
 
-/// What holds for requests that name neither authorities nor a proxy.
+/// What holds for requests that name neither authorities nor a proxy, and for all of them where it is enforced.
 public struct ConnectionDefaults: Hashable, Sendable {
   public var authorities: CertificateAuthorities
   /// `ProxyAddress`; nil: as the environment says (`https_proxy`, `no_proxy`, …).
   public var proxy: String?
+  /// True if `authorities` count for requests that name others, too.
+  public var enforcesAuthorities = false
+  /// True if `proxy` counts for requests that name another one, too.
+  public var enforcesProxy = false
 
   public init(authorities: CertificateAuthorities = .init(), proxy: String? = nil) {
     self.authorities = authorities
@@ -28,5 +32,11 @@ public struct ConnectionDefaults: Hashable, Sendable {
     self.init(
       authorities: CertificateAuthorities(
         file: environment("CURL_CA_BUNDLE") ?? environment("SSL_CERT_FILE"), directory: environment("SSL_CERT_DIR")))
+  }
+
+  /// The authorities for a request that names this file, or none.
+  func authorities(for file: String?) -> CertificateAuthorities {
+    guard let file, !enforcesAuthorities else { return authorities }
+    return CertificateAuthorities(file: file)
   }
 }

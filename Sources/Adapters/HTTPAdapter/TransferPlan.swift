@@ -55,8 +55,8 @@ struct TransferPlan: Sendable {
         maximumResponseBytes: max(request.maximumResponseBytes, 0),
         isDecoded: !request.fields.contains { HTTPField.isName($0.name, "accept-encoding") },
         memory: request.memory, isForLimitedCaller: request.isForLimitedCaller, pins: pins,
-        authorities: request.certificateAuthorities.map { CertificateAuthorities(file: $0) } ?? defaults.authorities,
-        proxy: request.proxy ?? defaults.proxy,
+        authorities: defaults.authorities(for: request.certificateAuthorities),
+        proxy: defaults.enforcesProxy ? defaults.proxy : request.proxy ?? defaults.proxy,
         reuse: request.beforeSending == nil && !readsServerKey ? request.reuse : nil, readsServerKey: readsServerKey))
   }
 

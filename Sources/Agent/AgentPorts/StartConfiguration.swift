@@ -16,6 +16,13 @@ public struct StartConfiguration: Sendable {
   /// For programs that export the audit log.
   public var audit: AuditSettings
 
+  /// What the administrator lays down; nil if the machine is not looked at.
+  public var administratorFiles: (any AdministratorFiles)?
+  /// The administrator's configuration file.
+  public var administrator = AdministratorSettings()
+  /// Looks again: what is wrong now with the administrator's configuration file, in sentences for a person.
+  public var administratorProblems: @Sendable () -> [String] = { [] }
+
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
     isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil,
@@ -28,6 +35,18 @@ public struct StartConfiguration: Sendable {
     self.clientIDMetadataDocument = clientIDMetadataDocument
     self.audit = audit
   }
+}
+
+/// The administrator's part of the configuration (docs/fleet.md, Administrator's files).
+public struct AdministratorSettings: Hashable, Sendable {
+  /// The path of the file that counts; nil if there is none.
+  public var file: String?
+  /// The members that neither the person's file nor an option changes.
+  public var enforced: [String] = []
+  /// The members of `enforced` that the person's file or an option gives another value, which does not count.
+  public var overruled: [String] = []
+
+  public init() {}
 }
 
 /// What restricts the agent's process since its start (docs/callers.md, Confinement).

@@ -50,7 +50,9 @@ public final class AgentServer: ConversationHost {
     agent = AgentService(
       store: store, keySource: keySource, otherKeySources: otherKeySources, anchor: anchor, environment: environment,
       version: version, instance: instance, events: events, grantableMethods: ServedMethods.grantable,
-      ownerGrant: ownerGrant, locking: locking, onShutDown: onShutDown)
+      ownerGrant: ownerGrant,
+      documents: { [signer = environment.keys] in AdministratorDocuments.read($0, signer: signer) },
+      locking: locking, onShutDown: onShutDown)
   }
 
   /// The state of the vault after the agent's start.

@@ -22,7 +22,9 @@ public enum CommandWords {
   }
 
   private static func append(_ word: String, to shown: inout String) {
-    guard let command = command(for: word) else { return shown += word }
+    // `/etc/lanyard/agent.json` is a file.
+    let isPartOfName = shown.last.map { "/-_.".contains($0) || $0.isNumber } == true
+    guard !isPartOfName, let command = command(for: word) else { return shown += word }
     let isQuoted = shown.count(where: { $0 == "`" }) % 2 == 1
     if shown.hasSuffix(rawCall) { shown.removeLast(rawCall.count) }
     shown += isQuoted ? command : "`\(command)`"

@@ -74,25 +74,33 @@ struct ConfigurationFile {
 }
 
 extension Options {
-  /// What the command line does not say comes from the file.
-  mutating func take(_ file: ConfigurationFile) {
-    let content = file.content
-    locking.idle = locking.idle ?? content.lockAfter
-    if !locking.onSleep, !locking.onScreenLock {
-      locking.onSleep = content.lockOn.contains(.sleep)
-      locking.onScreenLock = content.lockOn.contains(.screen)
+  /// Takes what counts of the administrator's file, these options and the person's file.
+  mutating func take(_ file: ConfigurationFile?, _ administrator: AdministratorFile) {
+    var asked = AgentConfiguration()
+    asked.lockAfter = locking.idle
+    if locking.onSleep || locking.onScreenLock {
+      asked.lockOn = Set((locking.onSleep ? [.sleep] : []) + (locking.onScreenLock ? [.screen] : []))
     }
+    let (person, enforced) = (file?.content ?? AgentConfiguration(), administrator.content.enforced)
+    let content = AgentConfiguration.inForce(administrator.content, options: asked, file: person)
+    locking.idle = content.lockAfter
+    locking.onSleep = content.lockOn?.contains(.sleep) == true
+    locking.onScreenLock = content.lockOn?.contains(.screen) == true
     limits.connections = content.connections ?? limits.connections
     limits.requestsInFlight = content.requestsInFlight ?? limits.requestsInFlight
     if let caFile = content.caFile { network.authorities = CertificateAuthorities(file: caFile) }
+    network.enforcesAuthorities = enforced.caFile != nil
     network.proxy = content.proxy ?? network.proxy
-    configuration = file
+    network.enforcesProxy = enforced.proxy != nil
+    overruled = enforced.members(differingFrom: asked.completed(from: person))
+    (configuration, self.administrator, inForce) = (file, administrator, content)
   }
 
   /// For `agent.status` and `agent.diagnose`.
   func startConfiguration(_ confined: Confined) -> StartConfiguration {
     let (file, authorities, broker) = (configuration, network.authorities, confined.broker)
-    return StartConfiguration(
+    let laidDown = administrator
+    var start = StartConfiguration(
       path: file?.path,
       problems: {
         (file?.problems ?? []) + (broker.isRunning ? [] : [Broker.whatIsGone])
@@ -100,7 +108,12 @@ extension Options {
             "\($0), which names the certificate authorities, can't be read: no server is trusted."
           }
       }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce,
-      clientIDMetadataDocument: file?.content.clientIDMetadataDocument,
-      audit: file?.content.audit ?? AuditSettings())
+      clientIDMetadataDocument: inForce.clientIDMetadataDocument, audit: inForce.audit)
+    start.administratorProblems = { laidDown?.problemsNow ?? [] }
+    start.administratorFiles = administrator?.directory
+    start.administrator.file = administrator?.path
+    start.administrator.enforced = administrator?.content.enforced.memberNames ?? []
+    start.administrator.overruled = overruled
+    return start
   }
 }

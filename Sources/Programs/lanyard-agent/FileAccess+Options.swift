@@ -21,6 +21,7 @@ extension FileAccess {
     if let file = options.configuration?.path {
       files.readable += [file, LinkTargets.resolved(file)].compactMap { $0 }.map(Self.directory(of:))
     }
+    files.readable += [options.systemDirectory].compactMap { $0 }
     files.readable += [options.network.authorities.file].compactMap { $0 }
     for directory in options.network.authorities.directory?.split(separator: ":").map(String.init) ?? [] {
       files.readable += [directory] + LinkTargets.of(directory) { !Self.isReadAnyway($0) }

@@ -45,10 +45,15 @@ struct LanyardAgent {
       end(.usage, says: "lanyard-agent: --stdio needs standard input and output, and one of them is closed.\n")
     }
     do throws(ConfigurationFile.Failure) {
-      if let file = try ConfigurationFile.read(options) { options.take(file) }
+      options.take(try ConfigurationFile.read(options), administratorFile(options))
     } catch {
       let lines = error.lines.map { "lanyard-agent: \($0)\n" }.joined()
       end(.usage, says: lines + "lanyard-agent: Mend the configuration file, or name another one by --config.\n")
+    }
+    if !options.overruled.isEmpty, let file = options.administrator?.path {
+      say(
+        "lanyard-agent: \(file) enforces \(options.overruled.joined(separator: ", ")); your other value does not count.\n"
+      )
     }
     do {
       try ProcessHardening.apply()
@@ -77,6 +82,23 @@ struct LanyardAgent {
     let signals = lanyard_signalfd()
     if options.checksOnly { check(options, Confined(broker: broker)) }
     serve(options, signals: signals, broker)
+  }
+
+  /// Reads what the administrator lays down, and tells what is wrong with it.
+  private static func administratorFile(_ options: Options) -> AdministratorFile {
+    let tell: @Sendable (String) -> Void = { say("lanyard-agent: \($0)\n") }
+    var directory = AdministratorDirectory(tell: tell)
+    if let path = options.systemDirectory {
+      guard let other = AdministratorDirectory(insteadOfUsual: path, tell: tell) else {
+        end(
+          .usage,
+          says: "lanyard-agent: --system-directory is for a machine without \(AdministratorDirectory.usualPath).\n")
+      }
+      directory = other
+    }
+    let file = AdministratorFile(in: directory)
+    file.problems.forEach(tell)
+    return file
   }
 
   /// Tells on standard error, now or later, if memory of secrets can't be locked.

@@ -24,6 +24,10 @@ extension Options {
                               https_proxy, all_proxy and no_proxy. Variables that
                               the manual does not list are removed at the start.
 
+      --system-directory PATH The administrator's directory, on a machine that has
+                              no /etc/lanyard. The files in it must be root's or
+                              yours, and not writable by others.
+
     THE VAULT
       --protection KIND       How the store is protected. No kind falls back to
                               another.

@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentServing
@@ -37,6 +38,14 @@ struct Options {
   private(set) var usualConfigurationFile: String?
   /// The file that was read.
   var configuration: ConfigurationFile?
+  /// `--system-directory`: the administrator's directory, where the machine has none at the usual place.
+  private(set) var systemDirectory: String?
+  /// What was read of the administrator's directory.
+  var administrator: AdministratorFile?
+  /// What counts of both files and these options.
+  var inForce = AgentConfiguration()
+  /// The members that the administrator enforces, and that these options or the person's file give another value.
+  var overruled: [String] = []
   var limits = ServingLimits()
   var network = ConnectionDefaults()
   /// `--require-locked-memory`: do not start where secrets may be written to swap.
@@ -87,7 +96,7 @@ struct Options {
 
   private static let optionsWithValue: Set<String> = [
     "--socket", "--state-dir", "--protection", "--passphrase-file", "--pinentry", "--log-level", "--lock-after",
-    "--lock-on", "--config",
+    "--lock-on", "--config", "--system-directory",
   ]
 
   /// False if `option` is no flag.
@@ -123,6 +132,9 @@ struct Options {
     case "--config":
       guard value.hasPrefix("/") else { throw .usage("--config needs an absolute path.") }
       configurationFile = value
+    case "--system-directory":
+      guard value.hasPrefix("/") else { throw .usage("--system-directory needs an absolute path.") }
+      systemDirectory = value
     case "--pinentry":
       guard value.hasPrefix("/") else { throw .usage("--pinentry needs an absolute path.") }
       pinentry = value

@@ -11,6 +11,8 @@ struct ProviderInfo {
   let scopes: [String]
   /// The name of its policy.
   let policy: String?
+  /// The administrator's file that describes it; nil for the person's own.
+  let source: String?
   /// The endpoints of its documents that the agent does not use.
   let ignoredEndpoints: [String]
 
@@ -21,6 +23,7 @@ struct ProviderInfo {
     isRegistered = node["clientRegistered"]?.bool ?? false
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     policy = node["policy"]?.string
+    source = node["source"]?.string
     ignoredEndpoints = node["ignoredEndpoints"].map { $0.elements.compactMap(\.string) } ?? []
   }
 

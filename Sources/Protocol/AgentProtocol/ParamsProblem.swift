@@ -19,8 +19,11 @@ public struct ParamsProblem: Error, Hashable, Sendable {
   /// The name of an unknown member is the only input that an error repeats; it is cut to this many bytes.
   private static let maximumStepBytes = 128
 
+  /// `expected` of a member that the schema does not have.
+  public static let unknownMember = "member of params"
+
   static func unknownMember(_ key: JSONNode) -> ParamsProblem {
-    ParamsProblem(path: pointerStep(key), expected: "member of params")
+    ParamsProblem(path: pointerStep(key), expected: unknownMember)
   }
 
   private static func pointerStep(_ key: JSONNode) -> String {

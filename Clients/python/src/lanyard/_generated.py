@@ -24,6 +24,7 @@ __all__ = [
     "AccountSignOutResult",
     "AccountState",
     "AccountSwitchResult",
+    "AdministratorState",
     "AgentAddKeySlotResult",
     "AgentBackupResult",
     "AgentDiagnoseResult",
@@ -332,7 +333,7 @@ class InteractionRequired(LanyardError):
     """The provider requires the person to interact, for this audience only.
 
     `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`, `scopes`,
-    `outcome`.
+    `outcome`, `source`.
     """
 
     code: Optional[int] = 2005
@@ -416,7 +417,10 @@ class UntrustedServer(LanyardError):
 
 
 class ProviderNotFound(LanyardError):
-    """The provider is unknown."""
+    """The provider is unknown, or the administrator's file that describes it is gone (`source`).
+
+    `data` may hold `remedies`, `source`, `outcome`.
+    """
 
     code: Optional[int] = 3005
     name: str = "providerNotFound"
@@ -1211,6 +1215,30 @@ class AccountSwitchResult(Record):
 
 
 @dataclass(frozen=True)
+class AdministratorState(Record):
+    """What the administrator of the machine lays down.
+
+    Attributes:
+        enforced: The members of the configuration that only `file` sets: neither your configuration file nor an
+            option changes them.
+        overruled: Members of `enforced` that your configuration file or an option gives another value, which does
+            not count.
+        providers: The providers that files describe.
+        policies: The policies that files hold.
+        problems: Why files do not count, a sentence each.
+        file: The path of the administrator's configuration file, which was read at the agent's start; absent
+            without one that counts.
+    """
+
+    enforced: List[str]
+    overruled: List[str]
+    providers: List[str]
+    policies: List[str]
+    problems: List[str]
+    file: Optional[str] = None
+
+
+@dataclass(frozen=True)
 class AgentAddKeySlotResult(Record):
     """The result of `agent.add_key_slot`.
 
@@ -1375,6 +1403,7 @@ class AgentStatusResult(Record):
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
+        administrator: What the administrator of the machine lays down; absent where that is nothing.
     """
 
     locked: bool
@@ -1392,6 +1421,7 @@ class AgentStatusResult(Record):
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
     audit: Optional[AuditSettings] = None
+    administrator: Optional[AdministratorState] = None
 
 
 @dataclass(frozen=True)
@@ -2214,6 +2244,7 @@ class Provider(Record):
             none.
         policy: A policy's name.
         preset: A known provider, whose settings apply to members that are not given.
+        source: The path of the administrator's file that describes the provider. Absent: your own.
     """
 
     name: str
@@ -2248,6 +2279,7 @@ class Provider(Record):
     proxy: Optional[str] = None
     policy: Optional[str] = None
     preset: Optional[str] = None
+    source: Optional[str] = None
 
 
 @dataclass(frozen=True)
@@ -2993,7 +3025,7 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3303,7 +3335,8 @@ class AgentMethods:
             AgentDiagnoseResult: with `findings`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
                 `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
@@ -3383,7 +3416,7 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3693,7 +3726,8 @@ class AsyncAgentMethods:
             AgentDiagnoseResult: with `findings`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
                 `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
         """
@@ -3905,7 +3939,8 @@ class ProviderMethods:
             ProviderGetResult: with `provider`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4014,7 +4049,8 @@ class ProviderMethods:
             ProviderUpdateResult: with `provider`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4077,7 +4113,8 @@ class ProviderMethods:
             ProviderRemoveResult: with `removed`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4109,7 +4146,8 @@ class ProviderMethods:
             ProviderTestResult: with `findings`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4353,7 +4391,8 @@ class AsyncProviderMethods:
             ProviderGetResult: with `provider`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4462,7 +4501,8 @@ class AsyncProviderMethods:
             ProviderUpdateResult: with `provider`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4525,7 +4565,8 @@ class AsyncProviderMethods:
             ProviderRemoveResult: with `removed`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4557,7 +4598,8 @@ class AsyncProviderMethods:
             ProviderTestResult: with `findings`.
 
         Raises:
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4680,7 +4722,8 @@ class SignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4737,7 +4780,8 @@ class SignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4787,7 +4831,8 @@ class SignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4861,7 +4906,8 @@ class SignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -4944,7 +4990,8 @@ class AsyncSignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -5001,7 +5048,8 @@ class AsyncSignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -5051,7 +5099,8 @@ class AsyncSignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -5125,7 +5174,8 @@ class AsyncSignInMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            ProviderNotFound: The provider is unknown.
+            ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
+                (`source`).
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,

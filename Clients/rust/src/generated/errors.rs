@@ -81,7 +81,7 @@ pub enum ErrorCode {
     /// The provider requires the person to interact, for this audience only.
     ///
     /// `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`,
-    /// `scopes`, `outcome`.
+    /// `scopes`, `outcome`, `source`.
     InteractionRequired,
     /// The provider has disabled the person's account.
     ///
@@ -116,7 +116,9 @@ pub enum ErrorCode {
     ///
     /// `data` may hold `account`, `reason`, `remedies`, `outcome`.
     UntrustedServer,
-    /// The provider is unknown.
+    /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
+    ///
+    /// `data` may hold `remedies`, `source`, `outcome`.
     ProviderNotFound,
     /// The policy denies the capability.
     ///

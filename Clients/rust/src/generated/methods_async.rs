@@ -290,7 +290,8 @@ impl AsyncAgentMethods<'_> {
     /// need its keys are left out.
     ///
     /// # Errors
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
     ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
@@ -355,7 +356,8 @@ impl AsyncProviderMethods<'_> {
     /// Returns a provider, without its client secret.
     ///
     /// # Errors
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -374,7 +376,8 @@ impl AsyncProviderMethods<'_> {
     /// otherwise.
     ///
     /// # Errors
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -396,7 +399,8 @@ impl AsyncProviderMethods<'_> {
     /// Removes a provider that has no accounts.
     ///
     /// # Errors
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -414,7 +418,8 @@ impl AsyncProviderMethods<'_> {
     /// takes 30 s at most. Callers for one provider share a test; ten of one provider may begin in a minute.
     ///
     /// # Errors
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -468,7 +473,8 @@ impl AsyncSignInMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -499,7 +505,8 @@ impl AsyncSignInMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -534,7 +541,8 @@ impl AsyncSignInMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -576,7 +584,8 @@ impl AsyncSignInMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.

@@ -492,6 +492,70 @@ impl Json for AccountSwitchResult {
     }
 }
 
+/// What the administrator of the machine lays down.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AdministratorState {
+    /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
+    /// them.
+    pub enforced: Vec<String>,
+    /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+    pub overruled: Vec<String>,
+    /// The providers that files describe.
+    pub providers: Vec<String>,
+    /// The policies that files hold.
+    pub policies: Vec<String>,
+    /// Why files do not count, a sentence each.
+    pub problems: Vec<String>,
+    /// The path of the administrator's configuration file, which was read at the agent's start; absent without one
+    /// that counts.
+    pub file: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AdministratorState {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut enforced = None;
+        let mut overruled = None;
+        let mut providers = None;
+        let mut policies = None;
+        let mut problems = None;
+        let mut file = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "enforced" => read_member(input, member, &mut enforced),
+            "overruled" => read_member(input, member, &mut overruled),
+            "providers" => read_member(input, member, &mut providers),
+            "policies" => read_member(input, member, &mut policies),
+            "problems" => read_member(input, member, &mut problems),
+            "file" => read_member(input, member, &mut file),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AdministratorState {
+            enforced: required(enforced, "enforced")?,
+            overruled: required(overruled, "overruled")?,
+            providers: required(providers, "providers")?,
+            policies: required(policies, "policies")?,
+            problems: required(problems, "problems")?,
+            file,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("enforced", &self.enforced);
+        object.member("overruled", &self.overruled);
+        object.member("providers", &self.providers);
+        object.member("policies", &self.policies);
+        object.member("problems", &self.problems);
+        object.optional("file", &self.file);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The result of `agent().add_key_slot`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -1058,6 +1122,8 @@ pub struct AgentStatusResult {
     pub configuration: Option<String>,
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     pub audit: Option<AuditSettings>,
+    /// What the administrator of the machine lays down; absent where that is nothing.
+    pub administrator: Option<AdministratorState>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -1079,6 +1145,7 @@ impl Json for AgentStatusResult {
         let mut accounts = None;
         let mut configuration = None;
         let mut audit = None;
+        let mut administrator = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "locked" => read_member(input, member, &mut locked),
@@ -1096,6 +1163,7 @@ impl Json for AgentStatusResult {
             "accounts" => read_member(input, member, &mut accounts),
             "configuration" => read_member(input, member, &mut configuration),
             "audit" => read_member(input, member, &mut audit),
+            "administrator" => read_member(input, member, &mut administrator),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(AgentStatusResult {
@@ -1114,6 +1182,7 @@ impl Json for AgentStatusResult {
             accounts,
             configuration,
             audit,
+            administrator,
             extra,
         })
     }
@@ -1135,6 +1204,7 @@ impl Json for AgentStatusResult {
         object.optional("accounts", &self.accounts);
         object.optional("configuration", &self.configuration);
         object.optional("audit", &self.audit);
+        object.optional("administrator", &self.administrator);
         object.extra(&self.extra);
         object.end();
     }
@@ -3860,6 +3930,8 @@ pub struct Provider {
     pub policy: Option<String>,
     /// A known provider, whose settings apply to members that are not given.
     pub preset: Option<String>,
+    /// The path of the administrator's file that describes the provider. Absent: your own.
+    pub source: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -3898,6 +3970,7 @@ impl Json for Provider {
         let mut proxy = None;
         let mut policy = None;
         let mut preset = None;
+        let mut source = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "name" => read_member(input, member, &mut name),
@@ -3932,6 +4005,7 @@ impl Json for Provider {
             "proxy" => read_member(input, member, &mut proxy),
             "policy" => read_member(input, member, &mut policy),
             "preset" => read_member(input, member, &mut preset),
+            "source" => read_member(input, member, &mut source),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(Provider {
@@ -3967,6 +4041,7 @@ impl Json for Provider {
             proxy,
             policy,
             preset,
+            source,
             extra,
         })
     }
@@ -4005,6 +4080,7 @@ impl Json for Provider {
         object.optional("proxy", &self.proxy);
         object.optional("policy", &self.policy);
         object.optional("preset", &self.preset);
+        object.optional("source", &self.source);
         object.extra(&self.extra);
         object.end();
     }

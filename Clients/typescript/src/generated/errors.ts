@@ -270,7 +270,7 @@ export class ReauthenticationRequiredError extends LanyardError {
  * The provider requires the person to interact, for this audience only.
  *
  * `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`, `scopes`,
- * `outcome`.
+ * `outcome`, `source`.
  */
 export class InteractionRequiredError extends LanyardError {
   /** @internal */
@@ -304,6 +304,13 @@ export class InteractionRequiredError extends LanyardError {
   /** The member `outcome` of `data`. */
   get outcome(): string | undefined {
     return told(text, this.data["outcome"]);
+  }
+
+  /**
+   * The organisation's source that alone changes this: the path of the administrator's file, or the URL of the bundle.
+   */
+  get source(): string | undefined {
+    return told(text, this.data["source"]);
   }
 }
 
@@ -432,10 +439,26 @@ export class UntrustedServerError extends LanyardError {
   }
 }
 
-/** The provider is unknown. */
+/**
+ * The provider is unknown, or the administrator's file that describes it is gone (`source`).
+ *
+ * `data` may hold `remedies`, `source`, `outcome`.
+ */
 export class ProviderNotFoundError extends LanyardError {
   /** @internal */
   static override readonly contractName: string = "providerNotFound";
+
+  /**
+   * The organisation's source that alone changes this: the path of the administrator's file, or the URL of the bundle.
+   */
+  get source(): string | undefined {
+    return told(text, this.data["source"]);
+  }
+
+  /** The member `outcome` of `data`. */
+  get outcome(): string | undefined {
+    return told(text, this.data["outcome"]);
+  }
 }
 
 /**

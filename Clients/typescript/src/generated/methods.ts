@@ -73,7 +73,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `audit`.
+   *   `configuration`, `audit`, `administrator`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -239,7 +239,8 @@ export class AgentMethods {
    * keys are left out.
    *
    * @returns With `findings`.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    */
   diagnose(
     params: types.AgentDiagnoseParams = {},
@@ -311,7 +312,8 @@ export class ProviderMethods {
    * Returns a provider, without its client secret.
    *
    * @returns With `provider`.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -330,7 +332,8 @@ export class ProviderMethods {
    * same one, has the documents of the provider read again. A `policy` must exist: `NotFoundError` otherwise.
    *
    * @returns With `provider`.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -352,7 +355,8 @@ export class ProviderMethods {
    * Removes a provider that has no accounts.
    *
    * @returns With `removed`.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -371,7 +375,8 @@ export class ProviderMethods {
    * most. Callers for one provider share a test; ten of one provider may begin in a minute.
    *
    * @returns With `findings`.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -429,7 +434,8 @@ export class SignInMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -459,7 +465,8 @@ export class SignInMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -492,7 +499,8 @@ export class SignInMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -535,7 +543,8 @@ export class SignInMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `ProviderNotFoundError` - The provider is unknown.
+   * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
+   *   (`source`).
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,

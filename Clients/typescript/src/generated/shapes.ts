@@ -79,6 +79,16 @@ export const AccountSwitchResult: Shape<types.AccountSwitchResult> =
     previous: optional(text),
   }));
 
+export const AdministratorState: Shape<types.AdministratorState> =
+  new Shape("AdministratorState", () => ({
+    enforced: required(list(text)),
+    overruled: required(list(text)),
+    providers: required(list(text)),
+    policies: required(list(text)),
+    problems: required(list(text)),
+    file: optional(text),
+  }));
+
 export const AgentAddKeySlotResult: Shape<types.AgentAddKeySlotResult> =
   new Shape("AgentAddKeySlotResult", () => ({
     slot: required(integer),
@@ -180,6 +190,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     accounts: optional(AccountCounts.decode),
     configuration: optional(text),
     audit: optional(AuditSettings.decode),
+    administrator: optional(AdministratorState.decode),
   }));
 
 export const AgentUnlockResult: Shape<types.AgentUnlockResult> =
@@ -586,6 +597,7 @@ export const Provider: Shape<types.Provider> =
     proxy: optional(text),
     policy: optional(text),
     preset: optional(text),
+    source: optional(text),
   }));
 
 export const ProviderAddResult: Shape<types.ProviderAddResult> =

@@ -594,6 +594,27 @@ export interface AccountSwitchResult {
   readonly previous?: string;
 }
 
+/** What the administrator of the machine lays down. */
+export interface AdministratorState {
+  /**
+   * The members of the configuration that only `file` sets: neither your configuration file nor an option changes them.
+   */
+  readonly enforced: readonly string[];
+  /** Members of `enforced` that your configuration file or an option gives another value, which does not count. */
+  readonly overruled: readonly string[];
+  /** The providers that files describe. */
+  readonly providers: readonly string[];
+  /** The policies that files hold. */
+  readonly policies: readonly string[];
+  /** Why files do not count, a sentence each. */
+  readonly problems: readonly string[];
+  /**
+   * The path of the administrator's configuration file, which was read at the agent's start; absent without one that
+   * counts.
+   */
+  readonly file?: string;
+}
+
 /** The result of `agent.addKeySlot`. */
 export interface AgentAddKeySlotResult {
   readonly slot: number;
@@ -733,6 +754,8 @@ export interface AgentStatusResult {
   readonly configuration?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
   readonly audit?: AuditSettings;
+  /** What the administrator of the machine lays down; absent where that is nothing. */
+  readonly administrator?: AdministratorState;
 }
 
 /** The result of `agent.unlock`. */
@@ -1465,6 +1488,8 @@ export interface Provider {
   readonly policy?: string;
   /** A known provider, whose settings apply to members that are not given. */
   readonly preset?: string;
+  /** The path of the administrator's file that describes the provider. Absent: your own. */
+  readonly source?: string;
 }
 
 /** The result of `provider.add`. */

@@ -34,7 +34,9 @@ package struct RestorePlan {
     _ providers: [Provider], _ policies: [StoredPolicy]
   ) throws(AgentFailure) -> ChangeSet<RestoredConfiguration> {
     var restored = RestoredConfiguration()
-    for provider in providers {
+    for var provider in providers {
+      // Of another machine, perhaps: only a file of this one makes it a provider again.
+      provider.isGone = provider.managedBy != nil
       if vault.directory.providers[provider.configuration.name] == nil {
         restored.providers.append(provider)
       } else {

@@ -15,6 +15,7 @@ package struct AgentDiagnosis: Sendable {
     var findings = await VaultDiagnosis.findings(of: vault).list
     findings += await checkStore().list
     findings += checkConfiguration().list
+    findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
@@ -42,6 +43,7 @@ package struct AgentDiagnosis: Sendable {
     }
     findings += await look { vault in vault.diagnosis.pins() }
     findings += await look { vault in vault.diagnosis.presets() }
+    findings += await look { vault in vault.diagnosis.goneFiles() }
     let work = await look { vault in vault.diagnosis.work() }
     return findings + more.list + work + refusals().list
   }
@@ -100,6 +102,43 @@ package struct AgentDiagnosis: Sendable {
         "confinement", "The kernel restricts neither the files nor the system calls of the agent.",
         "Run the agent where filters of system calls (seccomp) and Landlock are available.")
     case nil: break
+    }
+    return findings
+  }
+
+  /// What the administrator lays down, and what of it does not count.
+  private func checkAdministrator() -> Findings {
+    var findings = Findings()
+    let settings = agent.environment.configuration.administrator
+    let problems = agent.administratorProblems
+    for problem in problems {
+      findings.problem(
+        "administratorFiles", problem,
+        "Ask the administrator of this machine. What counted before still does; the other files count.")
+    }
+    if let file = settings.file {
+      let enforced = settings.enforced.joined(separator: ", ")
+      findings.sound(
+        "administrator",
+        enforced.isEmpty
+          ? "The administrator's file \(file) sets defaults, and enforces nothing."
+          : "The administrator's file \(file) enforces \(enforced): neither your configuration nor an option changes that."
+      )
+    }
+    if let file = settings.file, !settings.overruled.isEmpty {
+      findings.notice(
+        "administratorOverrules",
+        "Your configuration or an option of the agent sets \(settings.overruled.joined(separator: ", ")), but \(file) enforces another value.",
+        "Nothing: the administrator's value counts.")
+    }
+    let laid = agent.administrator.table.laid
+    if problems.isEmpty, !laid.providers.isEmpty || !laid.policies.isEmpty {
+      let providers = laid.providers.map(\.provider.configuration.name.text)
+      let named = [("providers", providers), ("policies", laid.policies.map(\.policy.name))].filter { !$1.isEmpty }
+      findings.sound(
+        "administratorFiles",
+        "The administrator lays down "
+          + named.map { "the \($0) \($1.joined(separator: ", "))" }.joined(separator: " and ") + ".")
     }
     return findings
   }

@@ -81,6 +81,7 @@ extension AgentFailure {
     case .policyInvalid:
       "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
     case .managed(let thing, let source): thing.message(source)
+    case .providerFileGone(let path, _): ProviderFailure.fileGone(path).message
     case .provider(let failure): failure.message
     case .vault(.integrity, _):
       "A sealed record of this account does not open, or is not what its head says. Other accounts are not touched; sign in again to replace it."

@@ -85,6 +85,8 @@ package enum AgentFailure: Error, Sendable {
   /// The policy asks for a step-up first. `prompt`: why the person did not confirm it, where they were asked to.
   case stepUpWanted(RecordedDecision, prompt: ConfirmationRefusal? = nil)
   case policyInvalid(PolicyProblems)
+  /// The administrator's file that describes the account's provider is gone.
+  case providerFileGone(String, AccountID)
   /// Only the organisation's source sets or changes this.
   case managed(ManagedThing, ManagedSource)
 
@@ -212,7 +214,8 @@ extension AgentFailure {
     case .timedOut(let id), .signedOut(let id, _), .dataSealed(let id), .token(_, let id), .wouldNarrow(let id, _),
       .identityLacks(_, let id), .roleRefused(_, let id), .notBound(let id), .stepUp(_, let id, _),
       .originNotAllowed(let id),
-      .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id):
+      .challenged(_, let id), .request(_, let id, _), .operationNotFound(let id), .queueFull(let id),
+      .providerFileGone(_, let id):
       id
     case .denied(let decision), .stepUpWanted(let decision, _): decision.account
     case .unsent(let failure), .sentBefore(let failure, _): failure.account

@@ -36,7 +36,7 @@ extension AgentFailure {
     case .wouldNarrow, .identityLacks, .roleRefused, .notBound: .providerMisconfigured
     case .rights(let failure, _): failure.kind
     case .originNotAllowed: .originNotAllowed
-    case .challenged: .interactionRequired
+    case .challenged, .providerFileGone: .interactionRequired
     case .request(let failure, _, _): failure.kind
     case .unsent(let failure), .sentBefore(let failure, _): failure.kind
     case .signIn(let failure): failure.kind
@@ -141,7 +141,7 @@ extension StepUpFailure {
 extension ProviderFailure {
   fileprivate var kind: FailureKind {
     switch self {
-    case .notFound: .providerNotFound
+    case .notFound, .fileGone: .providerNotFound
     case .damaged: .integrity
     case .inUse, .clientIDMissing: .invalidParams
     case .document(.offline), .registration(.offline): .offline

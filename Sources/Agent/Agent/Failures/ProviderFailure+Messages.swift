@@ -14,6 +14,8 @@ extension ProviderFailure {
     case .notFound: "There is no provider of this name. `provider.list` names those that are there."
     case .damaged:
       "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
+    case .fileGone(let path):
+      "The administrator's file \(path), which describes this provider, is gone. Its accounts are kept and get no tokens until it is back: ask the administrator of this machine. `lanyard logout` signs them out."
     case .inUse:
       "Accounts still belong to this provider. Sign them out and forget them first; nothing was changed."
     case .document(let failure), .clientIDMissing(.document(let failure)): failure.message

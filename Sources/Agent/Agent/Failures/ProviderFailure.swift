@@ -7,6 +7,8 @@ package enum ProviderFailure: Sendable {
   case notFound
   /// The provider's record does not open; its accounts wait for it.
   case damaged(AccountID?)
+  /// The administrator's file that describes the provider is gone.
+  case fileGone(String)
   /// Accounts still belong to the provider.
   case inUse([AccountID])
   case document(DocumentFailure)

@@ -16,7 +16,10 @@ package struct ProviderStore {
 
   package func provider(named name: String) throws(AgentFailure) -> Provider {
     guard let name = ProviderName(name) else { throw .providerNotFound }
-    if let provider = vault.directory.providers[name] { return provider }
+    if let provider = vault.directory.providers[name] {
+      guard !provider.isGone else { throw .provider(.fileGone(provider.managedBy ?? "")) }
+      return provider
+    }
     throw try isDamaged(name) ? .provider(.damaged(nil)) : .providerNotFound
   }
 
@@ -52,9 +55,15 @@ package struct ProviderStore {
   }
 
   package func requireFree(_ name: ProviderName) throws(AgentFailure) {
+    try requireOwn(vault.directory.providers[name])
     guard vault.directory.providers[name] == nil else {
       throw .invalidParameter("/name", expected: "a name that no provider has yet")
     }
+  }
+
+  /// Refuses a change of a provider that the administrator sets.
+  private func requireOwn(_ provider: Provider?) throws(AgentFailure) {
+    if let provider, let path = provider.managedBy, !provider.isGone { throw .managed(.provider, .file(path)) }
   }
 
   // MARK: changes
@@ -69,7 +78,7 @@ package struct ProviderStore {
     return try saving(provider, after: nil, entry: vault.audited(.providerAdd, .provider(provider.configuration.name)))
   }
 
-  private func isOfItsAccounts(_ provider: Provider) -> Bool {
+  func isOfItsAccounts(_ provider: Provider) -> Bool {
     vault.directory.profiles.values.allSatisfy {
       $0.provider != provider.configuration.name || provider.isItself($0.identity.issuer)
     }
@@ -78,6 +87,7 @@ package struct ProviderStore {
   /// Nil, and no change, if the stored provider is no longer `known`, from which `provider` was made.
   package func update(_ provider: Provider, replacing known: Provider) throws(AgentFailure) -> ChangeSet<Provider?> {
     guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
+    try requireOwn(before)
     guard before.record.equals(known.record) else { return .unchanged(nil) }
     var saving = try saving(
       provider, after: before, entry: vault.audited(.providerUpdate, .provider(provider.configuration.name)))
@@ -103,7 +113,7 @@ package struct ProviderStore {
     return try saving(provider, after: before)
   }
 
-  private func saving(
+  func saving(
     _ provider: Provider, after before: Provider?, entry: VaultChange? = nil
   ) throws(AgentFailure) -> ChangeSet<Provider?> {
     var provider = provider
@@ -121,9 +131,14 @@ package struct ProviderStore {
   /// same: their entries have what that takes.
   package func remove(named name: String) throws(AgentFailure) -> ChangeSet<Provider> {
     let provider = try provider(named: name)
+    try requireOwn(provider)
     let users = vault.directory.profiles.values.filter { $0.provider == provider.configuration.name }.map(\.id).sorted()
     guard users.isEmpty else { throw .provider(.inUse(users)) }
-    return ChangeSet(
+    return try removing(provider)
+  }
+
+  func removing(_ provider: Provider) throws(AgentFailure) -> ChangeSet<Provider> {
+    ChangeSet(
       try vault.outbox.keeping(provider) + [
         .delete(.vault, .provider, id: try place(of: provider.configuration.name)),
         vault.audited(.providerRemove, .provider(provider.configuration.name)),

@@ -36,6 +36,7 @@ package final class AgentService: Sendable {
   let requestPrompts: RequestPrompts
   package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
+  package let administrator: AdministratorWatch
   private let tables: PublishedTables
   private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
@@ -51,6 +52,7 @@ package final class AgentService: Sendable {
     store: sending any Store, keySource: (any KeySource)?, otherKeySources: [any KeySource] = [],
     anchor: (any RollbackAnchor)? = nil, environment: AgentEnvironment, version: String,
     instance: String, events: any EventPublishing, grantableMethods: [GrantableMethod], ownerGrant: Secret? = nil,
+    documents: @escaping AdministratorWatch.Reader = { LaidDown(mark: $0.mark) },
     locking: LockingRules = LockingRules(), onShutDown: @escaping @Sendable () -> Void = {}
   ) {
     self.locking = locking
@@ -68,6 +70,8 @@ package final class AgentService: Sendable {
         guard let vault = vaultHandle.value else { return nil }
         return await AuditRecorder.settleRepeats(for: vault)
       })
+    administrator = AdministratorWatch(
+      environment.configuration.administratorFiles, table: tables.administrator, read: documents)
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
@@ -130,6 +134,7 @@ package final class AgentService: Sendable {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
     // Remove what an interrupted backup left.
     environment.backups.removeAll()
+    administrator.begin(policyCache)
     do throws(AgentFailure) {
       switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return true
@@ -150,6 +155,7 @@ package final class AgentService: Sendable {
   /// Serves until `shutDown()`; returns when everything in flight has ended.
   package func run() async {
     resumeWork()
+    administrator.watch(self)
     environment.signals.start { [weak self] in self?.happened($0) }
     await background.run()
     // Before the machine shuts down: its uptime counts in every offline window (docs/offline.md, Time).

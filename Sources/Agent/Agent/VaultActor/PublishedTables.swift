@@ -11,6 +11,8 @@ struct PublishedTables: Sendable {
   let decisions: DecisionCache
   let stepUps: StepUps
   let policyCache: PolicyCache
+  /// What the administrator's files say. It does not depend on the vault.
+  let administrator = AdministratorTable()
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
   let events: any EventPublishing

@@ -190,9 +190,26 @@ package actor VaultActor {
       lock(isCertain: false)
       throw error
     }
+    reconcile()
     dependencies.tables.open(vault)
     // An earlier version left their names. If the disk fails now, the next opening does it.
     for profile in vault.signOuts.namedAfterErasure { try? commit(vault.signOuts.eraseName(of: profile), to: vault) }
+  }
+
+  /// Brings the providers in step with the administrator's files. A failing disk keeps no person out: what the vault
+  /// knows stays, and `AdministratorTable` tells it.
+  @discardableResult
+  package func reconcile() -> ManagedProviderChanges {
+    let table = dependencies.tables.administrator
+    do throws(AgentFailure) {
+      let laid = table.laid
+      let changes = try commitIfOpen { vault throws(AgentFailure) in try vault.providers.reconciled(with: laid) }
+      if let changes { table.reconciled(changes) }
+      return changes ?? ManagedProviderChanges()
+    } catch {
+      table.failed(error)
+      return ManagedProviderChanges()
+    }
   }
 
   /// Records in the audit log which client opened or created the vault, before the agent answers. If that fails, locks

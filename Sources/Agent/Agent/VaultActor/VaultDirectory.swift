@@ -103,7 +103,10 @@ extension VaultDirectory {
     profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
   }
 
-  var sortedProviders: [Provider] { providers.values.sorted { $0.configuration.name < $1.configuration.name } }
+  /// Without those whose file is gone.
+  var sortedProviders: [Provider] {
+    providers.values.filter { !$0.isGone }.sorted { $0.configuration.name < $1.configuration.name }
+  }
 
   package func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {
     switch selector {

@@ -37,10 +37,14 @@ extension Provider {
       issuer: configuration.issuer, clientID: configuration.clientID, tokenEndpoint: endpoints.token)
   }
 
-  /// Whether what was issued there may be sent to this provider as it is configured now. A token endpoint that the
+  /// Whether what was issued there may be used at this provider as it is configured now: never while the
+  /// administrator's file that describes it is gone.
+  package func mayReceive(_ issued: IssuingClient?) -> Bool { !isGone && isIssuer(of: issued) }
+
+  /// Whether what was issued there is this provider's as it is configured now. A token endpoint that the
   /// issuer's own documents name may move within its origin; one that a person configures may not. Nil: issued before
   /// this was remembered, and the configuration did not change since.
-  package func mayReceive(_ issued: IssuingClient?) -> Bool {
+  package func isIssuer(of issued: IssuingClient?) -> Bool {
     guard let issued else { return true }
     guard issued.issuer == configuration.issuer, issued.clientID == configuration.clientID else { return false }
     guard let before = issued.tokenEndpoint, let now = endpoints.token, before != now else { return true }
@@ -50,13 +54,13 @@ extension Provider {
 
   /// The provider as it was when it issued this; nil if that is not known any more.
   package func issuer(of issued: IssuingClient?) -> Provider? {
-    mayReceive(issued) ? self : former.first { $0.mayReceive(issued) }
+    isIssuer(of: issued) ? self : former.first { $0.isIssuer(of: issued) }
   }
 
   /// Remembers the provider that this one replaces, as long as an account has tokens of it.
   package mutating func remember(_ before: Provider, for accounts: [IssuingClient?]) {
-    let foreign = accounts.filter { !mayReceive($0) }
-    former = ([before.forRevocation] + before.former).filter { old in foreign.contains { old.mayReceive($0) } }
+    let foreign = accounts.filter { !isIssuer(of: $0) }
+    former = ([before.forRevocation] + before.former).filter { old in foreign.contains { old.isIssuer(of: $0) } }
   }
 
   /// Without an address to which anything could be sent.

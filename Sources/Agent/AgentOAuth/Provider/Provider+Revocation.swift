@@ -12,6 +12,7 @@ extension Provider {
     part.configuration.allowedOrigins = []
     part.configuration.policy = nil
     part.former = []
+    part.own = []
     return part
   }
 
@@ -27,7 +28,7 @@ extension Provider {
   /// Whether a token that `kept` was to revoke may be sent to this provider's revocation endpoint: the same client, and
   /// an endpoint at an origin that `kept` had already.
   package func mayRevoke(for kept: Provider) -> Bool {
-    guard kept.hasEndpoints, isSameClient(as: kept), mayReceive(kept.issuingClient),
+    guard kept.hasEndpoints, isSameClient(as: kept), isIssuer(of: kept.issuingClient),
       let place = endpoints.revocation.flatMap({ HTTPURL($0)?.origin })
     else { return false }
     let known = [kept.endpoints.revocation, kept.endpoints.token, kept.configuration.issuer]

@@ -9,9 +9,9 @@ package import Secrets
 package struct Provider: Sendable {
   package var configuration: ProviderConfiguration
   /// The client's secret; nil without one, and where the one that is stored belongs to another client or server.
-  package var clientSecret: Secret? { mayReceive(credentialsOf) ? storedSecret : nil }
+  package var clientSecret: Secret? { isIssuer(of: credentialsOf) ? storedSecret : nil }
   /// The client's key as the person gave it; nil as `clientSecret`.
-  package var clientKey: Secret? { mayReceive(credentialsOf) ? storedKey : nil }
+  package var clientKey: Secret? { isIssuer(of: credentialsOf) ? storedKey : nil }
   private var storedSecret: Secret?
   private var storedKey: Secret?
   /// The client whose secret and key are stored; nil if its issuer, id and token endpoint did not change since they were
@@ -23,6 +23,13 @@ package struct Provider: Sendable {
   package var former: [Provider] = []
   /// The client is one that the agent registered itself.
   package var registration: ClientRegistration?
+  /// The administrator's file that describes the provider (docs/fleet.md, Administrator's files); nil for one that the
+  /// person added.
+  package var managedBy: String?
+  /// The file is gone. The accounts wait for it: they get no token, and lose nothing.
+  package var isGone = false
+  /// The provider of the person that a file of the administrator stands before; at most one.
+  package var own: [Provider] = []
   /// Nil until a discovery succeeded, or for ever where all endpoints were given.
   package var metadata: ServerMetadata?
   /// By the provider's time.
@@ -41,7 +48,7 @@ package struct Provider: Sendable {
     if let before { keepCredentials(of: before) }
     guard secret != nil || key != nil else { return }
     let isElsewhere = credentialPlaces.map { !Self.origins(of: configuration.endpoints).isSubset(of: $0) } ?? false
-    if isElsewhere || !mayReceive(credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
+    if isElsewhere || !isIssuer(of: credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
     storedSecret = secret ?? storedSecret
     storedKey = key ?? storedKey
     (credentialsOf, credentialPlaces) = (nil, nil)
@@ -162,6 +169,15 @@ package struct Provider: Sendable {
         writer.beginArray()
         for provider in former { provider.record.withBytes { writer.string(utf8: $0) } }
         writer.endArray()
+      }
+      writer.member("managedBy", managedBy)
+      if isGone {
+        writer.key("gone")
+        writer.bool(true)
+      }
+      if let own = own.first {
+        writer.key("own")
+        own.record.withBytes { writer.string(utf8: $0) }
       }
       writer.member("tokenEndpointAuthMethod", it.tokenEndpointAuthMethod?.rawValue)
       writer.member("scopes", it.scopes)
@@ -297,6 +313,9 @@ package struct Provider: Sendable {
       provider.former = (node["former"].map { Array($0.elements) } ?? []).compactMap {
         $0.secret.flatMap(Provider.init)
       }
+      provider.managedBy = node["managedBy"]?.string
+      provider.isGone = node["gone"]?.bool ?? false
+      provider.own = [node["own"]?.secret.flatMap(Provider.init)].compactMap { $0 }
       provider.learnedReuse = node["learnedReuse"]?.string.flatMap { .init(rawValue: $0) }
       return provider
     }

@@ -92,6 +92,7 @@ extension AgentFailure {
     case .notBound: TokenMachine.notBound
     case .queueFull: "queueFull"
     case .managed: "managed"
+    case .providerFileGone: "administratorFileGone"
     case .denied(let recorded): recorded.decision.reason.rawValue
     case .stepUpWanted(_, let refusal): refusal?.wireReason ?? Decision.Reason.stepUpRequired.rawValue
     case .request(let failure, _, _): failure.wireReason
@@ -140,7 +141,8 @@ extension AgentFailure {
     case .signedOut, .dataSealed: [.reauthenticate]
     case .dataUnderPIN: [.stepUp]
     case .token(let refusal, _): refusal.wireRemedies
-    case .rights(.untrusted, _), .rights(.refused, _), .managed: [.administrator]
+    case .rights(.untrusted, _), .rights(.refused, _), .managed, .providerFileGone, .provider(.fileGone):
+      [.administrator]
     case .rights(.offline, _), .request(.notSent, _, _): [.connect]
     case .request(.untrusted, _, _), .originNotAllowed, .notBound: [.administrator]
     case .challenged: [.interact, .reauthenticate]
@@ -162,6 +164,7 @@ extension AgentFailure {
     switch self {
     case .invalidParameter(let path, let expected): Self.parameter(path, expected)
     case .managed(_, let source): [("source", .text(source.text))]
+    case .providerFileGone(let path, _), .provider(.fileGone(let path)): [("source", .text(path))]
     case .vaultExists: Self.parameter("", "an agent that has no vault yet")
     case .unsupportedProtocol(let supported): [("supported", .texts([supported]))]
     case .notFound(let thing, _): [("kind", .text(thing.wireKind))]

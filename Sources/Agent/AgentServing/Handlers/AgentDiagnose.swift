@@ -10,6 +10,7 @@ enum AgentDiagnoseHandler: MethodHandler {
       let said = try await AgentDiagnosis(of: call.agent).refusals(of: provider, within: call.limits)
       return AgentDiagnose.Result(findings: said.map { WireFinding($0) })
     }
+    await call.agent.lookAgain()
     var findings = await AgentDiagnosis(of: call.agent).findings()
     findings += call.server.connectionFindings()
     if params.askProviders { findings += await ProviderDiagnosis(of: call.agent).findings() }

@@ -10,7 +10,9 @@ enum AgentRestoreHandler: MethodHandler {
     try await agent.vault.requireOpen()
     let passphrase = try await agent.backupPassphrase(params.passphrase, asks: params.prompt != nil, .backupPassphrase)
     let restored = try await agent.background.finish { () async throws(AgentFailure) in
-      try await agent.backups.restore(from: params.path, by: passphrase)
+      let restored = try await agent.backups.restore(from: params.path, by: passphrase)
+      await agent.vault.reconcile()
+      return restored
     }
     return AgentRestore.Result(
       accounts: restored.accounts.map { WireAccount($0, agent, active: nil) },

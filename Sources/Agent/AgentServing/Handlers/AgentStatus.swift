@@ -9,6 +9,7 @@ enum AgentStatusHandler: MethodHandler {
 
   static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(AgentFailure) -> AgentStatus.Result {
     let agent = call.agent
+    await call.agent.lookAgain()
     let status = try await agent.vault.status(within: call.limits)
     var counts: [AccountState: Int] = [:]
     for profile in status.profiles { counts[agent.state(of: profile), default: 0] += 1 }
@@ -30,7 +31,21 @@ enum AgentStatusHandler: MethodHandler {
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
       confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
       configuration: agent.environment.configuration.path,
-      audit: WireAuditSettings(agent.environment.configuration.audit))
+      audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent))
+  }
+
+  /// Nil where the administrator lays nothing down.
+  private static func administrator(_ agent: AgentService) -> WireAdministratorState? {
+    let settings = agent.environment.configuration.administrator
+    let problems = agent.administratorProblems
+    let laid = agent.administrator.table.laid
+    guard settings.file != nil || !problems.isEmpty || !laid.providers.isEmpty || !laid.policies.isEmpty else {
+      return nil
+    }
+    return WireAdministratorState(
+      file: settings.file, enforced: settings.enforced, overruled: settings.overruled,
+      providers: laid.providers.map(\.provider.configuration.name), policies: laid.policies.map(\.policy.name),
+      problems: Array(problems.prefix(256)))
   }
 }
 

@@ -7,6 +7,7 @@ enum PolicySetHandler: MethodHandler {
   typealias Method = PolicySet
 
   static func handle(_ params: PolicySet.Params, _ call: Call) async throws(AgentFailure) -> PolicySet.Result {
+    await call.agent.lookAgain()
     let document = try PolicyDocument(judging: params.policy, as: params.name)
     let previous = try await call.agent.vault.commit { vault throws(AgentFailure) in
       try vault.policies.set(document, as: params.policy)

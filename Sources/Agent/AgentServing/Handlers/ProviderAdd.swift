@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentPorts
 internal import AgentProtocol
 
 /// Adds a provider after reading its documents, so that a wrong issuer is reported now, and not at the first sign-in.
@@ -9,34 +10,23 @@ enum ProviderAddHandler: MethodHandler {
   typealias Method = ProviderAdd
 
   static func handle(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
-    try await call.agent.introductions.run { () async throws(AgentFailure) in try await add(params, call) }
+    await call.agent.lookAgain()
+    return try await call.agent.introductions.run { () async throws(AgentFailure) in try await add(params, call) }
   }
 
   private static func add(_ params: ProviderAdd.Params, _ call: Call) async throws(AgentFailure) -> ProviderAdd.Result {
     if params.clientId == nil, params.clientSecret != nil || params.clientKey != nil {
       throw .invalidParameter("/clientId", expected: "the id of the client whose secret or key is given")
     }
-    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
-    var configuration = ProviderConfiguration(
-      name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
-      clientID: params.clientId ?? "")
-    preset?.fill(&configuration)
-    // A server that is no OpenID provider knows none of the usual scopes.
-    if params.identity == .resource { configuration.scopes = [] }
-    try configuration.apply(params)
-    if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
-    var provider = Provider(
-      configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
-    try provider.chooseAuthentication(
-      ClientAuthMethod(params.tokenEndpointAuthMethod), signer: call.agent.environment.keys)
+    var provider = try Provider(describedBy: params, signer: call.agent.environment.keys)
     if provider.needsDiscovery {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider)
       } catch {
         // Report a missing client id first, where the agent may have to be given one.
-        guard params.clientId == nil, preset?.registersClients != true,
+        guard params.clientId == nil, provider.preset?.registersClients != true,
           case .provider(.document(let failure)) = error, failure.leavesRegistrationUnknown
         else { throw error }
         throw .provider(.clientIDMissing(.document(failure)))
@@ -53,6 +43,23 @@ enum ProviderAddHandler: MethodHandler {
       throw error
     }
     return ProviderAdd.Result(provider: WireProvider(provider))
+  }
+}
+
+extension Provider {
+  /// The provider as its members describe it, before its documents are read.
+  init(describedBy params: ProviderAdd.Params, signer: any ClientKeySigner) throws(AgentFailure) {
+    let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
+    var configuration = ProviderConfiguration(
+      name: params.name, issuer: try ProviderPreset.issuer(params.issuer, of: preset),
+      clientID: params.clientId ?? "")
+    preset?.fill(&configuration)
+    // A server that is no OpenID provider knows none of the usual scopes.
+    if params.identity == .resource { configuration.scopes = [] }
+    try configuration.apply(params)
+    if let preset { configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim) }
+    self.init(configuration: configuration, clientSecret: params.clientSecret, clientKey: params.clientKey)
+    try chooseAuthentication(ClientAuthMethod(params.tokenEndpointAuthMethod), signer: signer)
   }
 }
 

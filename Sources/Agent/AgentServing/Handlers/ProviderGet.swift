@@ -7,6 +7,7 @@ enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet
 
   static func handle(_ params: ProviderGet.Params, _ call: Call) async throws(AgentFailure) -> ProviderGet.Result {
+    await call.agent.lookAgain()
     let provider = try await call.agent.vault.read { vault throws(AgentFailure) in
       try vault.providers.provider(params.provider, within: call.limits)
     }

@@ -6,6 +6,7 @@ enum ProviderListHandler: MethodHandler {
   typealias Method = ProviderList
 
   static func handle(_ params: ProviderList.Params, _ call: Call) async throws(AgentFailure) -> ProviderList.Result {
+    await call.agent.lookAgain()
     let providers = try await call.agent.vault.read { vault throws(AgentFailure) in
       vault.providers.sorted(within: call.limits)
     }

@@ -8,6 +8,7 @@ enum ProviderRemoveHandler: MethodHandler {
 
   static func handle(_ params: ProviderRemove.Params, _ call: Call) async throws(AgentFailure) -> ProviderRemove.Result
   {
+    await call.agent.lookAgain()
     let removed = try await call.agent.vault.commit { [limits = call.limits] vault throws(AgentFailure) in
       _ = try vault.providers.provider(params.provider, within: limits)
       try vault.providers.requireCovered(params.provider, by: limits)

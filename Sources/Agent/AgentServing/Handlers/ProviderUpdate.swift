@@ -10,6 +10,7 @@ enum ProviderUpdateHandler: MethodHandler {
 
   static func handle(_ params: ProviderUpdate.Params, _ call: Call) async throws(AgentFailure) -> ProviderUpdate.Result
   {
+    await call.agent.lookAgain()
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     for _ in 0..<mostTries {
       let stored = try await call.agent.introductions.run { () async throws(AgentFailure) in

@@ -27,6 +27,7 @@ enum SignInBeginHandler: MethodHandler {
     if params.scopes != nil || params.authorizationDetails != nil, call.limits?.permission.limitsTokens == true {
       throw .caller(.notCovered)
     }
+    await call.agent.lookAgain()
     if let selector = params.account {
       let profile = try await call.agent.vault.profile(call.pinned(selector))
       guard profile.provider == params.provider else {

@@ -167,7 +167,7 @@ struct ServedMethod: Sendable {
       try call.requireOpen()
       return result
     } catch {
-      throw call.access.redacted(RPCError(error), at: call.now)
+      throw call.access.redacted(RPCError(await call.agent.explained(error)), at: call.now)
     }
   }
 

@@ -43,7 +43,7 @@ extension WireProvider {
       allowedOrigins: it.allowedOrigins,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       pinsExpireAt: it.pinsExpireAt,
-      caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset)
+      caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset, source: provider.managedBy)
   }
 }
 

@@ -6,22 +6,16 @@ extension AgentConfiguration {
   ///
   /// - Throws: every problem of the file.
   public init(parsing text: [UInt8]) throws(ConfigurationProblems) {
-    self = try text.withUnsafeBufferPointer { (text) throws(ConfigurationProblems) -> AgentConfiguration in
-      let bytes = UnsafeRawBufferPointer(text)
-      var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
-        let place = JSONScanner.failurePosition(in: bytes) ?? bytes.count
-        throw ConfigurationProblems(list: [.init(at: place, in: bytes, "This is not JSON (RFC 8259).")])
-      }
-      return try tape.withRoot(of: bytes) { (root) throws(ConfigurationProblems) -> AgentConfiguration in
-        var reader = ConfigurationReader(bytes: bytes)
-        let configuration = reader.configuration(root)
-        guard reader.problems.isEmpty else {
-          throw ConfigurationProblems(list: reader.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) })
-        }
-        return configuration
-      }
-    }
+    self = try ConfigurationReader.read(text) { $0.configuration($1).defaults }
+  }
+}
+
+extension AdministratorConfiguration {
+  /// Reads the administrator's file as strictly as the person's.
+  ///
+  /// - Throws: every problem of the file.
+  public init(parsing text: [UInt8]) throws(ConfigurationProblems) {
+    self = try ConfigurationReader.read(text) { $0.configuration($1, mayEnforce: true) }
   }
 }
 
@@ -36,13 +30,36 @@ private struct ConfigurationReader {
   let bytes: UnsafeRawBufferPointer
   private(set) var problems: [ConfigurationProblem] = []
 
-  init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+  private init(bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
 
-  mutating func configuration(_ root: JSONNode) -> AgentConfiguration {
-    var found = AgentConfiguration()
+  static func read<Configuration>(
+    _ text: [UInt8], _ read: (inout ConfigurationReader, JSONNode) -> Configuration
+  ) throws(ConfigurationProblems) -> Configuration {
+    try text.withUnsafeBufferPointer { (text) throws(ConfigurationProblems) -> Configuration in
+      let bytes = UnsafeRawBufferPointer(text)
+      var tape = JSONTape()
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
+        let place = JSONScanner.failurePosition(in: bytes) ?? bytes.count
+        throw ConfigurationProblems(list: [.init(at: place, in: bytes, "This is not JSON (RFC 8259).")])
+      }
+      return try tape.withRoot(of: bytes) { (root) throws(ConfigurationProblems) -> Configuration in
+        var reader = ConfigurationReader(bytes: bytes)
+        let configuration = read(&reader, root)
+        guard reader.problems.isEmpty else {
+          throw ConfigurationProblems(list: reader.problems.sorted { ($0.line, $0.column) < ($1.line, $1.column) })
+        }
+        return configuration
+      }
+    }
+  }
+
+  /// `mayEnforce`: the member `enforced` is known, too.
+  mutating func configuration(_ root: JSONNode, mayEnforce: Bool = false) -> AdministratorConfiguration {
+    var (found, enforced) = (AgentConfiguration(), AgentConfiguration())
     let known = ["caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits", "audit"]
-    for (name, value) in members(of: root, known) {
+    for (name, value) in members(of: root, known + (mayEnforce ? ["enforced"] : [])) {
       switch name {
+      case "enforced": enforced = configuration(value).defaults
       case "caFile": found.caFile = text(value, 4095, "an absolute path") { $0.hasPrefix("/") && $0 != "/" }
       case "proxy":
         found.proxy = text(
@@ -57,7 +74,7 @@ private struct ConfigurationReader {
       default: limits(value, &found)
       }
     }
-    return found
+    return AdministratorConfiguration(defaults: found, enforced: enforced)
   }
 
   private mutating func limits(_ node: JSONNode, _ found: inout AgentConfiguration) {

@@ -12,7 +12,7 @@ public struct AgentConfiguration: Hashable, Sendable {
   /// The URL of a Client ID Metadata Document (`ClientIDMetadataDocument`).
   public var clientIDMetadataDocument: String?
   public var lockAfter: Milliseconds?
-  public var lockOn: Set<LockEvent> = []
+  public var lockOn: Set<LockEvent>?
   public var connections: Int?
   /// For each connection.
   public var requestsInFlight: Int?

@@ -55,7 +55,7 @@ extension ErrorCode {
   public static let providerMisconfigured = ErrorCode(rawValue: 3003)
   /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
   public static let untrustedServer = ErrorCode(rawValue: 3004)
-  /// The provider is unknown.
+  /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
   public static let providerNotFound = ErrorCode(rawValue: 3005)
   /// The policy denies the capability.
   public static let denied = ErrorCode(rawValue: 4001)

@@ -99,5 +99,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "55848b6cb6bf5c6e012ec89fc6a3ded061c8db2f8466f2cdb4132f793697684b"
+  public static let schemaDigest = "9f0ece3cfa7ee84af7ca16e00760a407c6940a2b48d460d447e2abe0e3aee158"
 }

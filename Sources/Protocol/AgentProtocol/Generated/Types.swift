@@ -169,6 +169,59 @@ public struct WireAccountRule: WireWritable, Sendable {
   }
 }
 
+/// What the administrator of the machine lays down.
+public struct WireAdministratorState: WireWritable, Sendable {
+  /// The path of the administrator's configuration file, which was read at the agent's start; absent without one that
+  /// counts.
+  public var file: String?
+  /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
+  /// them.
+  public var enforced: [String]
+  /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+  public var overruled: [String]
+  /// The providers that files describe.
+  public var providers: [ProviderName]
+  /// The policies that files hold.
+  public var policies: [String]
+  /// Why files do not count, a sentence each.
+  public var problems: [String]
+
+  public init(
+    file: String? = nil,
+    enforced: [String],
+    overruled: [String],
+    providers: [ProviderName],
+    policies: [String],
+    problems: [String]
+  ) {
+    self.file = file
+    self.enforced = enforced
+    self.overruled = overruled
+    self.providers = providers
+    self.policies = policies
+    self.problems = problems
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    if let file {
+      writer.key("file")
+      writer.string(file)
+    }
+    writer.key("enforced")
+    writer.list(enforced) { item, writer in writer.string(item) }
+    writer.key("overruled")
+    writer.list(overruled) { item, writer in writer.string(item) }
+    writer.key("providers")
+    writer.list(providers) { item, writer in writer.string(item.text) }
+    writer.key("policies")
+    writer.list(policies) { item, writer in writer.string(item) }
+    writer.key("problems")
+    writer.list(problems) { item, writer in writer.string(item) }
+    writer.endObject()
+  }
+}
+
 /// The agent's name and version.
 public struct WireAgentIdentity: WireWritable, Sendable {
   public var name: String
@@ -1572,6 +1625,8 @@ public struct WireProvider: WireWritable, Sendable {
   public var policy: String?
   /// A known provider, whose settings apply to members that are not given.
   public var preset: String?
+  /// The path of the administrator's file that describes the provider. Absent: your own.
+  public var source: String?
 
   public init(
     name: ProviderName,
@@ -1605,7 +1660,8 @@ public struct WireProvider: WireWritable, Sendable {
     caFile: String? = nil,
     proxy: String? = nil,
     policy: String? = nil,
-    preset: String? = nil
+    preset: String? = nil,
+    source: String? = nil
   ) {
     self.name = name
     self.issuer = issuer
@@ -1639,6 +1695,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.proxy = proxy
     self.policy = policy
     self.preset = preset
+    self.source = source
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -1762,6 +1819,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let preset {
       writer.key("preset")
       writer.string(preset)
+    }
+    if let source {
+      writer.key("source")
+      writer.string(source)
     }
     writer.endObject()
   }

@@ -80,7 +80,7 @@ extension LanyardError.Code {
   /// The provider requires the person to interact, for this audience only.
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`,
-  /// `scopes`, `outcome`.
+  /// `scopes`, `outcome`, `source`.
   public static let interactionRequired = LanyardError.Code(number: 2005, name: "interactionRequired")
   /// The provider has disabled the person's account.
   ///
@@ -115,7 +115,9 @@ extension LanyardError.Code {
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `outcome`.
   public static let untrustedServer = LanyardError.Code(number: 3004, name: "untrustedServer")
-  /// The provider is unknown.
+  /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
+  ///
+  /// `data` may hold `remedies`, `source`, `outcome`.
   public static let providerNotFound = LanyardError.Code(number: 3005, name: "providerNotFound")
   /// The policy denies the capability.
   ///
@@ -246,7 +248,7 @@ extension LanyardError {
   /// The provider requires the person to interact, for this audience only.
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `claims`, `providerError`, `acrValues`, `maxAgeSeconds`,
-  /// `scopes`, `outcome`.
+  /// `scopes`, `outcome`, `source`.
   public static let interactionRequired = Code.interactionRequired
   /// The provider has disabled the person's account.
   ///
@@ -281,7 +283,9 @@ extension LanyardError {
   ///
   /// `data` may hold `account`, `reason`, `remedies`, `outcome`.
   public static let untrustedServer = Code.untrustedServer
-  /// The provider is unknown.
+  /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
+  ///
+  /// `data` may hold `remedies`, `source`, `outcome`.
   public static let providerNotFound = Code.providerNotFound
   /// The policy denies the capability.
   ///

@@ -429,6 +429,65 @@ public struct AccountSwitchResult: Record, WireRecord {
   }
 }
 
+/// What the administrator of the machine lays down.
+public struct AdministratorState: Record, WireRecord {
+  /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
+  /// them.
+  public var enforced: [String]
+  /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+  public var overruled: [String]
+  /// The providers that files describe.
+  public var providers: [String]
+  /// The policies that files hold.
+  public var policies: [String]
+  /// Why files do not count, a sentence each.
+  public var problems: [String]
+  /// The path of the administrator's configuration file, which was read at the agent's start; absent without one that
+  /// counts.
+  public var file: String?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    enforced: [String],
+    overruled: [String],
+    providers: [String],
+    policies: [String],
+    problems: [String],
+    file: String? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.enforced = enforced
+    self.overruled = overruled
+    self.providers = providers
+    self.policies = policies
+    self.problems = problems
+    self.file = file
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["enforced", "overruled", "providers", "policies", "problems", "file"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    enforced = try members.required("enforced")
+    overruled = try members.required("overruled")
+    providers = try members.required("providers")
+    policies = try members.required("policies")
+    problems = try members.required("problems")
+    file = try members.optional("file")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("enforced", enforced)
+    writer.member("overruled", overruled)
+    writer.member("providers", providers)
+    writer.member("policies", policies)
+    writer.member("problems", problems)
+    writer.member("file", file)
+  }
+}
+
 /// The result of `agent.addKeySlot`.
 public struct AgentAddKeySlotResult: Record, WireRecord {
   public var slot: Int
@@ -908,6 +967,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var configuration: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
   public var audit: AuditSettings?
+  /// What the administrator of the machine lays down; absent where that is nothing.
+  public var administrator: AdministratorState?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -927,6 +988,7 @@ public struct AgentStatusResult: Record, WireRecord {
     accounts: AccountCounts? = nil,
     configuration: String? = nil,
     audit: AuditSettings? = nil,
+    administrator: AdministratorState? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.locked = locked
@@ -944,10 +1006,11 @@ public struct AgentStatusResult: Record, WireRecord {
     self.accounts = accounts
     self.configuration = configuration
     self.audit = audit
+    self.administrator = administrator
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit", "administrator"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -965,6 +1028,7 @@ public struct AgentStatusResult: Record, WireRecord {
     accounts = try members.optional("accounts")
     configuration = try members.optional("configuration")
     audit = try members.optional("audit")
+    administrator = try members.optional("administrator")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -984,6 +1048,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("accounts", accounts)
     writer.member("configuration", configuration)
     writer.member("audit", audit)
+    writer.member("administrator", administrator)
   }
 }
 
@@ -3133,6 +3198,8 @@ public struct Provider: Record, WireRecord {
   public var policy: String?
   /// A known provider, whose settings apply to members that are not given.
   public var preset: String?
+  /// The path of the administrator's file that describes the provider. Absent: your own.
+  public var source: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -3169,6 +3236,7 @@ public struct Provider: Record, WireRecord {
     proxy: String? = nil,
     policy: String? = nil,
     preset: String? = nil,
+    source: String? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.name = name
@@ -3203,10 +3271,11 @@ public struct Provider: Record, WireRecord {
     self.proxy = proxy
     self.policy = policy
     self.preset = preset
+    self.source = source
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3241,6 +3310,7 @@ public struct Provider: Record, WireRecord {
     proxy = try members.optional("proxy")
     policy = try members.optional("policy")
     preset = try members.optional("preset")
+    source = try members.optional("source")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -3277,6 +3347,7 @@ public struct Provider: Record, WireRecord {
     writer.member("proxy", proxy)
     writer.member("policy", policy)
     writer.member("preset", preset)
+    writer.member("source", source)
   }
 }
 

@@ -14,11 +14,13 @@ struct PolicyList: ParsableCommand {
     var agent = try common.connect()
     try agent.call("policy.list") { result in
       if common.json { return Output.answer(json: result.raw) }
-      var table = Table(["POLICY", "VERSION"])
+      let isManaged = result["policies"]?.elements.contains { $0["source"] != nil } == true
+      var table = Table(["POLICY", "VERSION"] + (isManaged ? ["SET BY"] : []))
       var count = 0
       for policy in result["policies"].map({ Array($0.elements) }) ?? [] {
         count += 1
-        table.add([.init(policy["name"]?.string ?? ""), .init(policy["version"]?.text ?? "")])
+        let cells = [policy["name"]?.string ?? "", policy["version"]?.text ?? ""]
+        table.add((cells + (isManaged ? [policy["source"]?.string ?? "you"] : [])).map { .init($0) })
       }
       if count == 0 {
         Output.note("There is no policy, so nothing is allowed. `lanyard policy set FILE` sets one.")

@@ -21,12 +21,15 @@ struct ProviderList: ParsableCommand {
       return Output.note("No provider is configured. `lanyard provider add NAME --issuer URL --client-id ID` adds one.")
     }
     // Names are typed into other commands.
-    var table = Table(["PROVIDER", "ISSUER", "CLIENT", "SCOPES"], whole: ["PROVIDER"])
+    let isManaged = providers.contains { $0.source != nil }
+    var table = Table(
+      ["PROVIDER", "ISSUER", "CLIENT", "SCOPES"] + (isManaged ? ["SET BY"] : []), whole: ["PROVIDER"])
     for provider in providers {
-      table.add([
+      let row: [Table.Cell] = [
         .init(provider.name, .bold), .init(provider.issuer), .init(provider.clientID),
         .init(provider.scopes.isEmpty ? "-" : provider.scopes.joined(separator: " ")),
-      ])
+      ]
+      table.add(row + (isManaged ? [.init(provider.source ?? "you")] : []))
     }
     table.print(tables)
   }

@@ -13,6 +13,22 @@ struct AgentInfo {
   let pendingOperations: Int
   let startedAt: Moment?
   let version: String
+  /// What the administrator lays down; nil where that is nothing.
+  let administrator: Administrator?
+
+  struct Administrator {
+    var file: String?
+    var enforced: [String]
+    var overruled: [String]
+    var problems: [String]
+
+    init(_ node: JSONNode) {
+      func texts(_ name: StaticString) -> [String] { node[name].map { $0.elements.compactMap(\.string) } ?? [] }
+      file = node["file"]?.string
+      (enforced, overruled, problems) = (texts("enforced"), texts("overruled"), texts("problems"))
+    }
+  }
+
   /// The agent's JSON, for `--json`.
   let json: String
 
@@ -33,6 +49,7 @@ struct AgentInfo {
     pendingOperations = Int(node["pendingOperations"]?.integer ?? 0)
     startedAt = node["startedAt"]?.string.flatMap { Moment($0) }
     version = node["version"]?.string ?? ""
+    administrator = node["administrator"].map { Administrator($0) }
     json = node.text
   }
 

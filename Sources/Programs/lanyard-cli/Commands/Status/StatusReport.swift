@@ -21,6 +21,7 @@ struct StatusReport {
     }
     facts.add("Vault", styled: vault)
     facts.add("Confinement", agent.confinementWords)
+    addAdministrator(to: &facts)
     facts.add("Network", agent.connectivity)
     facts.add("Accounts", accounts)
     if agent.pendingRevocations > 0 { facts.add("Revocations", "\(agent.pendingRevocations) waiting to be sent") }
@@ -28,6 +29,22 @@ struct StatusReport {
     facts.gap()
     addAccount(to: &facts)
     return facts.lines
+  }
+
+  /// What the administrator enforces, and what does not count.
+  private func addAdministrator(to facts: inout Facts) {
+    guard let administrator = agent.administrator else { return }
+    if let file = administrator.file, !administrator.enforced.isEmpty {
+      facts.add("Enforced", "\(administrator.enforced.joined(separator: ", ")), by \(file)")
+      if !administrator.overruled.isEmpty {
+        facts.add(
+          " ",
+          styled: Style.notice("your own value of \(administrator.overruled.joined(separator: ", ")) does not count"))
+      }
+    }
+    for (number, problem) in administrator.problems.enumerated() {
+      facts.add(number == 0 ? "Administrator" : " ", styled: Style.bad(Text.shown(problem)))
+    }
   }
 
   private var vault: String {

@@ -144,6 +144,8 @@ public enum AgentStatus: RPCMethod {
     public var configuration: String?
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     public var audit: WireAuditSettings?
+    /// What the administrator of the machine lays down; absent where that is nothing.
+    public var administrator: WireAdministratorState?
 
     public init(
       locked: Bool,
@@ -160,7 +162,8 @@ public enum AgentStatus: RPCMethod {
       memoryLocked: Bool,
       confinement: WireConfinement,
       configuration: String? = nil,
-      audit: WireAuditSettings? = nil
+      audit: WireAuditSettings? = nil,
+      administrator: WireAdministratorState? = nil
     ) {
       self.locked = locked
       self.initialized = initialized
@@ -177,6 +180,7 @@ public enum AgentStatus: RPCMethod {
       self.confinement = confinement
       self.configuration = configuration
       self.audit = audit
+      self.administrator = administrator
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -216,6 +220,10 @@ public enum AgentStatus: RPCMethod {
       if let audit {
         writer.key("audit")
         audit.write(to: &writer)
+      }
+      if let administrator {
+        writer.key("administrator")
+        administrator.write(to: &writer)
       }
       writer.endObject()
     }

@@ -1,0 +1,118 @@
+package import AgentModel
+internal import AgentOAuth
+package import AgentPorts
+internal import Synchronization
+
+/// Looks at the administrator's files: at the start, when a caller asks for what they concern, and now and then
+/// (docs/fleet.md, Administrator's files).
+package final class AdministratorWatch: Sendable {
+  /// Reads the documents of a listing.
+  package typealias Reader = @Sendable (AdministratorListing) -> LaidDown
+
+  package let table: AdministratorTable
+  private let files: (any AdministratorFiles)?
+  private let read: Reader
+  private let turn = AsyncMutex()
+  private let lastLook = Mutex<BootInstant?>(nil)
+
+  /// The least time between two looks at callers' asking: a look is some system calls a file.
+  private static let pause = Milliseconds.seconds(1)
+  /// The time between two looks where no caller asks. A change of a policy then counts for cached decisions, too.
+  private static let interval = Milliseconds.seconds(15)
+
+  init(_ files: (any AdministratorFiles)?, table: AdministratorTable, read: @escaping Reader) {
+    (self.files, self.table, self.read) = (files, table, read)
+  }
+
+  /// Reads the files before the vault is opened.
+  func begin(_ policies: PolicyCache) {
+    guard let files else { return }
+    let laid = read(files.listing())
+    table.set(laid)
+    policies.setManaged(laid.policies, of: .files)
+    report(since: [])
+  }
+
+  /// Looks again, unless that was a moment ago, and applies what changed.
+  package func lookAgain(_ agent: AgentService) async {
+    guard let files, isDue(agent.environment.clock.boot()) else { return }
+    try? await turn.pass { [self] () async throws(AgentFailure) in
+      let before = table.laid
+      let isChanged = files.mark() != before.mark
+      guard isChanged || table.isBehind else { return }
+      let problems = Set(table.problems)
+      let laid = isChanged ? read(files.listing()).keeping(before) : before
+      table.set(laid)
+      agent.applyManagedPolicies(of: laid)
+      await agent.applyManagedProviders(of: laid, after: before)
+      report(since: problems)
+    }
+  }
+
+  /// Keeps looking. Where there is no such directory nothing is looked for without a caller.
+  func watch(_ agent: AgentService) {
+    guard let files, !files.mark().isEmpty else { return }
+    let clock = agent.environment.clock
+    let alarm = Alarm(clock: clock, background: agent.background)
+    alarm.set(clock.boot() + Self.interval) { [weak agent] in
+      guard let agent else { return nil }
+      await agent.administrator.lookAgain(agent)
+      return clock.boot() + Self.interval
+    }
+  }
+
+  private func isDue(_ now: BootInstant) -> Bool {
+    lastLook.withLock { last in
+      if let last, now < last + Self.pause { return false }
+      last = now
+      return true
+    }
+  }
+
+  /// Tells the problems that are new.
+  private func report(since known: Set<AdministratorProblem>) {
+    var told = Set(known.map(\.text))
+    for problem in table.problems where told.insert(problem.text).inserted { files?.report(problem.text) }
+  }
+}
+
+extension AgentService {
+  /// Looks at the administrator's files for a caller that is about to be told what they concern.
+  package func lookAgain() async { await administrator.lookAgain(self) }
+
+  /// Everything of the administrator's files that does not count as it was written, each once.
+  package var administratorProblems: [String] {
+    var told: Set<String> = []
+    return (environment.configuration.administratorProblems() + administrator.table.problems.map(\.text))
+      .filter { told.insert($0).inserted }
+  }
+
+  /// Applies the policies of the administrator's files, and tells which decide now.
+  fileprivate func applyManagedPolicies(of laid: LaidDown) {
+    let before = policyCache.managed
+    policyCache.setManaged(laid.policies, of: .files)
+    let after = policyCache.managed
+    for name in Set(before.keys).union(after.keys).sorted() {
+      guard let policy = (after[name] ?? before[name])?.policy else { continue }
+      if before[name]?.document != after[name]?.document {
+        events.publish(.policyChanged(name: name, version: policy.version))
+      }
+    }
+  }
+
+  /// Brings the providers of the vault in step, and their accounts with them.
+  fileprivate func applyManagedProviders(of laid: LaidDown, after before: LaidDown) async {
+    let names = Set((laid.providers + before.providers).map { $0.provider.configuration.name }).sorted()
+    // An account tells its subscribers what a change of its provider makes of it only if it is loaded before.
+    for name in names { await accounts.load(await accountsOf(name)) }
+    for name in await vault.reconcile().changed {
+      environment.refusals.forget(name)
+      await accounts.configurationChanged(await accountsOf(name))
+      background.start { [revocations] in await revocations.resume(.reconfigured(name)) }
+    }
+  }
+
+  private func accountsOf(_ provider: ProviderName) async -> [AccountID] {
+    (try? await vault.read { vault throws(AgentFailure) in vault.directory.accounts(of: provider) }) ?? []
+  }
+}

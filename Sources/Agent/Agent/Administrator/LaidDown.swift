@@ -1,0 +1,58 @@
+internal import AgentModel
+package import AgentOAuth
+
+/// What is wrong with a file of the administrator, or with a folder of them.
+package struct AdministratorProblem: Hashable, Sendable {
+  /// The file or the folder.
+  package var path: String
+  /// A sentence for a person, with the place in the file where one is known.
+  package var text: String
+
+  package init(path: String, text: String) {
+    self.path = path
+    self.text = text
+  }
+}
+
+/// A provider that a file of the administrator describes; `managedBy` is the file.
+package struct ManagedProvider: Sendable {
+  package var provider: Provider
+  package var path: String
+
+  package init(_ provider: Provider, path: String) {
+    self.provider = provider
+    self.provider.managedBy = path
+    self.path = path
+  }
+}
+
+/// What the administrator's files say, as far as they can be used (docs/fleet.md, Administrator's files).
+package struct LaidDown: Sendable {
+  package var mark: [Int64]
+  package var providers: [ManagedProvider] = []
+  package var policies: [ManagedPolicy] = []
+  package var problems: [AdministratorProblem] = []
+
+  package init(mark: [Int64] = []) { self.mark = mark }
+
+  /// True for a document of a file that is there and can't be used now, or whose folder can't: what it said before
+  /// stays.
+  package func mayStillHold(_ path: String) -> Bool {
+    problems.contains { $0.path == path || path.hasPrefix($0.path + "/") }
+  }
+
+  /// The same, with what `before` knew of files that can't be used now.
+  package func keeping(_ before: LaidDown) -> LaidDown {
+    var whole = self
+    for provider in before.providers where mayStillHold(provider.path) {
+      let name = provider.provider.configuration.name
+      guard !whole.providers.contains(where: { $0.provider.configuration.name == name }) else { continue }
+      whole.providers.append(provider)
+    }
+    for policy in before.policies where mayStillHold(policy.source.text) {
+      guard !whole.policies.contains(where: { $0.policy.name == policy.policy.name }) else { continue }
+      whole.policies.append(policy)
+    }
+    return whole
+  }
+}
