@@ -163,6 +163,7 @@ let practice: [Target] = [
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
   module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
+  module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
     "lanyard-agent",
@@ -180,7 +181,7 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP",
+      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP", "MetricsExposition",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: [
@@ -269,6 +270,7 @@ let checks: [Target] = [
     ]
   ),
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),
+  tests("MetricsExpositionTests", in: "Programs", ["JSONRPC", "MetricsExposition"]),
   tests("MCPBridgeTests", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC", "MCPBridge"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(

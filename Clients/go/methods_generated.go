@@ -36,6 +36,7 @@ func carriesBody(method string) bool {
 type Methods struct {
 	RPC           *RPCMethods
 	Agent         *AgentMethods
+	Metrics       *MetricsMethods
 	Provider      *ProviderMethods
 	SignIn        *SignInMethods
 	Account       *AccountMethods
@@ -64,6 +65,7 @@ func NewMethods(caller Caller) Methods {
 	return Methods{
 		RPC:           &RPCMethods{caller},
 		Agent:         &AgentMethods{caller},
+		Metrics:       &MetricsMethods{caller},
 		Provider:      &ProviderMethods{caller},
 		SignIn:        &SignInMethods{caller},
 		Account:       &AccountMethods{caller},
@@ -345,6 +347,26 @@ type AgentShutdownParams struct {
 // The params may be nil.
 func (m *AgentMethods) Shutdown(ctx context.Context, params *AgentShutdownParams) (*Empty, error) {
 	return invoke[Empty](ctx, m.caller, "agent.shutdown", params)
+}
+
+// MetricsMethods has the methods metrics.* of the contract.
+type MetricsMethods struct{ caller Caller }
+
+// MetricsReadParams: The params of `Metrics.Read`: there are none yet.
+type MetricsReadParams struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Read returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
+// vault is locked: figures that need it are left out then. No account, person, server or token is named; an issuer is
+// told by a digest.
+//
+// The params may be nil.
+//
+// Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity.
+func (m *MetricsMethods) Read(ctx context.Context, params *MetricsReadParams) (*MetricsReadResult, error) {
+	return invoke[MetricsReadResult](ctx, m.caller, "metrics.read", params)
 }
 
 // ProviderMethods has the methods provider.* of the contract.

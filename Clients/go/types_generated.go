@@ -214,6 +214,15 @@ const (
 	FailureClassMisconfigured  FailureClass = "misconfigured"
 )
 
+// FigureUnit: Unit of a figure. A newer agent may send other words.
+type FigureUnit string
+
+// The words of FigureUnit that this version knows.
+const (
+	FigureUnitBytes   FigureUnit = "bytes"
+	FigureUnitSeconds FigureUnit = "seconds"
+)
+
 // IdentitySource: What an account of a provider stands for. `person`: the provider says who signed in. `resource`:
 // the provider may say nothing; the account is then the person at the provider's resource, each sign-in without
 // `account` makes a new one, and nothing proves who signed in. A newer agent may send other words.
@@ -1203,6 +1212,28 @@ type FailedCheck struct {
 	Extra Extra `json:"-"`
 }
 
+// Figure: A counter or a gauge.
+type Figure struct {
+	Name string `json:"name"`
+	// What it tells, for a person.
+	Help    string         `json:"help"`
+	Samples []FigureSample `json:"samples"`
+	// Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
+	Unit *FigureUnit `json:"unit,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// FigureSample: A value of a figure.
+type FigureSample struct {
+	// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server
+	// or a token.
+	Labels map[string]string `json:"labels"`
+	Value  int64             `json:"value"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // Finding: A finding of `Agent.Diagnose` and `Provider.Test`.
 type Finding struct {
 	// A stable name of the check.
@@ -1289,6 +1320,34 @@ type GrantRevokeResult struct {
 	Extra Extra `json:"-"`
 }
 
+// Histogram: A histogram of durations.
+type Histogram struct {
+	Name string `json:"name"`
+	// What it tells, for a person.
+	Help string `json:"help"`
+	// The unit that `Name` ends with. One of `bytes`, `seconds`.
+	Unit FigureUnit `json:"unit"`
+	// The buckets' inclusive upper bounds, ascending.
+	BoundsMs []int64           `json:"boundsMs"`
+	Samples  []HistogramSample `json:"samples"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// HistogramSample: Values of a histogram.
+type HistogramSample struct {
+	// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server
+	// or a token.
+	Labels map[string]string `json:"labels"`
+	// How many in each bucket: one for each bound, and one for all that took longer than the last.
+	Counts []int64 `json:"counts"`
+	// The sum of `Counts`.
+	Count int64 `json:"count"`
+	SumMs int64 `json:"sumMs"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // IdentityGetResult: The result of `Identity.Get`.
 type IdentityGetResult struct {
 	// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
@@ -1330,6 +1389,21 @@ type LastFailure struct {
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.
 	At     time.Time `json:"at"`
 	Reason *string   `json:"reason,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// MetricsReadResult: The result of `Metrics.Read`.
+type MetricsReadResult struct {
+	// When the figures were read.
+	At time.Time `json:"at"`
+	// When the agent started: counters and histograms count from then.
+	StartedAt  time.Time   `json:"startedAt"`
+	Version    string      `json:"version"`
+	Locked     bool        `json:"locked"`
+	Counters   []Figure    `json:"counters"`
+	Gauges     []Figure    `json:"gauges"`
+	Histograms []Histogram `json:"histograms"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

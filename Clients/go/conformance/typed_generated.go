@@ -43,6 +43,8 @@ func callTyped(
 		return callWith(ctx, params, client.Agent.Diagnose)
 	case "agent.shutdown":
 		return callWith(ctx, params, client.Agent.Shutdown)
+	case "metrics.read":
+		return callWith(ctx, params, client.Metrics.Read)
 	case "provider.add":
 		return callWith(ctx, params, client.Provider.Add)
 	case "provider.list":

@@ -20,6 +20,7 @@ export const typedCalls: ReadonlyMap<string, TypedCall> = new Map<string, TypedC
   ["agent.restore", (client, params, options) => client.agent.restore(params, options)],
   ["agent.diagnose", (client, params, options) => client.agent.diagnose(params, options)],
   ["agent.shutdown", (client, params, options) => client.agent.shutdown(params, options)],
+  ["metrics.read", (client, params, options) => client.metrics.read(params, options)],
   ["provider.add", (client, params, options) => client.provider.add(params, options)],
   ["provider.list", (client, params, options) => client.provider.list(params, options)],
   ["provider.get", (client, params, options) => client.provider.get(params, options)],

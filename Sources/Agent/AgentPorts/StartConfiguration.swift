@@ -9,6 +9,8 @@ public struct StartConfiguration: Sendable {
   public var problems: @Sendable () -> [String]
   /// True if the kernel has kept every secret out of swap since the start.
   public var isMemoryLocked: @Sendable () -> Bool
+  /// Memory of the agent's process that is in RAM; nil where that is not known.
+  public var residentBytes: @Sendable () -> Int64?
   /// What restricts the agent's process; nil for an agent that has no process of its own.
   public var confinement: Confinement?
   /// The URL of a Client ID Metadata Document, which is the agent's client id at providers that take one.
@@ -25,12 +27,14 @@ public struct StartConfiguration: Sendable {
 
   public init(
     path: String? = nil, problems: @escaping @Sendable () -> [String] = { [] },
-    isMemoryLocked: @escaping @Sendable () -> Bool = { true }, confinement: Confinement? = nil,
+    isMemoryLocked: @escaping @Sendable () -> Bool = { true },
+    residentBytes: @escaping @Sendable () -> Int64? = { nil }, confinement: Confinement? = nil,
     clientIDMetadataDocument: String? = nil, audit: AuditSettings = AuditSettings()
   ) {
     self.path = path
     self.problems = problems
     self.isMemoryLocked = isMemoryLocked
+    self.residentBytes = residentBytes
     self.confinement = confinement
     self.clientIDMetadataDocument = clientIDMetadataDocument
     self.audit = audit

@@ -107,8 +107,8 @@ extension Options {
           + [authorities.file].compactMap { $0 }.filter { access($0, R_OK) != 0 }.map {
             "\($0), which names the certificate authorities, can't be read: no server is trusted."
           }
-      }, isMemoryLocked: { LockedMemory.isComplete }, confinement: confined.inForce,
-      clientIDMetadataDocument: inForce.clientIDMetadataDocument, audit: inForce.audit)
+      }, isMemoryLocked: { LockedMemory.isComplete }, residentBytes: ProcessMemory.residentBytes,
+      confinement: confined.inForce, clientIDMetadataDocument: inForce.clientIDMetadataDocument, audit: inForce.audit)
     start.administratorProblems = { laidDown?.problemsNow ?? [] }
     start.administratorFiles = administrator?.directory
     start.administrator.file = administrator?.path

@@ -59,7 +59,7 @@ import JSONRPC
           Unlock.self,
           KeyCommand.self,
           RPC.self,
-          Events.self, Notify.self,
+          Events.self, Notify.self, MetricsCommand.self,
           Backup.self, Restore.self, Doctor.self,
         ]),
       CommandGroup(name: "This program", subcommands: [Completion.self, Man.self, Demo.self]),

@@ -19,6 +19,7 @@ struct ContractTests {
     agent.restore path passphrase?! prompt?
     agent.diagnose askProviders? provider?
     agent.shutdown
+    metrics.read
     provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
@@ -121,6 +122,7 @@ struct ContractTests {
       "account.get",
       "id alias? provider issuer tenant? subject displayName? email? state active createdAt lastOnlineAuthAt?"
     ),
+    ("metrics.read", "at startedAt version locked counters gauges histograms"),
     ("account.switch", "active previous?"), ("account.resolve", "account because"),
     ("account.signOut", "account mode data revocation endSessionUrl?!"),
     (

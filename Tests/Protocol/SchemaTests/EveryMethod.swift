@@ -17,7 +17,7 @@ enum EveryMethod {
     AgentBackup.self,
     AgentRestore.self,
     AgentDiagnose.self,
-    AgentShutdown.self,
+    AgentShutdown.self, MetricsRead.self,
     ProviderAdd.self,
     ProviderList.self,
     ProviderGet.self,

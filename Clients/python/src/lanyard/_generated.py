@@ -79,17 +79,23 @@ __all__ = [
     "ExecBeginResult",
     "FailedCheck",
     "FailureClass",
+    "Figure",
+    "FigureSample",
+    "FigureUnit",
     "Finding",
     "Grant",
     "GrantCreateResult",
     "GrantListResult",
     "GrantRevokeResult",
+    "Histogram",
+    "HistogramSample",
     "IdentityGetResult",
     "IdentitySource",
     "Integrity",
     "InteractionRequired",
     "KeySlot",
     "LastFailure",
+    "MetricsReadResult",
     "Narrowing",
     "NotFound",
     "NotPermitted",
@@ -751,6 +757,13 @@ class FailureClass(OpenEnum):
     LOCKED = "locked"
     INTERACTION = "interaction"
     MISCONFIGURED = "misconfigured"
+
+
+class FigureUnit(OpenEnum):
+    """Unit of a figure."""
+
+    BYTES = "bytes"
+    SECONDS = "seconds"
 
 
 class IdentitySource(OpenEnum):
@@ -1823,6 +1836,34 @@ class FailedCheck(Record):
 
 
 @dataclass(frozen=True)
+class Figure(Record):
+    """A counter or a gauge.
+
+    Attributes:
+        help: What it tells, for a person.
+        unit: Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
+    """
+
+    name: str
+    help: str
+    samples: List[FigureSample]
+    unit: Optional[Union[FigureUnit, str]] = None
+
+
+@dataclass(frozen=True)
+class FigureSample(Record):
+    """A value of a figure.
+
+    Attributes:
+        labels: Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an
+            account, a server or a token.
+    """
+
+    labels: Dict[str, str]
+    value: int
+
+
+@dataclass(frozen=True)
 class Finding(Record):
     """A finding of `agent.diagnose` and `provider.test`.
 
@@ -1924,6 +1965,40 @@ class GrantRevokeResult(Record):
 
 
 @dataclass(frozen=True)
+class Histogram(Record):
+    """A histogram of durations.
+
+    Attributes:
+        help: What it tells, for a person.
+        unit: The unit that `name` ends with. One of `bytes`, `seconds`.
+        bounds_ms: The buckets' inclusive upper bounds, ascending.
+    """
+
+    name: str
+    help: str
+    unit: Union[FigureUnit, str]
+    bounds_ms: List[int]
+    samples: List[HistogramSample]
+
+
+@dataclass(frozen=True)
+class HistogramSample(Record):
+    """Values of a histogram.
+
+    Attributes:
+        labels: Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an
+            account, a server or a token.
+        counts: How many in each bucket: one for each bound, and one for all that took longer than the last.
+        count: The sum of `counts`.
+    """
+
+    labels: Dict[str, str]
+    counts: List[int]
+    count: int
+    sum_ms: int
+
+
+@dataclass(frozen=True)
 class IdentityGetResult(Record):
     """The result of `identity.get`.
 
@@ -1976,6 +2051,24 @@ class LastFailure(Record):
     name: str
     at: datetime
     reason: Optional[str] = None
+
+
+@dataclass(frozen=True)
+class MetricsReadResult(Record):
+    """The result of `metrics.read`.
+
+    Attributes:
+        at: When the figures were read.
+        started_at: When the agent started: counters and histograms count from then.
+    """
+
+    at: datetime
+    started_at: datetime
+    version: str
+    locked: bool
+    counters: List[Figure]
+    gauges: List[Figure]
+    histograms: List[Histogram]
 
 
 @dataclass(frozen=True)
@@ -3756,6 +3849,64 @@ class AsyncAgentMethods:
             "agent.shutdown",
             {},
             Empty,
+        )
+
+
+class MetricsMethods:
+    """The methods `metrics.*` of the contract."""
+
+    def __init__(self, caller: Caller) -> None:
+        self._caller = caller
+
+    def read(
+        self,
+    ) -> MetricsReadResult:
+        """Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
+        vault is locked: figures that need it are left out then. No account, person, server or token is named; an
+        issuer is told by a digest.
+
+        Returns:
+            MetricsReadResult: with `at`, `started_at`, `version`, `locked`, `counters`, `gauges`, `histograms`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "metrics.read",
+            {},
+            MetricsReadResult,
+        )
+
+
+class AsyncMetricsMethods:
+    """The methods `metrics.*` of the contract, for asyncio."""
+
+    def __init__(self, caller: AsyncCaller) -> None:
+        self._caller = caller
+
+    async def read(
+        self,
+    ) -> MetricsReadResult:
+        """Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
+        vault is locked: figures that need it are left out then. No account, person, server or token is named; an
+        issuer is told by a digest.
+
+        Returns:
+            MetricsReadResult: with `at`, `started_at`, `version`, `locked`, `counters`, `gauges`, `histograms`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "metrics.read",
+            {},
+            MetricsReadResult,
         )
 
 
@@ -10155,6 +10306,7 @@ class Methods:
     def __init__(self, caller: Caller) -> None:
         self.rpc: RpcMethods = RpcMethods(caller)
         self.agent: AgentMethods = AgentMethods(caller)
+        self.metrics: MetricsMethods = MetricsMethods(caller)
         self.provider: ProviderMethods = ProviderMethods(caller)
         self.sign_in: SignInMethods = SignInMethods(caller)
         self.account: AccountMethods = AccountMethods(caller)
@@ -10184,6 +10336,7 @@ class AsyncMethods:
     def __init__(self, caller: AsyncCaller) -> None:
         self.rpc: AsyncRpcMethods = AsyncRpcMethods(caller)
         self.agent: AsyncAgentMethods = AsyncAgentMethods(caller)
+        self.metrics: AsyncMetricsMethods = AsyncMetricsMethods(caller)
         self.provider: AsyncProviderMethods = AsyncProviderMethods(caller)
         self.sign_in: AsyncSignInMethods = AsyncSignInMethods(caller)
         self.account: AsyncAccountMethods = AsyncAccountMethods(caller)

@@ -187,6 +187,14 @@ open_enumeration! {
 }
 
 open_enumeration! {
+    /// Unit of a figure.
+    pub enum FigureUnit {
+        Bytes = "bytes",
+        Seconds = "seconds",
+    }
+}
+
+open_enumeration! {
     /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
     /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
     /// makes a new one, and nothing proves who signed in.

@@ -13,6 +13,10 @@ impl Client {
     pub fn agent(&self) -> AgentMethods<'_> {
         AgentMethods(self)
     }
+    /// The methods `metrics.*`.
+    pub fn metrics(&self) -> MetricsMethods<'_> {
+        MetricsMethods(self)
+    }
     /// The methods `provider.*`.
     pub fn provider(&self) -> ProviderMethods<'_> {
         ProviderMethods(self)
@@ -307,6 +311,27 @@ impl AgentMethods<'_> {
     ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
     pub fn shutdown(self) -> Result<Empty> {
         self.0.invoke("agent.shutdown", None::<&Empty>)
+    }
+}
+
+/// The methods `metrics.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricsMethods<'a>(&'a Client);
+
+impl MetricsMethods<'_> {
+    /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
+    /// vault is locked: figures that need it are left out then. No account, person, server or token is named; an
+    /// issuer is told by a digest.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn read(self) -> Result<MetricsReadResult> {
+        self.0.invoke("metrics.read", None::<&Empty>)
     }
 }
 

@@ -2652,6 +2652,95 @@ impl Json for FailedCheck {
     }
 }
 
+/// A counter or a gauge.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Figure {
+    /// The member `name`.
+    pub name: String,
+    /// What it tells, for a person.
+    pub help: String,
+    /// The member `samples`.
+    pub samples: Vec<FigureSample>,
+    /// Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
+    pub unit: Option<FigureUnit>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for Figure {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut name = None;
+        let mut help = None;
+        let mut samples = None;
+        let mut unit = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "name" => read_member(input, member, &mut name),
+            "help" => read_member(input, member, &mut help),
+            "samples" => read_member(input, member, &mut samples),
+            "unit" => read_member(input, member, &mut unit),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(Figure {
+            name: required(name, "name")?,
+            help: required(help, "help")?,
+            samples: required(samples, "samples")?,
+            unit,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("name", &self.name);
+        object.member("help", &self.help);
+        object.member("samples", &self.samples);
+        object.optional("unit", &self.unit);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// A value of a figure.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FigureSample {
+    /// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a
+    /// server or a token.
+    pub labels: BTreeMap<String, String>,
+    /// The member `value`.
+    pub value: i64,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for FigureSample {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut labels = None;
+        let mut value = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "labels" => read_member(input, member, &mut labels),
+            "value" => read_member(input, member, &mut value),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(FigureSample {
+            labels: required(labels, "labels")?,
+            value: required(value, "value")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("labels", &self.labels);
+        object.member("value", &self.value);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// A finding of `agent().diagnose` and `provider().test`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -2993,6 +3082,113 @@ impl Json for GrantRevokeResult {
     }
 }
 
+/// A histogram of durations.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Histogram {
+    /// The member `name`.
+    pub name: String,
+    /// What it tells, for a person.
+    pub help: String,
+    /// The unit that `name` ends with. One of `bytes`, `seconds`.
+    pub unit: FigureUnit,
+    /// The buckets' inclusive upper bounds, ascending.
+    pub bounds_ms: Vec<u64>,
+    /// The member `samples`.
+    pub samples: Vec<HistogramSample>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for Histogram {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut name = None;
+        let mut help = None;
+        let mut unit = None;
+        let mut bounds_ms = None;
+        let mut samples = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "name" => read_member(input, member, &mut name),
+            "help" => read_member(input, member, &mut help),
+            "unit" => read_member(input, member, &mut unit),
+            "boundsMs" => read_member(input, member, &mut bounds_ms),
+            "samples" => read_member(input, member, &mut samples),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(Histogram {
+            name: required(name, "name")?,
+            help: required(help, "help")?,
+            unit: required(unit, "unit")?,
+            bounds_ms: required(bounds_ms, "boundsMs")?,
+            samples: required(samples, "samples")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("name", &self.name);
+        object.member("help", &self.help);
+        object.member("unit", &self.unit);
+        object.member("boundsMs", &self.bounds_ms);
+        object.member("samples", &self.samples);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// Values of a histogram.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct HistogramSample {
+    /// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a
+    /// server or a token.
+    pub labels: BTreeMap<String, String>,
+    /// How many in each bucket: one for each bound, and one for all that took longer than the last.
+    pub counts: Vec<u64>,
+    /// The sum of `counts`.
+    pub count: u64,
+    /// The member `sumMs`.
+    pub sum_ms: u64,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for HistogramSample {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut labels = None;
+        let mut counts = None;
+        let mut count = None;
+        let mut sum_ms = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "labels" => read_member(input, member, &mut labels),
+            "counts" => read_member(input, member, &mut counts),
+            "count" => read_member(input, member, &mut count),
+            "sumMs" => read_member(input, member, &mut sum_ms),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(HistogramSample {
+            labels: required(labels, "labels")?,
+            counts: required(counts, "counts")?,
+            count: required(count, "count")?,
+            sum_ms: required(sum_ms, "sumMs")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("labels", &self.labels);
+        object.member("counts", &self.counts);
+        object.member("count", &self.count);
+        object.member("sumMs", &self.sum_ms);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The result of `identity().get`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -3148,6 +3344,74 @@ impl Json for LastFailure {
         object.member("name", &self.name);
         object.member("at", &self.at);
         object.optional("reason", &self.reason);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `metrics().read`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct MetricsReadResult {
+    /// When the figures were read.
+    pub at: Timestamp,
+    /// When the agent started: counters and histograms count from then.
+    pub started_at: Timestamp,
+    /// The member `version`.
+    pub version: String,
+    /// The member `locked`.
+    pub locked: bool,
+    /// The member `counters`.
+    pub counters: Vec<Figure>,
+    /// The member `gauges`.
+    pub gauges: Vec<Figure>,
+    /// The member `histograms`.
+    pub histograms: Vec<Histogram>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for MetricsReadResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut at = None;
+        let mut started_at = None;
+        let mut version = None;
+        let mut locked = None;
+        let mut counters = None;
+        let mut gauges = None;
+        let mut histograms = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "at" => read_member(input, member, &mut at),
+            "startedAt" => read_member(input, member, &mut started_at),
+            "version" => read_member(input, member, &mut version),
+            "locked" => read_member(input, member, &mut locked),
+            "counters" => read_member(input, member, &mut counters),
+            "gauges" => read_member(input, member, &mut gauges),
+            "histograms" => read_member(input, member, &mut histograms),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(MetricsReadResult {
+            at: required(at, "at")?,
+            started_at: required(started_at, "startedAt")?,
+            version: required(version, "version")?,
+            locked: required(locked, "locked")?,
+            counters: required(counters, "counters")?,
+            gauges: required(gauges, "gauges")?,
+            histograms: required(histograms, "histograms")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("at", &self.at);
+        object.member("startedAt", &self.started_at);
+        object.member("version", &self.version);
+        object.member("locked", &self.locked);
+        object.member("counters", &self.counters);
+        object.member("gauges", &self.gauges);
+        object.member("histograms", &self.histograms);
         object.extra(&self.extra);
         object.end();
     }

@@ -262,6 +262,31 @@ export class AgentMethods {
   }
 }
 
+/** The methods `metrics.*` of the contract. */
+export class MetricsMethods {
+  readonly #caller: Caller;
+
+  constructor(caller: Caller) {
+    this.#caller = caller;
+  }
+
+  /**
+   * Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the vault is
+   * locked: figures that need it are left out then. No account, person, server or token is named; an issuer is told by
+   * a digest.
+   *
+   * @returns With `at`, `startedAt`, `version`, `locked`, `counters`, `gauges`, `histograms`.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  read(
+    params: NoParams = {},
+    options?: CallOptions,
+  ): Promise<types.MetricsReadResult> {
+    return this.#caller.invoke("metrics.read", params, shapes.MetricsReadResult, options);
+  }
+}
+
 /** The methods `provider.*` of the contract. */
 export class ProviderMethods {
   readonly #caller: Caller;
@@ -1938,6 +1963,8 @@ export abstract class Methods implements Caller {
   readonly rpc = new RpcMethods(this);
   /** The methods `agent.*` of the contract. */
   readonly agent = new AgentMethods(this);
+  /** The methods `metrics.*` of the contract. */
+  readonly metrics = new MetricsMethods(this);
   /** The methods `provider.*` of the contract. */
   readonly provider = new ProviderMethods(this);
   /** The methods `signIn.*` of the contract. */

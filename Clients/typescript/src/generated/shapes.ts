@@ -380,6 +380,20 @@ export const FailedCheck: Shape<types.FailedCheck> =
     facts: optional(map(anything)),
   }));
 
+export const Figure: Shape<types.Figure> =
+  new Shape("Figure", () => ({
+    name: required(text),
+    help: required(text),
+    samples: required(list(FigureSample.decode)),
+    unit: optional(text),
+  }));
+
+export const FigureSample: Shape<types.FigureSample> =
+  new Shape("FigureSample", () => ({
+    labels: required(map(text)),
+    value: required(integer),
+  }));
+
 export const Finding: Shape<types.Finding> =
   new Shape("Finding", () => ({
     check: required(text),
@@ -434,6 +448,23 @@ export const GrantRevokeResult: Shape<types.GrantRevokeResult> =
     grant: required(text),
   }));
 
+export const Histogram: Shape<types.Histogram> =
+  new Shape("Histogram", () => ({
+    name: required(text),
+    help: required(text),
+    unit: required(text),
+    boundsMs: required(list(integer)),
+    samples: required(list(HistogramSample.decode)),
+  }));
+
+export const HistogramSample: Shape<types.HistogramSample> =
+  new Shape("HistogramSample", () => ({
+    labels: required(map(text)),
+    counts: required(list(integer)),
+    count: required(integer),
+    sumMs: required(integer),
+  }));
+
 export const IdentityGetResult: Shape<types.IdentityGetResult> =
   new Shape("IdentityGetResult", () => ({
     idToken: secret(required(text)),
@@ -457,6 +488,17 @@ export const LastFailure: Shape<types.LastFailure> =
     name: required(text),
     at: required(instant),
     reason: optional(text),
+  }));
+
+export const MetricsReadResult: Shape<types.MetricsReadResult> =
+  new Shape("MetricsReadResult", () => ({
+    at: required(instant),
+    startedAt: required(instant),
+    version: required(text),
+    locked: required(boolean),
+    counters: required(list(Figure.decode)),
+    gauges: required(list(Figure.decode)),
+    histograms: required(list(Histogram.decode)),
   }));
 
 export const Operation: Shape<types.Operation> =

@@ -169,6 +169,12 @@ export type FailureClass = Open<
   | "misconfigured"
 >;
 
+/** Unit of a figure. */
+export type FigureUnit = Open<
+  | "bytes"
+  | "seconds"
+>;
+
 /**
  * What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may say
  * nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new one,
@@ -1079,6 +1085,26 @@ export interface FailedCheck {
   readonly facts?: Readonly<Record<string, unknown>>;
 }
 
+/** A counter or a gauge. */
+export interface Figure {
+  readonly name: string;
+  /** What it tells, for a person. */
+  readonly help: string;
+  readonly samples: readonly FigureSample[];
+  /** Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`. */
+  readonly unit?: FigureUnit;
+}
+
+/** A value of a figure. */
+export interface FigureSample {
+  /**
+   * Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server or
+   * a token.
+   */
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+}
+
 /** A finding of `agent.diagnose` and `provider.test`. */
 export interface Finding {
   /** A stable name of the check. */
@@ -1169,6 +1195,32 @@ export interface GrantRevokeResult {
   readonly grant: string;
 }
 
+/** A histogram of durations. */
+export interface Histogram {
+  readonly name: string;
+  /** What it tells, for a person. */
+  readonly help: string;
+  /** The unit that `name` ends with. One of `bytes`, `seconds`. */
+  readonly unit: FigureUnit;
+  /** The buckets' inclusive upper bounds, ascending. */
+  readonly boundsMs: readonly number[];
+  readonly samples: readonly HistogramSample[];
+}
+
+/** Values of a histogram. */
+export interface HistogramSample {
+  /**
+   * Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server or
+   * a token.
+   */
+  readonly labels: Readonly<Record<string, string>>;
+  /** How many in each bucket: one for each bound, and one for all that took longer than the last. */
+  readonly counts: readonly number[];
+  /** The sum of `counts`. */
+  readonly count: number;
+  readonly sumMs: number;
+}
+
 /** The result of `identity.get`. */
 export interface IdentityGetResult {
   /**
@@ -1217,6 +1269,19 @@ export interface LastFailure {
    */
   readonly at: Date;
   readonly reason?: string;
+}
+
+/** The result of `metrics.read`. */
+export interface MetricsReadResult {
+  /** When the figures were read. */
+  readonly at: Date;
+  /** When the agent started: counters and histograms count from then. */
+  readonly startedAt: Date;
+  readonly version: string;
+  readonly locked: boolean;
+  readonly counters: readonly Figure[];
+  readonly gauges: readonly Figure[];
+  readonly histograms: readonly Histogram[];
 }
 
 /** A queued operation. */

@@ -70,6 +70,11 @@ package final class ExchangeGate: Sendable {
 
   // MARK: silent issuers
 
+  /// How many exchanges wait, and how many issuers are silent.
+  package var load: (waiting: Int, silentIssuers: Int) {
+    state.withLock { ($0.queue.waitingCount, $0.queue.silentCount) }
+  }
+
   func isSilent(_ issuer: String) -> Bool { state.withLock { $0.queue.isSilent(issuer) } }
 
   /// A request to the issuer got no answer in time. `probe` asks the issuer for a sign of life.

@@ -48,11 +48,16 @@ extension ExchangeRunner {
       account.confirmer.exchangeEnded()
       account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
-      account.perform(account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? [])
+      let effects =
+        account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
+      count(ExchangeOutcome(failure), at: now, of: account)
+      account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
       account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
-      account.perform(account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? [])
+      let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
+      count(.providerMisconfigured, at: now, of: account)
+      account.perform(effects)
     case .noToken(let attempt):
       // An answer of an earlier boot has a token that is only too old; one without a token that the agent can use is
       // told.
@@ -60,16 +65,27 @@ extension ExchangeRunner {
         let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
         account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
       }
-      account.perform(account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? [])
+      let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
+      count(.noToken, at: now, of: account)
+      account.perform(effects)
     case .token(let attempt):
       guard let token = data.token else { return }
       data.effects = account.loaded?.machine.exchangeSucceeded(attempt: attempt, token: token.facts, at: now) ?? []
+      count(.renewed, at: now, of: account)
     case .answer(let key, let moment):
       account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
     case .lostRequest(let sentAt, let wasReplay):
       account.perform(
         account.loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: now) ?? [])
     }
+  }
+
+  /// After the token machine was told, so that it knows of the pause.
+  private func count(_ outcome: ExchangeOutcome, at now: BootInstant, of account: isolated Account) {
+    guard let loaded = account.loaded else { return }
+    account.dependencies.environment.figures.exchangeEnded(
+      outcome, issuer: loaded.profile.identity.issuer,
+      isPaused: outcome != .renewed && loaded.machine.phase(at: now) == .backoff)
   }
 
   private func log(_ failure: ExchangeFailure, _ attempt: UInt64, of account: isolated Account) {

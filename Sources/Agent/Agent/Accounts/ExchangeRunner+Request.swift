@@ -15,8 +15,11 @@ extension ExchangeRunner {
 
   func enterQueue(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
     guard let loaded = account.loaded else { return false }
-    return await account.dependencies.gate.enter(
+    let began = account.clock.boot()
+    let isAdmitted = await account.dependencies.gate.enter(
       run, issuer: loaded.profile.identity.issuer, isWanted: loaded.machine.isWanted)
+    if isAdmitted { account.dependencies.environment.figures.exchangeWaited(since: began) }
+    return isAdmitted
   }
 
   func prepare(
@@ -54,9 +57,11 @@ extension ExchangeRunner {
       return .failed(.store)
     }
     let client = account.dependencies.client(of: provider)
+    let began = account.clock.boot()
     let answer = await client.refresh(refreshToken, key: intent.key, boundTo: data.deviceKey) {
       await Self.mayLeave(run, of: account)
     }
+    account.dependencies.environment.figures.exchangeTook(since: began)
     noteSilence(answer, of: provider, for: account)
     switch answer {
     case .failed(let failure): return .failed(account.loaded?.machine.grant.judged(failure) ?? failure)

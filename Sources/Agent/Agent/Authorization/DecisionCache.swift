@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 internal import AgentPorts
 internal import AgentVault
@@ -37,6 +37,8 @@ package final class DecisionCache: Sendable {
     var last: [AccountID: UInt64] = [:]
     /// No published decision has an entry of the log before this number.
     var oldest: Int64 = 0
+    /// The repeats since the agent's start.
+    var repeats = DecisionCounts()
 
     mutating func empty() {
       entries = [:]
@@ -48,6 +50,9 @@ package final class DecisionCache: Sendable {
 
   /// Bounds the memory. A full cache is emptied: its entries live for seconds.
   private static let most = 4_096
+
+  /// How often decisions were repeated from memory since the agent's start.
+  package var repeats: DecisionCounts { state.withLock { $0.repeats } }
 
   func ticket() -> Ticket { state.withLock { Ticket(changes: $0.changes) } }
 
@@ -118,6 +123,7 @@ package final class DecisionCache: Sendable {
         return false
       }
       decision.write(at: now, to: &writer)
+      state.repeats.count(decision.effect, decision.reason)
       return true
     }
   }
@@ -138,6 +144,8 @@ private struct PublishedDecision {
   /// When the decision ends by itself; nil if it does not.
   private let endsAt: BootInstant?
   let sequence: Int64
+  let effect: Decision.Effect
+  let reason: Decision.Reason
   private let counter: RepeatCounter
 
   /// Facts that change with time alone, such as an account's state, are read again after so long.
@@ -152,6 +160,7 @@ private struct PublishedDecision {
     let (recorded, decision) = (offer.decision, offer.decision.decision)
     guard decision.effect != .deny, decision.failed.allSatisfy(\.facts.isEmpty) else { return nil }
     self.sequence = sequence
+    (effect, reason) = (decision.effect, decision.reason)
     self.counter = counter
     decidedAt = offer.decidedAt
     now = recorded.now

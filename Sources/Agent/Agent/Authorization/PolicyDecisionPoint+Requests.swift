@@ -40,6 +40,7 @@ extension PolicyDecisionPoint {
         continue
       }
       for (index, id) in ids.enumerated() { decisions[index].id = id }
+      account.dependencies.environment.figures.decided(decisions.map(\.decision))
       guard let denial else { return .allowed(RequestPermit(decision: decisions.first, ticket: ticket)) }
       if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(wanted, waitSeconds: 0)

@@ -49,6 +49,7 @@ package struct PolicyDecisionPoint: Sendable {
       }
       guard let ids else { continue }
       for (index, id) in ids.enumerated() { decisions[index].id = id }
+      account.dependencies.environment.figures.decided(decisions.map(\.decision))
       if waitSeconds == 0, let question = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(question, waitSeconds: 0)
       }

@@ -19,6 +19,7 @@ public struct AgentEnvironment: Sendable {
   public var configuration: StartConfiguration
   public var log: any AgentLog
   package let refusals: ProviderRefusals
+  package let figures: FigureKeeper
   /// Of long answers, until clients have read them.
   package let answers = MemoryBudget(bytes: 32 << 20)
   /// Of requests, until they were served: as many of the longest lines as one connection may have in flight.
@@ -48,6 +49,7 @@ public struct AgentEnvironment: Sendable {
     self.configuration = configuration
     self.log = log
     refusals = ProviderRefusals(log: log)
+    figures = FigureKeeper(clock: clock)
   }
 }
 

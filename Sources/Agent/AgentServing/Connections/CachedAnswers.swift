@@ -8,6 +8,7 @@ internal import JSONRPC
 /// The answers to a chunk are gathered here and handed over at once, by `flush`.
 struct CachedAnswers: ~Copyable {
   private let agent: AgentService
+  private let figures: FigureKeeper
   private let client: ConnectedClient
   private let dispatcher: RequestDispatcher
   private var answers = JSONWriter(capacity: 2048)
@@ -47,6 +48,7 @@ struct CachedAnswers: ~Copyable {
 
   init(agent: AgentService, client: ConnectedClient, dispatcher: RequestDispatcher) {
     self.agent = agent
+    figures = agent.environment.figures
     self.client = client
     self.dispatcher = dispatcher
   }
@@ -216,7 +218,11 @@ struct CachedAnswers: ~Copyable {
     switch question {
     case .token(let selected, let minimum):
       guard client.isTrusted || client.access.coversToken(of: selected.account, at: now) else { return false }
-      return agent.tokenCache.withFresh(selected.account, minimum: minimum, at: now) { $0.write(at: now, to: &answers) }
+      let isFresh = agent.tokenCache.withFresh(selected.account, minimum: minimum, at: now) {
+        $0.write(at: now, to: &answers)
+      }
+      if isFresh { figures.tokenCameFromMemory() }
+      return isFresh
     case .decision(let selected, let capability):
       guard client.isTrusted || client.access.coversCheck(of: selected.account, at: now) else { return false }
       return agent.decisionCache.repeated(

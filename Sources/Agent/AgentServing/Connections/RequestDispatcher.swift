@@ -1,4 +1,6 @@
 internal import Agent
+internal import AgentCore
+internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
 internal import JSONRPC
@@ -103,13 +105,14 @@ final class RequestDispatcher: Sendable {
       return slot.fill(AnswerObject.error(id: rawID, .invalidParams(error.path, expected: error.expected)))
     }
     // A request that limits the connection is served, also if it is cancelled while it waits.
+    let began = agent.environment.clock.boot()
     let cancelled: RequestsInFlight.Work = { [self] in
-      answer(name, id, slot, .failure(Self.refusal(.cancelled, of: name)))
+      answer(name, id, slot, since: began, .failure(Self.refusal(.cancelled, of: name)))
       finished()
     }
     let isCancellable = !client.wouldLimit(name, params)
     client.requests.submit(id, bytes: Self.cost(node), cancelled: isCancellable ? cancelled : nil) { [self] in
-      serve(prepared, name, id, slot, share)
+      serve(prepared, name, id, slot, share, since: began)
     }
   }
 
@@ -139,19 +142,23 @@ final class RequestDispatcher: Sendable {
     do {
       let share = try share(for: node, name)
       let prepared = try method.prepare(params)
-      client.requests.submit(nil, bytes: Self.cost(node)) { [self] in serve(prepared, name, nil, nil, share) }
+      let began = agent.environment.clock.boot()
+      client.requests.submit(nil, bytes: Self.cost(node)) { [self] in
+        serve(prepared, name, nil, nil, share, since: began)
+      }
     } catch {
       client.unserved(name, params)
     }
   }
 
-  /// `share`: what the request counts, given back once it was served.
+  /// `share`: what the request counts, given back once it was served. `began`: when it came.
   private func serve(
-    _ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ share: MemoryBudget.Share?
+    _ prepared: PreparedCall, _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ share: MemoryBudget.Share?,
+    since began: BootInstant
   ) {
     if agent.isShuttingDown {  // since it waited for its place
       client.requests.release(id)
-      answer(name, id, slot, .failure(Self.refusal(.shuttingDown, of: name)))
+      answer(name, id, slot, since: began, .failure(Self.refusal(.shuttingDown, of: name)))
       return finished()
     }
     // A refused client does not keep the vault open.
@@ -168,13 +175,13 @@ final class RequestDispatcher: Sendable {
         do throws(RPCError) {
           let result = try run(call)
           client.requests.release(id)
-          answer(name, id, slot, .success(result))
+          answer(name, id, slot, since: began, .success(result))
           answered(result, call)
           // A request that waited for its turn may outlive its client; its subscriptions must not.
           if end.withLock({ $0 == .gone }) { server.events.connectionEnded(client.id) }
         } catch {
           client.requests.release(id)
-          answer(name, id, slot, .failure(error))
+          answer(name, id, slot, since: began, .failure(error))
         }
         finished()
       }
@@ -184,7 +191,7 @@ final class RequestDispatcher: Sendable {
         let finish: @Sendable (Result<any WireWritable, RPCError>) -> Void = { [self] result in
           share?.shrink(to: 0)
           client.requests.release(id)
-          answer(name, id, slot, result)
+          answer(name, id, slot, since: began, result)
           if isBarrier { gate.release() }
           if usesVault { agent.idle.ended() }
           finished()
@@ -237,9 +244,13 @@ final class RequestDispatcher: Sendable {
   }
 
   private func answer(
-    _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, _ result: Result<any WireWritable, RPCError>
+    _ name: String, _ id: [UInt8]?, _ slot: AnswerSlot?, since began: BootInstant,
+    _ result: Result<any WireWritable, RPCError>
   ) {
     let log = agent.environment.log
+    var failed: String?
+    if case .failure(let error) = result { failed = error.code.name.description }
+    agent.environment.figures.requestEnded(RequestKind(method: name), since: began, error: failed)
     switch result {
     case .success:
       log.log(.debug, "served", [(.method, .name(name)), (.connection, .number(Int64(client.id)))])

@@ -61,6 +61,8 @@ final class EventHub: Sendable {
     var subscriptions: [String: Subscription] = [:]
     var order: [String] = []
     var names: Int64 = 0
+    /// How often a subscriber lost events since the agent's start.
+    var gaps: Int64 = 0
   }
 
   let epoch: String
@@ -147,6 +149,7 @@ final class EventHub: Sendable {
         } else {
           // Another run of the agent, or older than the ring.
           gap = since.epoch != epoch || since.sequence < latest
+          if gap { state.gaps += 1 }
         }
       }
       state.subscriptions[name] = Subscription(
@@ -187,6 +190,9 @@ final class EventHub: Sendable {
       }
     }
   }
+
+  /// How often a subscriber lost events since the agent's start.
+  var gaps: Int64 { state.withLock { $0.gaps } }
 
   /// The connections that have a subscription.
   var subscribers: Set<UInt64> { state.withLock { Set($0.subscriptions.values.map(\.connection)) } }
@@ -239,6 +245,7 @@ extension EventHub.State {
     guard subscriptions[name]?.lostFrom == nil else { return }
     if !subscription.output.offer(EventHub.line(name, event.body(within: subscription.covered))) {
       subscriptions[name]?.lostFrom = event.sequence
+      gaps += 1
     }
   }
 

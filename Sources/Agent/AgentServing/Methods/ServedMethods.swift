@@ -40,6 +40,7 @@ struct ServedMethods: Sendable {
     ServedMethod(GrantListHandler.self),
     ServedMethod(GrantRevokeHandler.self),
     ServedMethod(IdentityGetHandler.self),
+    ServedMethod(MetricsReadHandler.self),
     ServedMethod(OperationCancelHandler.self),
     ServedMethod(OperationClaimHandler.self),
     ServedMethod(OperationEnqueueHandler.self),

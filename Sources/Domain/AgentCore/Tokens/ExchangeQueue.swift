@@ -44,6 +44,9 @@ public struct ExchangeQueue: Sendable {
 
   public init() {}
 
+  public var waitingCount: Int { line.count }
+  public var silentCount: Int { silent.count }
+
   public var isEmpty: Bool { running.isEmpty && line.isEmpty }
 
   /// Takes a place in line. The result, as of all methods that follow, is the tickets that may go now, in their order.

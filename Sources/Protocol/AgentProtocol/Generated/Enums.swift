@@ -155,6 +155,12 @@ public enum WireFailureClass: String, CaseIterable, Hashable, Sendable {
   case misconfigured
 }
 
+/// Unit of a figure.
+public enum WireFigureUnit: String, CaseIterable, Hashable, Sendable {
+  case bytes
+  case seconds
+}
+
 /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may
 /// say nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new
 /// one, and nothing proves who signed in.

@@ -39,6 +39,7 @@ public enum MethodTable {
     GrantList.info,
     GrantRevoke.info,
     IdentityGet.info,
+    MetricsRead.info,
     OperationCancel.info,
     OperationClaim.info,
     OperationEnqueue.info,
@@ -99,5 +100,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9f0ece3cfa7ee84af7ca16e00760a407c6940a2b48d460d447e2abe0e3aee158"
+  public static let schemaDigest = "7182d62f4e1a14ea28594c97ee5703c243f6b7054928e8387b9012168bd518cb"
 }

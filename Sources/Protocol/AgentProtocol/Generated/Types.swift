@@ -1003,6 +1003,66 @@ public struct WireFailedCheck: WireWritable, Sendable {
   }
 }
 
+/// A counter or a gauge.
+public struct WireFigure: WireWritable, Sendable {
+  public var name: String
+  /// What it tells, for a person.
+  public var help: String
+  /// Absent for a number of things.
+  public var unit: WireFigureUnit?
+  public var samples: [WireFigureSample]
+
+  public init(
+    name: String,
+    help: String,
+    unit: WireFigureUnit? = nil,
+    samples: [WireFigureSample]
+  ) {
+    self.name = name
+    self.help = help
+    self.unit = unit
+    self.samples = samples
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("name")
+    writer.string(name)
+    writer.key("help")
+    writer.string(help)
+    if let unit {
+      writer.key("unit")
+      writer.string(unit.rawValue)
+    }
+    writer.key("samples")
+    writer.list(samples) { item, writer in item.write(to: &writer) }
+    writer.endObject()
+  }
+}
+
+/// A value of a figure.
+public struct WireFigureSample: WireWritable, Sendable {
+  public var labels: WireMap<String>
+  public var value: Int
+
+  public init(
+    labels: WireMap<String>,
+    value: Int
+  ) {
+    self.labels = labels
+    self.value = value
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("labels")
+    writer.map(labels) { item, writer in writer.string(item) }
+    writer.key("value")
+    writer.integer(value)
+    writer.endObject()
+  }
+}
+
 /// A finding of `agent.diagnose` and `provider.test`.
 public struct WireFinding: WireWritable, Sendable {
   /// A stable name of the check.
@@ -1143,6 +1203,82 @@ public struct WireGrant: WireWritable, Sendable {
       writer.key("lastUsedAt")
       writer.timestamp(lastUsedAt)
     }
+    writer.endObject()
+  }
+}
+
+/// A histogram of durations.
+public struct WireHistogram: WireWritable, Sendable {
+  public var name: String
+  /// What it tells, for a person.
+  public var help: String
+  /// The unit that `name` ends with.
+  public var unit: WireFigureUnit
+  /// The buckets' inclusive upper bounds, ascending.
+  public var boundsMs: [Int]
+  public var samples: [WireHistogramSample]
+
+  public init(
+    name: String,
+    help: String,
+    unit: WireFigureUnit,
+    boundsMs: [Int],
+    samples: [WireHistogramSample]
+  ) {
+    self.name = name
+    self.help = help
+    self.unit = unit
+    self.boundsMs = boundsMs
+    self.samples = samples
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("name")
+    writer.string(name)
+    writer.key("help")
+    writer.string(help)
+    writer.key("unit")
+    writer.string(unit.rawValue)
+    writer.key("boundsMs")
+    writer.list(boundsMs) { item, writer in writer.integer(item) }
+    writer.key("samples")
+    writer.list(samples) { item, writer in item.write(to: &writer) }
+    writer.endObject()
+  }
+}
+
+/// Values of a histogram.
+public struct WireHistogramSample: WireWritable, Sendable {
+  public var labels: WireMap<String>
+  /// How many in each bucket: one for each bound, and one for all that took longer than the last.
+  public var counts: [Int]
+  /// The sum of `counts`.
+  public var count: Int
+  public var sumMs: Int
+
+  public init(
+    labels: WireMap<String>,
+    counts: [Int],
+    count: Int,
+    sumMs: Int
+  ) {
+    self.labels = labels
+    self.counts = counts
+    self.count = count
+    self.sumMs = sumMs
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("labels")
+    writer.map(labels) { item, writer in writer.string(item) }
+    writer.key("counts")
+    writer.list(counts) { item, writer in writer.integer(item) }
+    writer.key("count")
+    writer.integer(count)
+    writer.key("sumMs")
+    writer.integer(sumMs)
     writer.endObject()
   }
 }

@@ -2102,6 +2102,82 @@ public struct FailedCheck: Record, WireRecord {
   }
 }
 
+/// A counter or a gauge.
+public struct Figure: Record, WireRecord {
+  public var name: String
+  /// What it tells, for a person.
+  public var help: String
+  public var samples: [FigureSample]
+  /// Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
+  public var unit: FigureUnit?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    name: String,
+    help: String,
+    samples: [FigureSample],
+    unit: FigureUnit? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.name = name
+    self.help = help
+    self.samples = samples
+    self.unit = unit
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["name", "help", "samples", "unit"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    name = try members.required("name")
+    help = try members.required("help")
+    samples = try members.required("samples")
+    unit = try members.optional("unit")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("name", name)
+    writer.member("help", help)
+    writer.member("samples", samples)
+    writer.member("unit", unit)
+  }
+}
+
+/// A value of a figure.
+public struct FigureSample: Record, WireRecord {
+  /// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server
+  /// or a token.
+  public var labels: [String: String]
+  public var value: Int
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    labels: [String: String],
+    value: Int,
+    extra: ExtraMembers = [:]
+  ) {
+    self.labels = labels
+    self.value = value
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["labels", "value"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    labels = try members.required("labels")
+    value = try members.required("value")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("labels", labels)
+    writer.member("value", value)
+  }
+}
+
 /// A finding of `agent.diagnose` and `provider.test`.
 public struct Finding: Record, WireRecord {
   /// A stable name of the check.
@@ -2398,6 +2474,100 @@ public struct GrantRevokeResult: Record, WireRecord {
   }
 }
 
+/// A histogram of durations.
+public struct Histogram: Record, WireRecord {
+  public var name: String
+  /// What it tells, for a person.
+  public var help: String
+  /// The unit that `name` ends with. One of `bytes`, `seconds`.
+  public var unit: FigureUnit
+  /// The buckets' inclusive upper bounds, ascending.
+  public var boundsMs: [Int]
+  public var samples: [HistogramSample]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    name: String,
+    help: String,
+    unit: FigureUnit,
+    boundsMs: [Int],
+    samples: [HistogramSample],
+    extra: ExtraMembers = [:]
+  ) {
+    self.name = name
+    self.help = help
+    self.unit = unit
+    self.boundsMs = boundsMs
+    self.samples = samples
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["name", "help", "unit", "boundsMs", "samples"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    name = try members.required("name")
+    help = try members.required("help")
+    unit = try members.required("unit")
+    boundsMs = try members.required("boundsMs")
+    samples = try members.required("samples")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("name", name)
+    writer.member("help", help)
+    writer.member("unit", unit)
+    writer.member("boundsMs", boundsMs)
+    writer.member("samples", samples)
+  }
+}
+
+/// Values of a histogram.
+public struct HistogramSample: Record, WireRecord {
+  /// Labels of a figure. Words of fixed lists, and digests of issuers. No label names a person, an account, a server
+  /// or a token.
+  public var labels: [String: String]
+  /// How many in each bucket: one for each bound, and one for all that took longer than the last.
+  public var counts: [Int]
+  /// The sum of `counts`.
+  public var count: Int
+  public var sumMs: Int
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    labels: [String: String],
+    counts: [Int],
+    count: Int,
+    sumMs: Int,
+    extra: ExtraMembers = [:]
+  ) {
+    self.labels = labels
+    self.counts = counts
+    self.count = count
+    self.sumMs = sumMs
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["labels", "counts", "count", "sumMs"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    labels = try members.required("labels")
+    counts = try members.required("counts")
+    count = try members.required("count")
+    sumMs = try members.required("sumMs")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("labels", labels)
+    writer.member("counts", counts)
+    writer.member("count", count)
+    writer.member("sumMs", sumMs)
+  }
+}
+
 /// The result of `identity.get`.
 public struct IdentityGetResult: Record, WireRecord {
   /// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
@@ -2536,6 +2706,64 @@ public struct LastFailure: Record, WireRecord {
     writer.member("name", name)
     writer.member("at", at)
     writer.member("reason", reason)
+  }
+}
+
+/// The result of `metrics.read`.
+public struct MetricsReadResult: Record, WireRecord {
+  /// When the figures were read.
+  public var at: Date
+  /// When the agent started: counters and histograms count from then.
+  public var startedAt: Date
+  public var version: String
+  public var locked: Bool
+  public var counters: [Figure]
+  public var gauges: [Figure]
+  public var histograms: [Histogram]
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    at: Date,
+    startedAt: Date,
+    version: String,
+    locked: Bool,
+    counters: [Figure],
+    gauges: [Figure],
+    histograms: [Histogram],
+    extra: ExtraMembers = [:]
+  ) {
+    self.at = at
+    self.startedAt = startedAt
+    self.version = version
+    self.locked = locked
+    self.counters = counters
+    self.gauges = gauges
+    self.histograms = histograms
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["at", "startedAt", "version", "locked", "counters", "gauges", "histograms"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    at = try members.required("at")
+    startedAt = try members.required("startedAt")
+    version = try members.required("version")
+    locked = try members.required("locked")
+    counters = try members.required("counters")
+    gauges = try members.required("gauges")
+    histograms = try members.required("histograms")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("at", at)
+    writer.member("startedAt", startedAt)
+    writer.member("version", version)
+    writer.member("locked", locked)
+    writer.member("counters", counters)
+    writer.member("gauges", gauges)
+    writer.member("histograms", histograms)
   }
 }
 

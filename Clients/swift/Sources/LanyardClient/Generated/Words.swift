@@ -361,6 +361,22 @@ public struct FailureClass: Word, WireWord {
   public static let known: [FailureClass] = [.transient, .reauthenticate, .locked, .interaction, .misconfigured]
 }
 
+/// Unit of a figure.
+public struct FigureUnit: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `bytes`.
+  public static let bytes = FigureUnit(rawValue: "bytes")
+  /// `seconds`.
+  public static let seconds = FigureUnit(rawValue: "seconds")
+
+  /// The words that this version knows.
+  public static let known: [FigureUnit] = [.bytes, .seconds]
+}
+
 /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider may
 /// say nothing; the account is then the person at the provider's resource, each sign-in without `account` makes a new
 /// one, and nothing proves who signed in.

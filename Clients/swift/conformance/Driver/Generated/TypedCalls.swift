@@ -11,6 +11,8 @@ enum TypedCalls {
       return try await rpc(method, params, lanyard.rpc)
     case "agent.hello", "agent.status", "agent.initialize", "agent.lock", "agent.unlock", "agent.addKeySlot", "agent.removeKeySlot", "agent.listKeySlots", "agent.rotateRootKey", "agent.backup", "agent.restore", "agent.diagnose", "agent.shutdown":
       return try await agent(method, params, lanyard.agent)
+    case "metrics.read":
+      return try await metrics(method, params, lanyard.metrics)
     case "provider.add", "provider.list", "provider.get", "provider.update", "provider.remove", "provider.test", "provider.discover":
       return try await provider(method, params, lanyard.provider)
     case "signIn.begin", "signIn.wait", "signIn.complete", "signIn.cancel", "signIn.import":
@@ -113,6 +115,14 @@ enum TypedCalls {
         provider: params.optional("provider"))
     case "agent.shutdown":
       return try await methods.shutdown()
+    default: return nil
+    }
+  }
+
+  private static func metrics(_ method: String, _ params: WireMembers, _ methods: MetricsMethods) async throws -> (any Record)? {
+    switch method {
+    case "metrics.read":
+      return try await methods.read()
     default: return nil
     }
   }

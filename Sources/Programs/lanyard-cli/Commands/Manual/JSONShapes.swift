@@ -23,6 +23,7 @@ enum JSONShapes {
     "lock": "the result of `agent.lock`",
     "login": "the account, as in `account.get`; before it on stderr a line with the page to open or the code to enter",
     "logout": "the result of `account.signOut`; with --all an array of these",
+    "metrics": "the result of `metrics.read`",
     "operations cancel": "the result of `operation.cancel`",
     "operations export": "the members of the operation with its payload",
     "operations list": "{operations: [the operations of `operation.list`]}",

@@ -1,0 +1,38 @@
+import CommandSupport
+import Glibc
+import MetricsExposition
+
+/// Asks the agent for its figures.
+enum FigureReader {
+  /// Less than scrapers wait for an answer.
+  private static let patience: Int64 = 5_000
+
+  /// The page of now. Without an agent that answers it says so, and the failure says why.
+  static func page(interruption: Interruption?) -> (FigurePage, CommandFailure?) {
+    do throws(CommandFailure) {
+      return (try read(interruption), nil)
+    } catch {
+      var failure = error
+      if failure.name == "noAgent" { failure.hints = ["`lanyard status` starts one; this command never does."] }
+      return (FigurePage.down(nowSeconds: Int64(time(nil))), failure)
+    }
+  }
+
+  private static func read(_ interruption: Interruption?) throws(CommandFailure) -> FigurePage {
+    let deadline = Stopwatch.milliseconds + patience
+    var agent = try Agent.connect(mayStart: false)
+    let request = try agent.send("metrics.read")
+    while true {
+      let page = try agent.answer(to: request) { (result) throws(CommandFailure) in
+        guard let page = FigurePage(result: result) else { throw CommandFailure.notUnderstood }
+        return page
+      }
+      if let page { return page }
+      let left = deadline - Stopwatch.milliseconds
+      guard left > 0, try agent.wait(interruption: interruption, milliseconds: Int32(left)) == .bytes else {
+        throw CommandFailure(
+          .noAgent, name: "noAnswer", "The agent did not answer within \(patience / 1000) seconds.")
+      }
+    }
+  }
+}
