@@ -154,6 +154,8 @@ class Figures(Metrics):
         scene.start()
         second = self.lanyard(scene, "metrics", "--format", "openmetrics")
         self.assertIsNone(re.search(r"^lanyard_exchanges_total\{.*\} [1-9]", second, re.MULTILINE))
+        # The last good refresh was in the run before.
+        self.assertIsNotNone(re.search(r"^lanyard_last_refresh_age_seconds\{.*\} [0-9]+$", second, re.MULTILINE))
         self.assertGreaterEqual(
             value(second, "lanyard_start_time_seconds") or 0, value(first, "lanyard_start_time_seconds") or 0)
         self.assertEqual(value(second, "lanyard_pauses_created"), value(second, "lanyard_start_time_seconds"))
@@ -188,6 +190,15 @@ class Figures(Metrics):
             os.kill(scene.pid, signal.SIGCONT)
         self.assertEqual(value(text, "lanyard_up"), 0)
         self.assertLess(time.monotonic() - began, 10)
+
+    def test_output_that_takes_nothing_ends_it(self) -> None:
+        scene = self.scene()
+        for words in ([], ["--every", "1"]):
+            with open("/dev/full", "wb") as full:
+                ran = subprocess.run([LANYARD, "metrics", *words], env=self.environment(scene), stdout=full,
+                                     stderr=subprocess.PIPE, timeout=PATIENCE_SECONDS)
+            self.assertEqual(ran.returncode, 1)
+            self.assertIn(b"could not be written", ran.stderr)
 
     def test_options_that_do_not_fit_are_refused(self) -> None:
         scene = self.scene(start=False)

@@ -123,7 +123,7 @@ package final class DecisionCache: Sendable {
         return false
       }
       decision.write(at: now, to: &writer)
-      state.repeats.count(decision.effect, decision.reason)
+      state.repeats.count(decision.cell)
       return true
     }
   }
@@ -144,8 +144,8 @@ private struct PublishedDecision {
   /// When the decision ends by itself; nil if it does not.
   private let endsAt: BootInstant?
   let sequence: Int64
-  let effect: Decision.Effect
-  let reason: Decision.Reason
+  /// Where it is counted.
+  let cell: DecisionCounts.Cell
   private let counter: RepeatCounter
 
   /// Facts that change with time alone, such as an account's state, are read again after so long.
@@ -160,7 +160,7 @@ private struct PublishedDecision {
     let (recorded, decision) = (offer.decision, offer.decision.decision)
     guard decision.effect != .deny, decision.failed.allSatisfy(\.facts.isEmpty) else { return nil }
     self.sequence = sequence
-    (effect, reason) = (decision.effect, decision.reason)
+    cell = DecisionCounts.Cell(decision.effect, decision.reason)
     self.counter = counter
     decidedAt = offer.decidedAt
     now = recorded.now

@@ -39,10 +39,17 @@ enum MetricsReadHandler: MethodHandler {
   private static func vault(_ status: VaultStatus, _ agent: AgentService) -> FigureReport.Vault? {
     guard !status.isLocked else { return nil }
     var counts: [AccountState: Int64] = [:]
-    for profile in status.profiles { counts[agent.state(of: profile), default: 0] += 1 }
+    var confirmedAt: [String: Timestamp] = [:]
+    for profile in status.profiles {
+      counts[agent.state(of: profile), default: 0] += 1
+      guard profile.signInStatus == .signedIn, let told = profile.lastOnlineAuthAt else { continue }
+      let digest = FigureKeeper.digest(ofIssuer: profile.identity.issuer)
+      let moment = agent.time.wall(told.time, of: profile.provider)
+      confirmedAt[digest] = max(confirmedAt[digest] ?? moment, moment)
+    }
     return FigureReport.Vault(
       accounts: counts, pendingRevocations: Int64(status.pendingRevocations),
-      pendingOperations: Int64(status.pendingOperations))
+      pendingOperations: Int64(status.pendingOperations), confirmedAt: confirmedAt)
   }
 }
 

@@ -88,11 +88,17 @@ public struct FigureReport: Sendable {
     public var accounts: [AccountState: Int64]
     public var pendingRevocations: Int64
     public var pendingOperations: Int64
+    /// When a provider last confirmed an account that is signed in, by digest of the issuer.
+    public var confirmedAt: [String: Timestamp]
 
-    public init(accounts: [AccountState: Int64], pendingRevocations: Int64, pendingOperations: Int64) {
+    public init(
+      accounts: [AccountState: Int64], pendingRevocations: Int64, pendingOperations: Int64,
+      confirmedAt: [String: Timestamp] = [:]
+    ) {
       self.accounts = accounts
       self.pendingRevocations = pendingRevocations
       self.pendingOperations = pendingOperations
+      self.confirmedAt = confirmedAt
     }
   }
 
@@ -149,9 +155,7 @@ public struct FigureReport: Sendable {
   }
 
   private static func gauges(_ figures: Figures, _ present: Present) -> [Figure] {
-    let renewals = figures.issuers.sorted { $0.key < $1.key }.compactMap { digest, issuer in
-      issuer.renewedAt.map { (digest, max(.zero, present.now - $0)) }
-    }
+    let renewals = renewals(figures, present)
     var gauges = [
       Figure(
         "lanyard_start_time_seconds", "When the agent started, in seconds since 1970.", unit: .seconds,
@@ -189,6 +193,18 @@ public struct FigureReport: Sendable {
         vault.pendingRevocations),
       Figure("lanyard_pending_operations", "Operations that are still to be delivered.", vault.pendingOperations),
     ]
+  }
+
+  /// The time since the last good refresh, by digest of the issuer: since the agent's start, or before it as the open vault
+  /// knows. At most as many as `Figures` counts.
+  private static func renewals(_ figures: Figures, _ present: Present) -> [(String, Milliseconds)] {
+    var ages = figures.issuers.compactMapValues { $0.renewedAt.map { max(.zero, present.now - $0) } }
+    for (digest, moment) in (present.vault?.confirmedAt ?? [:]).sorted(by: { $0.key < $1.key }) {
+      let isCounted = ages[digest] != nil || ages.count < Figures.mostIssuers
+      let (name, age) = (isCounted ? digest : Figures.otherIssuer, max(.zero, present.at - moment))
+      ages[name] = min(ages[name] ?? age, age)
+    }
+    return ages.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
   }
 
   private static func histograms(_ figures: Figures) -> [HistogramFigure] {

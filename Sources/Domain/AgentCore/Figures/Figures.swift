@@ -61,33 +61,7 @@ public struct Figures: Sendable {
   }
 
   public mutating func decided(_ decision: Decision) {
-    decisions.count(decision.effect, decision.reason)
+    decisions.count(DecisionCounts.Cell(decision.effect, decision.reason))
     if decision.failed.contains(where: { $0.check == .budget }) { budgetRefusals += 1 }
-  }
-}
-
-/// Numbers of decisions by effect and reason.
-public struct DecisionCounts: Hashable, Sendable {
-  private static let reasons = Decision.Reason.allCases
-  private var cells = [Int64](repeating: 0, count: Decision.Effect.allCases.count * Decision.Reason.allCases.count)
-
-  public init() {}
-
-  public subscript(_ effect: Decision.Effect, _ reason: Decision.Reason) -> Int64 { cells[Self.cell(effect, reason)] }
-
-  public mutating func count(_ effect: Decision.Effect, _ reason: Decision.Reason) {
-    cells[Self.cell(effect, reason)] += 1
-  }
-
-  /// Adds the counts of `others`, cell by cell.
-  public mutating func add(_ others: DecisionCounts) {
-    for index in cells.indices { cells[index] += others.cells[index] }
-  }
-
-  /// All of them.
-  public var total: Int64 { cells.reduce(0, +) }
-
-  private static func cell(_ effect: Decision.Effect, _ reason: Decision.Reason) -> Int {
-    Decision.Effect.allCases.firstIndex(of: effect)! * reasons.count + reasons.firstIndex(of: reason)!
   }
 }

@@ -29,6 +29,20 @@ struct FiguresTests {
     #expect(sample(report.gauges, "lanyard_last_refresh_time_seconds") == 1_000_000 - 90)
   }
 
+  @Test("Before the first refresh since the start, what the vault knows of an issuer is told; the cap of issuers holds")
+  func lastRefreshOfAnEarlierRun() {
+    var figures = Figures()
+    figures.exchangeEnded(.renewed, issuer: "a", at: now)
+    var standing = present(at: now + .seconds(5))
+    standing.vault?.confirmedAt = ["a": standing.at + .seconds(-500), "b": standing.at + .seconds(-70)]
+    var told = FigureReport(figures, standing).gauges.first { $0.name == "lanyard_last_refresh_age_seconds" }?.samples
+    #expect(told?.map(\.labels[0].value) == ["a", "b"] && told?.map(\.value) == [5, 70])
+    for number in 0..<100 { standing.vault?.confirmedAt["c\(number)"] = standing.at + .seconds(Int64(number - 200)) }
+    told = FigureReport(figures, standing).gauges.first { $0.name == "lanyard_last_refresh_age_seconds" }?.samples
+    #expect(told?.count == Figures.mostIssuers + 1)
+    #expect(told?.first { $0.labels[0].value == Figures.otherIssuer }?.value == 101)
+  }
+
   @Test("A duration is counted in the first bucket whose bound it does not pass")
   func buckets() {
     var histogram = DurationHistogram()
@@ -44,8 +58,8 @@ struct FiguresTests {
     figures.decided(
       decision(.deny, .missingRole, failed: [.init(.roles, .missingRole), .init(.budget, .budgetExceeded)]))
     figures.decided(decision(.allow, .allowed))
-    repeats.count(.allow, .allowed)
-    repeats.count(.readOnly, .offlineWindowExpired)
+    repeats.count(DecisionCounts.Cell(.allow, .allowed))
+    repeats.count(DecisionCounts.Cell(.readOnly, .offlineWindowExpired))
     let report = FigureReport(figures, present(at: now, repeats: repeats))
     let found = report.counters.first { $0.name == "lanyard_decisions" }?.samples ?? []
     func value(_ effect: String, _ reason: String) -> Int64? {
