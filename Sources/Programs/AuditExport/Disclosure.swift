@@ -1,4 +1,4 @@
-public import AgentModel
+internal import AgentModel
 
 /// The names of an account, which leave the machine only with `audit.names`.
 public struct AccountNames: Hashable, Sendable {

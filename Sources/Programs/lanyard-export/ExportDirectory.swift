@@ -161,7 +161,8 @@ struct ExportDirectory: Sendable {
   /// Replaces a file in one step. Nil after success, else what is wrong.
   private func write(_ bytes: [UInt8], to name: String, isDurable: Bool, replaces: Bool = true) -> String? {
     let file = "\(path)/\(name)"
-    let draft = "\(file).\(getpid()).new"
+    // The lock of the destination keeps others away from its files; the key has none.
+    let draft = replaces ? "\(file).new" : "\(file).\(getpid()).new"
     unlink(draft)
     let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     guard descriptor >= 0 else { return "\(file) can't be written: \(SystemError.message(errno))." }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AuditExport
+internal import CPlatform
 internal import CommandSupport
 internal import Glibc
 internal import Secrets
@@ -90,6 +91,7 @@ final class Exporter: @unchecked Sendable {
         settle()
         pace.read(at: Moment.boot)
         if once { return }
+        lanyard_give_back_pages()
         try reader.wait(milliseconds: watch.longestMilliseconds, orReadable: watch.descriptor)
         ending.pause(milliseconds: (pace.next(at: Moment.boot) - Moment.boot).count)
         continue
@@ -208,8 +210,14 @@ final class Exporter: @unchecked Sendable {
   }
 
   private func pause(_ asked: Milliseconds?) {
-    ending.pause(
-      milliseconds: RetryPause.after(failures: failures, jitter: Moment.jitter(), asked: asked).count)
+    let until = Moment.boot + RetryPause.after(failures: failures, jitter: Moment.jitter(), asked: asked)
+    while !ending.hasBegun {
+      let left = (until - Moment.boot).count
+      guard left > 0 else { return }
+      // The agent keeps no events for a client that reads none. A connection that ends here is made again later.
+      guard reader.isConnected else { return ending.pause(milliseconds: left) }
+      try? reader.wait(milliseconds: left, orReadable: ending.descriptor)
+    }
   }
 
   /// Tells a trouble once, not at each attempt.

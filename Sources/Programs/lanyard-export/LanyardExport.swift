@@ -18,6 +18,12 @@ struct LanyardExport {
       _ = lanyard_ignore_sigpipe()
       HTTPClient.limitHeaps(to: 2)
       let options = try Options(words)
+      // Its gaps would be taken for entries that were dropped.
+      guard Environment.value("LANYARD_GRANT_FILE") == nil else {
+        throw CommandFailure.usage(
+          "LANYARD_GRANT_FILE names a grant, which shows a part of the audit log. Nothing was exported.",
+          hints: ["Run the export without it, as the person whose accounts these are."])
+      }
       if options.showsStatus {
         try StatusReport(options).print()
         Process.exit(.success)

@@ -31,9 +31,7 @@ struct Run {
     let directory = try ExportDirectory()
     let ending = Ending()
     guard let destinations = try destinations(ending) else { return .interrupted }
-    let exporters = try destinations.map { (destination) throws(CommandFailure) in
-      try Exporter(destination, options, directory, ending)
-    }
+    let exporters = try exporters(destinations, directory, ending)
     let outcome = Outcome(exporters.count)
     for exporter in exporters {
       let isStarted = DetachedThread.start {
@@ -55,6 +53,23 @@ struct Run {
     if let failure = outcome.failure.withLock({ $0 }) { throw failure }
     // A service manager ends a service by SIGTERM: that is no failure.
     return .success
+  }
+
+  /// One destination that can't be served, such as one that another process serves, does not keep the others from it.
+  private func exporters(
+    _ destinations: [AuditDestination], _ directory: ExportDirectory, _ ending: Ending
+  ) throws(CommandFailure) -> [Exporter] {
+    var (exporters, failures): ([Exporter], [CommandFailure]) = ([], [])
+    for destination in destinations {
+      do throws(CommandFailure) {
+        exporters.append(try Exporter(destination, options, directory, ending))
+      } catch {
+        failures.append(error)
+      }
+    }
+    if exporters.isEmpty, let failure = failures.first { throw failure }
+    for failure in failures { Output.warning(failure.message) }
+    return exporters
   }
 
   /// Asks the agent only for what the command line does not say; waits for it. Nil: a signal came first.

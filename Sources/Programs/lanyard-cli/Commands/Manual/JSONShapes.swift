@@ -9,6 +9,8 @@ enum JSONShapes {
     "can": "the decision of `authorization.check`",
     "doctor": "{ok, findings: [{check, severity, subject?, account?, message}]}",
     "events": "an event a line, as in the notification `event`; with --position first the result of `event.subscribe`",
+    "export":
+      "with --status {destinations: [{name, running, sequence?, log?, exported?, dropped?, refused?, exportedAt?, waiting?, problem?}]}",
     "forget": "the result of `account.forget`",
     "grant create": "the result of `grant.create`, without the secret if it went into a file",
     "grant list": "the result of `grant.list`",
