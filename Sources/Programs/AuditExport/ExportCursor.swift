@@ -63,20 +63,24 @@ public struct ExportCursor: Hashable, Sendable {
     log += 1
   }
 
-  /// The newest few, and then fewer the older they are: a fork is found within twice its distance.
+  /// Keeps the newest few, and of the older ones the first of each block of sequences whose size is about their distance.
+  /// The first of a block is the first of each smaller block that it begins, so it stays until the blocks grow
+  /// beyond it: a fork is found within a few times its distance, however long the log becomes.
   private mutating func thin() {
     guard checkpoints.count > Self.newest, let last = checkpoints.last else { return }
     var kept: [Checkpoint] = []
-    for checkpoint in checkpoints.reversed() {
-      let distance = last.sequence - checkpoint.sequence
-      if kept.count < Self.newest || distance >= 2 * (last.sequence - kept.last!.sequence) { kept.append(checkpoint) }
+    for (index, checkpoint) in checkpoints.enumerated() {
+      let distance = UInt64(max(last.sequence - checkpoint.sequence, 1))
+      let bits = 63 - distance.leadingZeroBitCount
+      let isFirst = index == 0 || checkpoints[index - 1].sequence >> bits != checkpoint.sequence >> bits
+      if isFirst || index >= checkpoints.count - Self.newest { kept.append(checkpoint) }
     }
-    checkpoints = kept.reversed()
+    checkpoints = kept
   }
 
   static let newest = 8
-  /// 8, and one for each doubling up to 2^53.
-  public static let mostCheckpoints = 64
+  /// 8, and three for each doubling up to 2^53.
+  public static let mostCheckpoints = 168
 }
 
 extension ExportCursor {
