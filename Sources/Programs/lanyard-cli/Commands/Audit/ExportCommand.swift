@@ -21,7 +21,7 @@ struct ExportCommand: ParsableCommand {
       EXAMPLES:
         lanyard export journald
         lanyard export syslog --once
-        lanyard export otlp https://logs.example --headers-file ~/.config/logs-headers
+        lanyard export otlp https://logs.example --headers-file logs-headers
         lanyard export --status
         systemctl --user enable --now lanyard-export
       """)
