@@ -139,7 +139,7 @@ class Figures(Metrics):
             return {line.rpartition(" ")[0] for line in text.splitlines()}
 
         before = names(self.lanyard(scene, "metrics"))
-        for number in range(200):
+        for number in range(60):
             with contextlib.suppress(LanyardError):
                 client.call("token.get", {"account": f"nobody-{number}"})
             client.call("authorization.check", {"account": "alice", "capability": f"thing.{number}"})
@@ -204,9 +204,8 @@ class Figures(Metrics):
         scene = self.scene(start=False)
         for words in (
             ["--file", "x.prom", "--listen", "y"], ["--file", "x.txt"], ["--file", ".prom"], ["--every", "0"],
-            ["--every", "5", "--listen", "y"], ["--label", "le=1"], ["--label", "a-b=1"], ["--label", "a=1", "--label", "a=2"],
-            ["--mode", "600"], ["--file", "x.prom", "--mode", "9"], ["--listen", "y", "--group", "no such group"],
-            ["--format", "xml"], ["--json", "--format", "text"], ["--listen", "y", "--format", "text"],
+            ["--label", "le=1"], ["--label", "a=1", "--label", "a=2"], ["--mode", "600"],
+            ["--listen", "y", "--group", "no such group"], ["--json", "--format", "text"],
         ):
             with self.subTest(words=words):
                 self.assertEqual(self.lanyard(scene, "metrics", *words, status=2), "")
