@@ -138,7 +138,8 @@ extension FigurePage.Family {
 extension FigurePage.Sample {
   fileprivate init?(_ node: JSONNode, _ kind: FigurePage.Kind, _ bounds: [Int64]) {
     var labels: [FigurePage.Label] = []
-    for (name, value) in node["labels"]?.members ?? node.members where node["labels"] != nil {
+    guard let told = node["labels"], told.kind == .object else { return nil }
+    for (name, value) in told.members {
       guard let name = name.string, FigurePage.Label.isName(name), let value = value.string else { return nil }
       labels.append(FigurePage.Label(name, value))
     }
