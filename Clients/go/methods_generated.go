@@ -24,6 +24,8 @@ func carriesBody(method string) bool {
 		return true
 	case "policy.explain":
 		return true
+	case "policy.refresh":
+		return true
 	case "secret.put":
 		return true
 	case "operation.enqueue":
@@ -1475,6 +1477,24 @@ type PolicyExplainParams struct {
 // ErrIntegrity.
 func (m *PolicyMethods) Explain(ctx context.Context, params *PolicyExplainParams) (*Decision, error) {
 	return invoke[Decision](ctx, m.caller, "policy.explain", params)
+}
+
+// PolicyRefreshParams: The params of `Policy.Refresh`: there are none yet.
+type PolicyRefreshParams struct {
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// Refresh fetches the organisation's policy bundle now.
+//
+// Answers when the fetch has ended, well or not: `LastFailure` says which. Callers share a fetch that runs already.
+// Without a policy source the result is empty.
+//
+// The params may be nil.
+//
+// Besides what every call may fail with: ErrStoreUnavailable, ErrIntegrity.
+func (m *PolicyMethods) Refresh(ctx context.Context, params *PolicyRefreshParams) (*PolicyRefreshResult, error) {
+	return invoke[PolicyRefreshResult](ctx, m.caller, "policy.refresh", params)
 }
 
 // StepUpMethods has the methods stepUp.* of the contract.

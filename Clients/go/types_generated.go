@@ -877,6 +877,8 @@ type AgentStatusResult struct {
 	Audit *AuditSettings `json:"audit,omitempty"`
 	// What the administrator of the machine lays down; absent where that is nothing.
 	Administrator *AdministratorState `json:"administrator,omitempty"`
+	// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
+	PolicySource *PolicySource `json:"policySource,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1566,12 +1568,63 @@ type PolicyReference struct {
 	Extra Extra `json:"-"`
 }
 
+// PolicyRefreshResult: The result of `Policy.Refresh`.
+type PolicyRefreshResult struct {
+	// The source of an organisation's policies. Absent without a policy source.
+	PolicySource *PolicySource `json:"policySource,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // PolicySetResult: The result of `Policy.Set`.
 type PolicySetResult struct {
 	// A policy's name.
 	Name            string `json:"name"`
 	Version         int64  `json:"version"`
 	PreviousVersion *int64 `json:"previousVersion,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// PolicySource: The source of an organisation's policies.
+type PolicySource struct {
+	// The URL of the bundle.
+	URL             string `json:"url"`
+	IntervalSeconds int64  `json:"intervalSeconds"`
+	MaxAgeSeconds   int64  `json:"maxAgeSeconds"`
+	// True if decisions under the source's policies are `policyError`, since the last confirmation is missing or
+	// longer ago than `MaxAgeSeconds`.
+	TooOld bool `json:"tooOld"`
+	// The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent while the
+	// vault is locked.
+	Agent *string `json:"agent,omitempty"`
+	// The version of the bundle in force; absent before the first, and while the vault is locked.
+	Version *int64 `json:"version,omitempty"`
+	// The policies that the bundle brings to this agent.
+	Policies []string `json:"policies,omitempty"`
+	// The policies that are on trial at this agent: they decide nothing.
+	Shadows []string `json:"shadows,omitempty"`
+	// When the source last brought or confirmed the bundle.
+	ConfirmedAt *time.Time `json:"confirmedAt,omitempty"`
+	// An instant. Absent during a fetch.
+	NextFetchAt *time.Time `json:"nextFetchAt,omitempty"`
+	// Of the last fetch; absent after a good one.
+	LastFailure *PolicySourceFailure `json:"lastFailure,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// PolicySourceFailure: Why the policy source confirmed nothing.
+type PolicySourceFailure struct {
+	// `unreachable`, `ErrUntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+	// `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later
+	// word.
+	Reason string `json:"reason"`
+	// A sentence for a person.
+	Message string `json:"message"`
+	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	At time.Time `json:"at"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

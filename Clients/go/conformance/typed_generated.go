@@ -129,6 +129,8 @@ func callTyped(
 		return callWith(ctx, params, client.Policy.List)
 	case "policy.explain":
 		return callWith(ctx, params, client.Policy.Explain)
+	case "policy.refresh":
+		return callWith(ctx, params, client.Policy.Refresh)
 	case "stepUp.enroll":
 		return callWith(ctx, params, client.StepUp.Enroll)
 	case "stepUp.verify":

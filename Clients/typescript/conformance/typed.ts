@@ -63,6 +63,7 @@ export const typedCalls: ReadonlyMap<string, TypedCall> = new Map<string, TypedC
   ["policy.validate", (client, params, options) => client.policy.validate(params, options)],
   ["policy.list", (client, params, options) => client.policy.list(params, options)],
   ["policy.explain", (client, params, options) => client.policy.explain(params, options)],
+  ["policy.refresh", (client, params, options) => client.policy.refresh(params, options)],
   ["stepUp.enroll", (client, params, options) => client.stepUp.enroll(params, options)],
   ["stepUp.verify", (client, params, options) => client.stepUp.verify(params, options)],
   ["stepUp.status", (client, params, options) => client.stepUp.status(params, options)],

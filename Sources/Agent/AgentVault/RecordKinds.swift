@@ -77,11 +77,16 @@ extension RecordKind {
   /// The uses of one capability in the last hour (docs/offline.md, Budgets).
   package static let budget = RecordKind(rawValue: 47)
 
+  /// The organisation's policy bundle in force (docs/fleet.md, Policy bundles).
+  package static let policyBundle = RecordKind(rawValue: 52)
+  /// The agent's id, and the last confirmation by the policy source.
+  package static let policySource = RecordKind(rawValue: 53)
+
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes, .dropBox, .callerGrant, .rule:
+      .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle:
       true
     // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
     case .operationTally: true
@@ -98,7 +103,7 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
       .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
-      .operationTraces, .rule:
+      .operationTraces, .rule, .policyBundle, .policySource:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

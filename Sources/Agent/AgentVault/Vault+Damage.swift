@@ -6,7 +6,9 @@ extension RecordKind {
   /// damaged record of the vault's own keeps it closed.
   var answersForItself: Bool {
     switch self {
-    case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule: true
+    case .provider, .policy, .callerGrant, .activeAccount, .mark, .operationTally, .operationTraces, .rule,
+      .policyBundle, .policySource:
+      true
     default: false
     }
   }

@@ -88,6 +88,7 @@ public enum CommandWords {
     "policy.explain": "lanyard policy explain",
     "policy.get": "lanyard policy show",
     "policy.list": "lanyard policy list",
+    "policy.refresh": "lanyard policy refresh",
     "policy.set": "lanyard policy set",
     "policy.validate": "lanyard policy check",
     "provider.add": "lanyard provider add",

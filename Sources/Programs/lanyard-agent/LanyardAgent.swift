@@ -1,4 +1,5 @@
 internal import Agent
+internal import AgentCore
 internal import AgentServing
 internal import AgentModel
 internal import AgentPorts
@@ -215,7 +216,8 @@ struct LanyardAgent {
       signals: machineSignals(options, log),
       backups: StoreBackups(
         beside: state.path + "/lanyard.sqlite", outside: BrokeredBackups(broker: confined.broker)),
-      configuration: options.startConfiguration(confined), log: log)
+      configuration: options.startConfiguration(confined),
+      policySource: options.inForce.policySource, log: log)
   }
 
   /// The keys that open the vault without a person.

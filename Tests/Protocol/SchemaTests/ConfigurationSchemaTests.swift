@@ -17,11 +17,50 @@ import Testing
       (#"{"audit":{"export":[{"to":"otlp","url":"https://logs.example"}]}}"#, true),
       (#"{"audit":{"export":[{"to":"mail"}]}}"#, false), (#"{"audit":{"export":[{"to":"syslog","name":"A"}]}}"#, false),
       (#"{"audit":{"export":{"to":"syslog"}}}"#, false), (#"{"audit":{"export":[{"name":"a"}]}}"#, false),
+      (#"{"limits":[]}"#, false), (#"{"policySource":{}}"#, false), (#"{"policySource":[]}"#, false),
+      (
+        #"{"policySource":{"url":"https://p.example/b","publicKey":"RWQ8i/3M2pN0R/PZpihWpux6jEc48kx1qdfymrlIkrgnWVzNMUoLy27A"}}"#,
+        true
+      ),
+      (
+        #"{"policySource":{"url":"https://p.example/b","publicKey":"RWQ8i/3M2pN0R/PZpihWpux6jEc48kx1qdfymrlIkrgnWVzNMUoLy27A","intervalSeconds":0}}"#,
+        false
+      ),
+      (
+        #"{"policySource":{"url":"https://p.example/b","publicKey":"RWQ8i/3M2pN0R/PZpihWpux6jEc48kx1qdfymrlIkrgnWVzNMUoLy27A","x":1}}"#,
+        false
+      ),
     ])
   func schemaAndReader_agree(text: String, isValid: Bool) throws {
     let document = try JSONValue(parsing: Array(text.utf8))
     #expect(RepositoryFixture.contract.configuration != nil)
     #expect(RepositoryFixture.contract.problems(inConfiguration: document).isEmpty == isValid)
     #expect(((try? AgentConfiguration(parsing: Array(text.utf8))) != nil) == isValid)
+  }
+
+  @Test(
+    arguments: [
+      (#"{"version":1,"policies":[]}"#, true), (#"{"version":1,"policies":[],"rollouts":[],"description":"x"}"#, true),
+      (#"{"version":1}"#, false), (#"{"policies":[]}"#, false), (#"{"version":0,"policies":[]}"#, false),
+      (#"{"version":1,"policies":{}}"#, false), (#"{"version":1,"policies":[1]}"#, false), ("[]", false),
+      (#"{"version":1,"policies":[],"shadow":true}"#, false), (#"{"version":1,"policies":[],"rollouts":[{}]}"#, false),
+      (
+        #"{"version":1,"policies":[],"rollouts":[{"policy":{"name":"a","version":1,"capabilities":{}},"percentage":1,"key":"k"}]}"#,
+        true
+      ),
+      (
+        #"{"version":1,"policies":[],"rollouts":[{"policy":{"name":"a","version":1,"capabilities":{}},"percentage":101,"key":"k"}]}"#,
+        false
+      ),
+      (
+        #"{"version":1,"policies":[],"rollouts":[{"policy":{"name":"a","version":1,"capabilities":{}},"percentage":1,"key":"k","shadow":1}]}"#,
+        false
+      ),
+    ])
+  func bundleSchemaAndReader_agree(text: String, isValid: Bool) throws {
+    let document = try JSONValue(parsing: Array(text.utf8))
+    #expect(RepositoryFixture.contract.bundle != nil)
+    #expect(RepositoryFixture.contract.problems(inBundle: document).isEmpty == isValid)
+    #expect(((try? PolicyBundle(parsing: Array(text.utf8))) != nil) == isValid)
   }
 }

@@ -62,6 +62,7 @@ struct ContractTests {
     policy.validate name? policy
     policy.list
     policy.explain account capability at? assume?
+    policy.refresh
     stepUp.enroll account pin?! prompt? method?
     stepUp.verify account pin?! prompt? method? durationSeconds?
     stepUp.status account

@@ -56,6 +56,7 @@ enum EveryMethod {
     PolicyValidate.self,
     PolicyList.self,
     PolicyExplain.self,
+    PolicyRefresh.self,
     StepUpEnroll.self,
     StepUpVerify.self,
     StepUpStatus.self,

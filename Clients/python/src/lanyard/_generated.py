@@ -117,7 +117,10 @@ __all__ = [
     "PolicyInvalid",
     "PolicyListResult",
     "PolicyReference",
+    "PolicyRefreshResult",
     "PolicySetResult",
+    "PolicySource",
+    "PolicySourceFailure",
     "PolicyUse",
     "PolicyValidateResult",
     "Prompt",
@@ -1417,6 +1420,8 @@ class AgentStatusResult(Record):
         configuration: The path of the configuration file that the agent read at its start; absent without one.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
         administrator: What the administrator of the machine lays down; absent where that is nothing.
+        policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
+            caller.
     """
 
     locked: bool
@@ -1435,6 +1440,7 @@ class AgentStatusResult(Record):
     configuration: Optional[str] = None
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
+    policy_source: Optional[PolicySource] = None
 
 
 @dataclass(frozen=True)
@@ -2258,6 +2264,17 @@ class PolicyReference(Record):
 
 
 @dataclass(frozen=True)
+class PolicyRefreshResult(Record):
+    """The result of `policy.refresh`.
+
+    Attributes:
+        policy_source: The source of an organisation's policies. Absent without a policy source.
+    """
+
+    policy_source: Optional[PolicySource] = None
+
+
+@dataclass(frozen=True)
 class PolicySetResult(Record):
     """The result of `policy.set`.
 
@@ -2268,6 +2285,55 @@ class PolicySetResult(Record):
     name: str
     version: int
     previous_version: Optional[int] = None
+
+
+@dataclass(frozen=True)
+class PolicySource(Record):
+    """The source of an organisation's policies.
+
+    Attributes:
+        url: The URL of the bundle.
+        too_old: True if decisions under the source's policies are `policyError`, since the last confirmation is
+            missing or longer ago than `max_age_seconds`.
+        agent: The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent
+            while the vault is locked.
+        version: The version of the bundle in force; absent before the first, and while the vault is locked.
+        policies: The policies that the bundle brings to this agent.
+        shadows: The policies that are on trial at this agent: they decide nothing.
+        confirmed_at: When the source last brought or confirmed the bundle.
+        next_fetch_at: An instant. Absent during a fetch.
+        last_failure: Of the last fetch; absent after a good one.
+    """
+
+    url: str
+    interval_seconds: int
+    max_age_seconds: int
+    too_old: bool
+    agent: Optional[str] = None
+    version: Optional[int] = None
+    policies: Optional[List[str]] = None
+    shadows: Optional[List[str]] = None
+    confirmed_at: Optional[datetime] = None
+    next_fetch_at: Optional[datetime] = None
+    last_failure: Optional[PolicySourceFailure] = None
+
+
+@dataclass(frozen=True)
+class PolicySourceFailure(Record):
+    """Why the policy source confirmed nothing.
+
+    Attributes:
+        reason: `unreachable`, `UntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`,
+            `malformedSignature`, `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`,
+            `notStored`, or a later word.
+        message: A sentence for a person.
+        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    """
+
+    reason: str
+    message: str
+    at: datetime
 
 
 @dataclass(frozen=True)
@@ -3118,7 +3184,8 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
+                `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3509,7 +3576,8 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
+                `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -7914,6 +7982,29 @@ class PolicyMethods:
             Decision,
         )
 
+    def refresh(
+        self,
+    ) -> PolicyRefreshResult:
+        """Fetches the organisation's policy bundle now.
+
+        Answers when the fetch has ended, well or not: `last_failure` says which. Callers share a fetch that runs
+        already. Without a policy source the result is empty.
+
+        Returns:
+            PolicyRefreshResult: with `policy_source`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return self._caller.invoke(
+            "policy.refresh",
+            {},
+            PolicyRefreshResult,
+        )
+
 
 class AsyncPolicyMethods:
     """The methods `policy.*` of the contract, for asyncio."""
@@ -8075,6 +8166,29 @@ class AsyncPolicyMethods:
                 "assume": assume,
             },
             Decision,
+        )
+
+    async def refresh(
+        self,
+    ) -> PolicyRefreshResult:
+        """Fetches the organisation's policy bundle now.
+
+        Answers when the fetch has ended, well or not: `last_failure` says which. Callers share a fetch that runs
+        already. Without a policy source the result is empty.
+
+        Returns:
+            PolicyRefreshResult: with `policy_source`.
+
+        Raises:
+            StoreUnavailable: The disk is full or failing; no data was lost.
+            Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
+            LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
+                `ShuttingDown`, `Overloaded`, `RequestCancelled`, `NotPermitted`, and the failures of the connection.
+        """
+        return await self._caller.invoke(
+            "policy.refresh",
+            {},
+            PolicyRefreshResult,
         )
 
 

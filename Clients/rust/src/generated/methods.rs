@@ -1361,6 +1361,22 @@ impl PolicyMethods<'_> {
     pub fn explain(self, params: impl Into<PolicyExplainParams>) -> Result<Decision> {
         self.0.invoke("policy.explain", Some(&params.into()))
     }
+
+    /// Fetches the organisation's policy bundle now.
+    ///
+    /// Answers when the fetch has ended, well or not: `last_failure` says which. Callers share a fetch that runs
+    /// already. Without a policy source the result is empty.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn refresh(self) -> Result<PolicyRefreshResult> {
+        self.0.invoke("policy.refresh", None::<&Empty>)
+    }
 }
 
 /// The methods `stepUp.*` of the contract.

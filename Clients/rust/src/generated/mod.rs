@@ -24,13 +24,14 @@ pub use types::*;
 pub const PROTOCOL: &str = "1";
 
 /// The methods whose request line may have `bodyLineBytes`.
-pub(crate) const BODY_METHODS: [&str; 8] = [
+pub(crate) const BODY_METHODS: [&str; 9] = [
     "request.send",
     "policy.get",
     "policy.set",
     "policy.validate",
     "policy.list",
     "policy.explain",
+    "policy.refresh",
     "secret.put",
     "operation.enqueue",
 ];

@@ -1124,6 +1124,8 @@ pub struct AgentStatusResult {
     pub audit: Option<AuditSettings>,
     /// What the administrator of the machine lays down; absent where that is nothing.
     pub administrator: Option<AdministratorState>,
+    /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
+    pub policy_source: Option<PolicySource>,
     /// Members that this version does not know.
     pub extra: Extra,
 }
@@ -1146,6 +1148,7 @@ impl Json for AgentStatusResult {
         let mut configuration = None;
         let mut audit = None;
         let mut administrator = None;
+        let mut policy_source = None;
         let mut extra = Extra::default();
         reader.object(&mut |input, member| match member {
             "locked" => read_member(input, member, &mut locked),
@@ -1164,6 +1167,7 @@ impl Json for AgentStatusResult {
             "configuration" => read_member(input, member, &mut configuration),
             "audit" => read_member(input, member, &mut audit),
             "administrator" => read_member(input, member, &mut administrator),
+            "policySource" => read_member(input, member, &mut policy_source),
             _ => read_extra(input, member, &mut extra),
         })?;
         Ok(AgentStatusResult {
@@ -1183,6 +1187,7 @@ impl Json for AgentStatusResult {
             configuration,
             audit,
             administrator,
+            policy_source,
             extra,
         })
     }
@@ -1205,6 +1210,7 @@ impl Json for AgentStatusResult {
         object.optional("configuration", &self.configuration);
         object.optional("audit", &self.audit);
         object.optional("administrator", &self.administrator);
+        object.optional("policySource", &self.policy_source);
         object.extra(&self.extra);
         object.end();
     }
@@ -3995,6 +4001,38 @@ impl Json for PolicyReference {
     }
 }
 
+/// The result of `policy().refresh`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyRefreshResult {
+    /// The source of an organisation's policies. Absent without a policy source.
+    pub policy_source: Option<PolicySource>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for PolicyRefreshResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut policy_source = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "policySource" => read_member(input, member, &mut policy_source),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicyRefreshResult {
+            policy_source,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("policySource", &self.policy_source);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
 /// The result of `policy().set`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -4034,6 +4072,147 @@ impl Json for PolicySetResult {
         object.member("name", &self.name);
         object.member("version", &self.version);
         object.optional("previousVersion", &self.previous_version);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The source of an organisation's policies.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicySource {
+    /// The URL of the bundle.
+    pub url: String,
+    /// The member `intervalSeconds`.
+    pub interval_seconds: u64,
+    /// The member `maxAgeSeconds`.
+    pub max_age_seconds: u64,
+    /// True if decisions under the source's policies are `policyError`, since the last confirmation is missing or
+    /// longer ago than `max_age_seconds`.
+    pub too_old: bool,
+    /// The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent while the
+    /// vault is locked.
+    pub agent: Option<String>,
+    /// The version of the bundle in force; absent before the first, and while the vault is locked.
+    pub version: Option<u64>,
+    /// The policies that the bundle brings to this agent.
+    pub policies: Option<Vec<String>>,
+    /// The policies that are on trial at this agent: they decide nothing.
+    pub shadows: Option<Vec<String>>,
+    /// When the source last brought or confirmed the bundle.
+    pub confirmed_at: Option<Timestamp>,
+    /// An instant. Absent during a fetch.
+    pub next_fetch_at: Option<Timestamp>,
+    /// Of the last fetch; absent after a good one.
+    pub last_failure: Option<PolicySourceFailure>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for PolicySource {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut url = None;
+        let mut interval_seconds = None;
+        let mut max_age_seconds = None;
+        let mut too_old = None;
+        let mut agent = None;
+        let mut version = None;
+        let mut policies = None;
+        let mut shadows = None;
+        let mut confirmed_at = None;
+        let mut next_fetch_at = None;
+        let mut last_failure = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "url" => read_member(input, member, &mut url),
+            "intervalSeconds" => read_member(input, member, &mut interval_seconds),
+            "maxAgeSeconds" => read_member(input, member, &mut max_age_seconds),
+            "tooOld" => read_member(input, member, &mut too_old),
+            "agent" => read_member(input, member, &mut agent),
+            "version" => read_member(input, member, &mut version),
+            "policies" => read_member(input, member, &mut policies),
+            "shadows" => read_member(input, member, &mut shadows),
+            "confirmedAt" => read_member(input, member, &mut confirmed_at),
+            "nextFetchAt" => read_member(input, member, &mut next_fetch_at),
+            "lastFailure" => read_member(input, member, &mut last_failure),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicySource {
+            url: required(url, "url")?,
+            interval_seconds: required(interval_seconds, "intervalSeconds")?,
+            max_age_seconds: required(max_age_seconds, "maxAgeSeconds")?,
+            too_old: required(too_old, "tooOld")?,
+            agent,
+            version,
+            policies,
+            shadows,
+            confirmed_at,
+            next_fetch_at,
+            last_failure,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("url", &self.url);
+        object.member("intervalSeconds", &self.interval_seconds);
+        object.member("maxAgeSeconds", &self.max_age_seconds);
+        object.member("tooOld", &self.too_old);
+        object.optional("agent", &self.agent);
+        object.optional("version", &self.version);
+        object.optional("policies", &self.policies);
+        object.optional("shadows", &self.shadows);
+        object.optional("confirmedAt", &self.confirmed_at);
+        object.optional("nextFetchAt", &self.next_fetch_at);
+        object.optional("lastFailure", &self.last_failure);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// Why the policy source confirmed nothing.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicySourceFailure {
+    /// `unreachable`, `ErrorCode::UntrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`,
+    /// `malformedSignature`, `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`,
+    /// `notStored`, or a later word.
+    pub reason: String,
+    /// A sentence for a person.
+    pub message: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub at: Timestamp,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for PolicySourceFailure {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut reason = None;
+        let mut message = None;
+        let mut at = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "reason" => read_member(input, member, &mut reason),
+            "message" => read_member(input, member, &mut message),
+            "at" => read_member(input, member, &mut at),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicySourceFailure {
+            reason: required(reason, "reason")?,
+            message: required(message, "message")?,
+            at: required(at, "at")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("reason", &self.reason);
+        object.member("message", &self.message);
+        object.member("at", &self.at);
         object.extra(&self.extra);
         object.end();
     }

@@ -17,6 +17,7 @@ export const METHODS_WITH_BODY: ReadonlySet<string> = new Set([
   "policy.validate",
   "policy.list",
   "policy.explain",
+  "policy.refresh",
   "secret.put",
   "operation.enqueue",
 ]);
@@ -73,7 +74,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `audit`, `administrator`.
+   *   `configuration`, `audit`, `administrator`, `policySource`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -1353,6 +1354,23 @@ export class PolicyMethods {
     options?: CallOptions,
   ): Promise<types.Decision> {
     return this.#caller.invoke("policy.explain", params, shapes.Decision, options);
+  }
+
+  /**
+   * Fetches the organisation's policy bundle now.
+   *
+   * Answers when the fetch has ended, well or not: `lastFailure` says which. Callers share a fetch that runs already.
+   * Without a policy source the result is empty.
+   *
+   * @returns With `policySource`.
+   * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
+   * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
+   */
+  refresh(
+    params: NoParams = {},
+    options?: CallOptions,
+  ): Promise<types.PolicyRefreshResult> {
+    return this.#caller.invoke("policy.refresh", params, shapes.PolicyRefreshResult, options);
   }
 }
 

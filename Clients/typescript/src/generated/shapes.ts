@@ -191,6 +191,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     configuration: optional(text),
     audit: optional(AuditSettings.decode),
     administrator: optional(AdministratorState.decode),
+    policySource: optional(PolicySource.decode),
   }));
 
 export const AgentUnlockResult: Shape<types.AgentUnlockResult> =
@@ -586,11 +587,38 @@ export const PolicyReference: Shape<types.PolicyReference> =
     source: optional(text),
   }));
 
+export const PolicyRefreshResult: Shape<types.PolicyRefreshResult> =
+  new Shape("PolicyRefreshResult", () => ({
+    policySource: optional(PolicySource.decode),
+  }));
+
 export const PolicySetResult: Shape<types.PolicySetResult> =
   new Shape("PolicySetResult", () => ({
     name: required(text),
     version: required(integer),
     previousVersion: optional(integer),
+  }));
+
+export const PolicySource: Shape<types.PolicySource> =
+  new Shape("PolicySource", () => ({
+    url: required(text),
+    intervalSeconds: required(integer),
+    maxAgeSeconds: required(integer),
+    tooOld: required(boolean),
+    agent: optional(text),
+    version: optional(integer),
+    policies: optional(list(text)),
+    shadows: optional(list(text)),
+    confirmedAt: optional(instant),
+    nextFetchAt: optional(instant),
+    lastFailure: optional(PolicySourceFailure.decode),
+  }));
+
+export const PolicySourceFailure: Shape<types.PolicySourceFailure> =
+  new Shape("PolicySourceFailure", () => ({
+    reason: required(text),
+    message: required(text),
+    at: required(instant),
   }));
 
 export const PolicyUse: Shape<types.PolicyUse> =

@@ -762,6 +762,8 @@ export interface AgentStatusResult {
   readonly audit?: AuditSettings;
   /** What the administrator of the machine lays down; absent where that is nothing. */
   readonly administrator?: AdministratorState;
+  /** The source of an organisation's policies. Absent without a policy source, and for a limited caller. */
+  readonly policySource?: PolicySource;
 }
 
 /** The result of `agent.unlock`. */
@@ -1445,12 +1447,64 @@ export interface PolicyReference {
   readonly source?: string;
 }
 
+/** The result of `policy.refresh`. */
+export interface PolicyRefreshResult {
+  /** The source of an organisation's policies. Absent without a policy source. */
+  readonly policySource?: PolicySource;
+}
+
 /** The result of `policy.set`. */
 export interface PolicySetResult {
   /** A policy's name. */
   readonly name: string;
   readonly version: number;
   readonly previousVersion?: number;
+}
+
+/** The source of an organisation's policies. */
+export interface PolicySource {
+  /** The URL of the bundle. */
+  readonly url: string;
+  readonly intervalSeconds: number;
+  readonly maxAgeSeconds: number;
+  /**
+   * True if decisions under the source's policies are `policyError`, since the last confirmation is missing or longer
+   * ago than `maxAgeSeconds`.
+   */
+  readonly tooOld: boolean;
+  /**
+   * The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent while the vault
+   * is locked.
+   */
+  readonly agent?: string;
+  /** The version of the bundle in force; absent before the first, and while the vault is locked. */
+  readonly version?: number;
+  /** The policies that the bundle brings to this agent. */
+  readonly policies?: readonly string[];
+  /** The policies that are on trial at this agent: they decide nothing. */
+  readonly shadows?: readonly string[];
+  /** When the source last brought or confirmed the bundle. */
+  readonly confirmedAt?: Date;
+  /** An instant. Absent during a fetch. */
+  readonly nextFetchAt?: Date;
+  /** Of the last fetch; absent after a good one. */
+  readonly lastFailure?: PolicySourceFailure;
+}
+
+/** Why the policy source confirmed nothing. */
+export interface PolicySourceFailure {
+  /**
+   * `unreachable`, `UntrustedServerError`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+   * `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later word.
+   */
+  readonly reason: string;
+  /** A sentence for a person. */
+  readonly message: string;
+  /**
+   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   */
+  readonly at: Date;
 }
 
 /** The policy of a decision. The name is empty if there was no policy. */

@@ -17,6 +17,10 @@ package struct AuditEntry: Sendable {
     case accountSwitch = "account.switch", accountRename = "account.rename"
     case providerAdd = "provider.add", providerUpdate = "provider.update", providerRemove = "provider.remove"
     case policySet = "policy.set"
+    /// A bundle of the policy source came into force, or was offered and refused.
+    case policyBundleAccept = "policyBundle.accept", policyBundleRefuse = "policyBundle.refuse"
+    /// A policy on trial would have decided otherwise.
+    case policyShadow = "policy.shadow"
     case sessionStateChanged = "session.stateChanged"
     /// The provider gave a bearer token to an account with a key, or a bound one again.
     case sessionTokenBinding = "session.tokenBinding"
@@ -36,7 +40,7 @@ package struct AuditEntry: Sendable {
 
     var ring: AuditRing {
       switch self {
-      case .decision, .requestAuthorize, .requestSend: .decisions
+      case .decision, .requestAuthorize, .requestSend, .policyShadow: .decisions
       default: .security
       }
     }
@@ -57,6 +61,10 @@ package struct AuditEntry: Sendable {
     case provider(ProviderName)
     case policy(String)
     case policyVersion(Int64)
+    case bundleVersion(Int64)
+    /// The effect that counted, and its reason.
+    case decided(String)
+    case decidedReason(String)
     case snapshotVersion(Int64)
     case decision(String)
     case capability(String)
@@ -85,6 +93,9 @@ package struct AuditEntry: Sendable {
       case .provider(let name): writer.member("provider", name.text)
       case .policy(let name): writer.member("policy", name)
       case .policyVersion(let version): writer.member("policyVersion", version)
+      case .bundleVersion(let version): writer.member("bundleVersion", version)
+      case .decided(let effect): writer.member("decided", effect)
+      case .decidedReason(let reason): writer.member("decidedReason", reason)
       case .snapshotVersion(let version): writer.member("snapshotVersion", version)
       case .decision(let id): writer.member("decisionId", id)
       case .capability(let name): writer.member("capability", name)

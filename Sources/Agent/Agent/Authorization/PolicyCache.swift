@@ -8,13 +8,15 @@ package final class PolicyCache: Sendable {
   /// The policy of providers that name none, if there is one of this name.
   static let defaultName = "default"
 
-  private struct State {
+  fileprivate struct State {
     /// Nil stands for a policy with an unreadable document.
     var documents: [String: PolicyDocument?] = [:]
     /// The name of the policy that each provider configures.
     var names: [ProviderName: String] = [:]
     /// The policies of an organisation by their origin and name. They do not depend on the vault.
     var managed: [ManagedPolicyOrigin: [String: ManagedPolicy]] = [:]
+    /// What is known of the organisation's bundle; nil without a source, and while the vault is locked.
+    var sourced: SourcedPolicies?
 
     func managed(_ name: String) -> ManagedPolicy? {
       for origin in ManagedPolicyOrigin.allCases {
@@ -25,18 +27,50 @@ package final class PolicyCache: Sendable {
   }
   private let state = Mutex(State())
   private let decisions: DecisionCache
+  /// The time since a moment, by the trusted time.
+  private let elapsed: @Sendable (TrustedInstant) -> Milliseconds
 
-  package init(decisions: DecisionCache) { self.decisions = decisions }
+  package init(
+    decisions: DecisionCache, elapsed: @escaping @Sendable (TrustedInstant) -> Milliseconds = { _ in .zero }
+  ) {
+    self.decisions = decisions
+    self.elapsed = elapsed
+  }
 
   /// A cache of its own.
   package convenience init() { self.init(decisions: DecisionCache()) }
 
   package func fill(_ documents: [String: PolicyDocument?], named names: [ProviderName: String]) {
-    change { $0 = State(documents: documents, names: names, managed: $0.managed) }
+    fill(documents, named: names, sourced: nil)
   }
 
-  /// Drops what the vault holds; managed policies stay.
-  package func clear() { change { $0 = State(managed: $0.managed) } }
+  func fill(
+    _ documents: [String: PolicyDocument?], named names: [ProviderName: String], sourced: SourcedPolicies?
+  ) {
+    change { state in
+      state.documents = documents
+      state.names = names
+      state.source(sourced)
+    }
+  }
+
+  /// Drops what the vault holds, the bundle too; the managed policies of files stay.
+  package func clear() {
+    change { state in
+      state = State(managed: state.managed)
+      state.source(nil)
+    }
+  }
+
+  /// The source confirmed its bundle at `moment`; `bundled` is another one that it brought.
+  func sourceConfirmed(_ bundled: BundledPolicies?, at moment: TrustedInstant) {
+    change { state in
+      guard var sourced = state.sourced else { return }
+      sourced.confirmed = moment
+      if let bundled { sourced.bundled = bundled }
+      state.source(sourced)
+    }
+  }
 
   /// Replaces the managed policies of one origin; of two with one name the first counts.
   package func setManaged(_ policies: [ManagedPolicy], of origin: ManagedPolicyOrigin) {
@@ -64,16 +98,61 @@ package final class PolicyCache: Sendable {
 
   /// The policy of a provider's accounts: the one that the provider names, otherwise the default policy.
   package func policy(of provider: ProviderName) -> PolicyEngine.Policy {
-    state.withLock { state in
+    let age = sourceAge
+    return state.withLock { state in
       let named = state.names[provider]
-      if let managed = state.managed(named ?? Self.defaultName) {
+      let name = named ?? Self.defaultName
+      if let managed = state.managed(name) {
+        if case .bundle = managed.source, !state.isYoung(age) { return .unreadable(name: name) }
         return managed.document.map { .document($0) } ?? .unreadable(name: managed.policy.name)
       }
-      guard let found = state.documents[named ?? Self.defaultName] else {
+      // Before the first bundle, any name may be the organisation's.
+      if let sourced = state.sourced, sourced.bundled == nil { return .unreadable(name: name) }
+      guard let found = state.documents[name] else {
         // A name that leads nowhere is an error in the configuration, and nothing to fall back from.
         return named.map { .unreadable(name: $0) } ?? .none
       }
-      return found.map { .document($0) } ?? .unreadable(name: named ?? Self.defaultName)
+      return found.map { .document($0) } ?? .unreadable(name: name)
     }
+  }
+
+  // MARK: the organisation's bundle
+
+  /// Since the last confirmation by the source; nil without a source or a confirmation.
+  private var sourceAge: Milliseconds? { state.withLock { $0.sourced?.confirmed }.map(elapsed) }
+
+  /// What is on trial beside the policy of a provider's accounts: it decides nothing.
+  func shadow(of provider: ProviderName) -> PolicyDocument? {
+    let age = sourceAge
+    return state.withLock { state in
+      guard state.isYoung(age) else { return nil }
+      return state.sourced?.bundled?.shadows[state.names[provider] ?? Self.defaultName]
+    }
+  }
+
+  /// For how long the policy of a provider's accounts still counts if the source confirms nothing; nil if it does not
+  /// come from the source.
+  func sourceTimeLeft(for provider: ProviderName) -> Milliseconds? {
+    let age = sourceAge
+    return state.withLock { state in
+      guard let sourced = state.sourced, let age,
+        case .bundle? = state.managed(state.names[provider] ?? Self.defaultName)?.source
+      else { return nil }
+      return max(.zero, sourced.maxAge - age)
+    }
+  }
+}
+
+extension PolicyCache.State {
+  /// Takes the bundle's policies in, in place of those before.
+  fileprivate mutating func source(_ sourced: SourcedPolicies?) {
+    self.sourced = sourced
+    managed[.bundle] = sourced?.managed
+  }
+
+  /// False if the source's last confirmation is too long ago.
+  fileprivate func isYoung(_ age: Milliseconds?) -> Bool {
+    guard let sourced, let age else { return false }
+    return age < sourced.maxAge
   }
 }

@@ -17,6 +17,7 @@ extension PolicyDecisionPoint {
       let names = try names(question)
       guard !names.isEmpty else {
         guard let verdict = try await unnamed(question, ticket) else { continue }
+        try await recordTrial(of: question, account)
         return verdict
       }
       let (found, policy) = try await facts(
@@ -30,7 +31,10 @@ extension PolicyDecisionPoint {
         return entry(
           decision, as: isNamedByCaller ? .decision : question.event, isNamedByCaller ? [] : question.auditFacts)
       }
-      let ids = try await audit.record(entries, offering: entries.map { _ in nil }, spending: uses) {
+      let trial = shadowEntry(
+        question, found, isAllowed: denial == nil, counted: decisions[denial ?? 0].decision.reason.rawValue)
+      let all = entries + trial
+      let ids = try await audit.record(all, offering: all.map { _ in nil }, spending: uses) {
         [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy && found.provider == question.provider
@@ -39,7 +43,7 @@ extension PolicyDecisionPoint {
         // The names may be others now.
         continue
       }
-      for (index, id) in ids.enumerated() { decisions[index].id = id }
+      for index in decisions.indices { decisions[index].id = ids[index] }
       account.dependencies.environment.figures.decided(decisions.map(\.decision))
       guard let denial else { return .allowed(RequestPermit(decision: decisions.first, ticket: ticket)) }
       if question.waitSeconds == 0, let wanted = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
@@ -67,6 +71,7 @@ extension PolicyDecisionPoint {
   /// False if no request to this origin has to be decided about, but for an AI agent's.
   package func mayName(_ origin: String, at provider: ProviderName) -> Bool {
     policyCache.policy(of: provider).mayName(origin)
+      || policyCache.shadow(of: provider).map { PolicyEngine.Policy.document($0).mayName(origin) } ?? false
   }
 
   /// The capabilities that decide, the closest first. `PolicyEngine` denies whatever is asked under a policy that can't
@@ -119,13 +124,13 @@ extension PolicyDecisionPoint {
 
 extension RequestQuestion {
   /// An AI agent only reads what the policy does not name.
-  fileprivate var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method) }
+  var isCoveredUnnamed: Bool { !caller.isForAgent || Permission.isReading(method) }
 
   /// What an AI agent does is in the log, and every token that was given for one request.
   fileprivate var isRecordedUnnamed: Bool { caller.isForAgent || event == .requestAuthorize }
 
   /// Without path and query, which hold data.
-  fileprivate var auditFacts: [AuditEntry.Fact] {
+  var auditFacts: [AuditEntry.Fact] {
     [.origin(url.origin), .method(method)] + (caller.grant.map { [.grant($0)] } ?? [])
       + (caller.client.map { [.grantee($0)] } ?? [])
   }

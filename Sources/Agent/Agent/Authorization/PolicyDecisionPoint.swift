@@ -38,17 +38,20 @@ package struct PolicyDecisionPoint: Sendable {
       }
       // What a person confirmed counts for one grant alone.
       let isForAll = context == PolicyContext() && limit == nil && found.facts.confirmations.isEmpty
-      let offers = isForAll ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
+      var offers = isForAll ? decisions.map { offer($0, found) } : decisions.map { _ in nil }
+      let trial = shadowEntries(decisions, context: context, found)
+      if !trial.isEmpty { offers = offers.map { _ in nil } }
       // Record the audit entries before the answer, so that no client acts on an unrecorded decision. One that lost to
       // a sign-out or to another policy is made again: in the log it would stand after what it did not know.
       let ids = try await audit.record(
-        decisions.map(entry), offering: offers, spending: isUse ? uses(decisions.map(\.decision), found, policy) : []
+        decisions.map(entry) + trial, offering: offers + trial.map { _ in nil },
+        spending: isUse ? uses(decisions.map(\.decision), found, policy) : []
       ) { [policyCache] vault in
         vault.directory.profiles[found.account]?.epoch == found.epoch
           && policyCache.policy(of: found.provider) == policy
       }
       guard let ids else { continue }
-      for (index, id) in ids.enumerated() { decisions[index].id = id }
+      for index in decisions.indices { decisions[index].id = ids[index] }
       account.dependencies.environment.figures.decided(decisions.map(\.decision))
       if waitSeconds == 0, let question = ProviderQuestion.joined(decisions.compactMap(\.decision.question)) {
         try await account.confirm(question, waitSeconds: 0)
@@ -119,6 +122,10 @@ package struct PolicyDecisionPoint: Sendable {
     var (found, policy) = try await facts(
       of: account, within: limit, confirmedFor: Caller.grant, counting: [capability])
     let later = instant.map { $0 - clock.wall() } ?? .zero
+    if case .document(let document) = policy, let left = policyCache.sourceTimeLeft(for: found.provider), later >= left
+    {
+      policy = .unreadable(name: document.name)
+    }
     found.facts.pass(later)
     if let assumption { found.facts.assume(assumption) }
     found.time.now = (found.time.now + later).writable
@@ -129,7 +136,12 @@ package struct PolicyDecisionPoint: Sendable {
   func recorded(
     _ decision: Decision, _ about: AccountFacts, later: Milliseconds = .zero
   ) -> RecordedDecision {
-    RecordedDecision(
+    var decision = decision
+    // Only time passes, and the bundle that the decision is from counts no more.
+    if decision.effect != .deny, let left = policyCache.sourceTimeLeft(for: about.provider) {
+      decision.validFor = min(decision.validFor ?? left, max(.zero, left - later))
+    }
+    return RecordedDecision(
       id: "dec_" + Base32.encode(entropy.bytes(16)), account: about.account, decision: decision,
       validUntil: decision.validFor.map { (clock.wall() + later + $0).writable }, now: about.time.now,
       basis: about.timeBasis, clock: about.time.clock)

@@ -17,6 +17,7 @@ package struct AgentDiagnosis: Sendable {
     findings += checkConfiguration().list
     findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
+    findings += await agent.policySource.status()?.findings.list ?? []
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
     for account in accounts ?? [] {

@@ -28,6 +28,7 @@ extension AgentService {
     await signIns.vaultWasLocked()
     await revocations.vaultWasLocked()
     await operations.vaultWasLocked()
+    await policySource.vaultWasLocked()
   }
 
   /// Delays the machine's sleep until the keys are gone.

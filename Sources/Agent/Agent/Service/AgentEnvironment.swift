@@ -1,3 +1,4 @@
+public import AgentCore
 package import AgentOAuth
 public import AgentPorts
 
@@ -17,6 +18,8 @@ public struct AgentEnvironment: Sendable {
   public var signals: any SystemSignals
   public var backups: any BackupFiles
   public var configuration: StartConfiguration
+  /// Where an organisation's signed policies come from; nil for none.
+  public var policySource: PolicySource?
   public var log: any AgentLog
   package let refusals: ProviderRefusals
   package let figures: FigureKeeper
@@ -32,7 +35,7 @@ public struct AgentEnvironment: Sendable {
     browser: any BrowserOpener = NoBrowser(), prompter: any Prompter = NoPrompter(),
     stepUpMethods: [any StepUpProver] = [], signals: any SystemSignals = NoSystemSignals(),
     backups: any BackupFiles = NoBackupFiles(), configuration: StartConfiguration = StartConfiguration(),
-    log: any AgentLog
+    policySource: PolicySource? = nil, log: any AgentLog
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -47,6 +50,7 @@ public struct AgentEnvironment: Sendable {
     self.signals = signals
     self.backups = backups
     self.configuration = configuration
+    self.policySource = policySource
     self.log = log
     refusals = ProviderRefusals(log: log)
     figures = FigureKeeper(clock: clock)

@@ -30,6 +30,7 @@ package final class AgentService: Sendable {
   package let revocations: RevocationWorker
   package let erasures: ErasureWorker
   package let operations: OperationWorker
+  package let policySource: PolicySourceWorker
   package let signOuts: SignOutCoordinator
   package let stepUpCoordinator: StepUpCoordinator
   package let audit: AuditWriter
@@ -65,7 +66,8 @@ package final class AgentService: Sendable {
     let vaultHandle = Handle<VaultActor>()
     tables = PublishedTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
-      grantableMethods: grantableMethods, rememberTime: { await vaultHandle.value?.rememberTime() },
+      grantableMethods: grantableMethods, policySource: environment.policySource,
+      rememberTime: { await vaultHandle.value?.rememberTime() },
       settleRepeats: {
         guard let vault = vaultHandle.value else { return nil }
         return await AuditRecorder.settleRepeats(for: vault)
@@ -104,6 +106,8 @@ package final class AgentService: Sendable {
         accounts: accounts, policyCache: tables.policyCache, audit: audit, clock: environment.clock,
         entropy: environment.entropy))
     operationHandle.value = operations
+    policySource = PolicySourceWorker(
+      vault: vault, environment: environment, background: background, events: events)
     let whole = Handle<AgentService>()
     idle = IdleWatch(after: locking.idle, clock: environment.clock, background: background) {
       await whole.value?.lock(because: .idle)
@@ -168,6 +172,7 @@ package final class AgentService: Sendable {
     background.start { [revocations] in await revocations.resume(.due) }
     background.start { [erasures] in await erasures.resume() }
     background.start { [operations] in await operations.resume() }
+    background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }
   }
 
@@ -214,6 +219,7 @@ package final class AgentService: Sendable {
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
     background.start { [operations] in await operations.reconnected() }
+    background.start { [policySource] in await policySource.mayBeReachable() }
   }
 
   /// The wall clock was set, or the machine slept: timers may be overdue, and the network may have changed.

@@ -14,6 +14,8 @@ package enum MemoryChange {
   case provider(Provider, place: [UInt8])
   case providerRemoved(ProviderName)
   case policy(PolicyDocument)
+  /// The policy source confirmed the bundle in force, or brought another one.
+  case sourceConfirmed(BundledPolicies?, at: TrustedInstant)
   case callerGrant(CallerGrant)
   case callerGrantsEnded(Set<String>)
   case rule(AccountRule)

@@ -95,6 +95,7 @@ package final class OpenVault {
       tables.policyCache.setName(nil, of: name)
       tables.time.forget(name)
     case .policy(let document): tables.policyCache.put(document)
+    case .sourceConfirmed(let bundled, let moment): tables.policyCache.sourceConfirmed(bundled, at: moment)
     case .callerGrant(let grant): tables.callerGrants.put(grant)
     case .callerGrantsEnded(let names): tables.callerGrants.remove(names)
     case .rule(let rule): directory.add(rule)

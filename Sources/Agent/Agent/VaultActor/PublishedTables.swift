@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -16,6 +17,8 @@ struct PublishedTables: Sendable {
   let callerGrants: CallerGrantTable
   let time: TimeKeeper
   let events: any EventPublishing
+  /// Where the organisation's policies come from; nil without one.
+  let policySource: PolicySource?
   let requestRoutes = RequestRoutes()
   /// What is known of requests of operations and is not stored yet.
   let operationAttempts = OperationAttempts()
@@ -26,17 +29,19 @@ struct PublishedTables: Sendable {
   /// log, and returns when it is to be called again.
   init(
     clock: any AgentClock, events: any EventPublishing, background: BackgroundWork, ownerGrant: Secret?,
-    grantableMethods: [GrantableMethod], rememberTime: @escaping @Sendable () async -> Void,
+    grantableMethods: [GrantableMethod], policySource: PolicySource?,
+    rememberTime: @escaping @Sendable () async -> Void,
     settleRepeats: @escaping @Sendable () async -> BootInstant?
   ) {
     self.events = events
     tokenCache = TokenCache()
     decisions = DecisionCache()
     stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)
-    policyCache = PolicyCache(decisions: decisions)
+    self.policySource = policySource
     time = TimeKeeper(clock: clock, events: events, background: background, decisions: decisions) {
       background.start(rememberTime)
     }
+    policyCache = PolicyCache(decisions: decisions) { [time] in time.elapsed(since: $0) }
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
     let alarm = Alarm(clock: clock, background: background)
@@ -45,12 +50,14 @@ struct PublishedTables: Sendable {
 
   /// Everything but the accounts, which callers can use from `open(_:)` on. True if the time was kept in another boot
   /// of the machine: then it is to be written down anew.
-  func fill(from vault: OpenVault) throws(VaultFailure) -> Bool {
+  func fill(from vault: OpenVault) throws -> Bool {
     let names = vault.directory.providers.compactMapValues(\.configuration.policy)
     let policies = try vault.records.documents(named: Set(names.values))
     let grants = try vault.records.callerGrants()
+    let sourced: SourcedPolicies?
+    if let policySource { sourced = try vault.sourcedPolicies(of: policySource) } else { sourced = nil }
     let isOfAnotherBoot = time.open(try TrustedTimeStore.record(in: vault.records))
-    policyCache.fill(policies, named: names)
+    policyCache.fill(policies, named: names, sourced: sourced)
     callerGrants.fill(grants)
     return isOfAnotherBoot
   }

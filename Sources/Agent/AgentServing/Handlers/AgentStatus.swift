@@ -31,7 +31,8 @@ enum AgentStatusHandler: MethodHandler {
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
       confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
       configuration: agent.environment.configuration.path,
-      audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent))
+      audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent),
+      policySource: call.limits == nil ? await agent.policySource.status().map { WirePolicySource($0) } : nil)
   }
 
   /// Nil where the administrator lays nothing down.

@@ -51,6 +51,7 @@ struct ServedMethods: Sendable {
     ServedMethod(PolicyExplainHandler.self),
     ServedMethod(PolicyGetHandler.self),
     ServedMethod(PolicyListHandler.self),
+    ServedMethod(PolicyRefreshHandler.self),
     ServedMethod(PolicySetHandler.self),
     ServedMethod(PolicyValidateHandler.self),
     ServedMethod(ProviderAddHandler.self),

@@ -63,6 +63,7 @@ private struct ConfigurationMember: Sendable {
     ConfigurationMember("limits.requestsInFlight", \.requestsInFlight),
     ConfigurationMember("lockAfterSeconds", \.lockAfter),
     ConfigurationMember("lockOn", \.lockOn),
+    ConfigurationMember("policySource", \.policySource),
     ConfigurationMember("proxy", \.proxy),
   ]
 }

@@ -56,7 +56,9 @@ private struct ConfigurationReader {
   /// `mayEnforce`: the member `enforced` is known, too.
   mutating func configuration(_ root: JSONNode, mayEnforce: Bool = false) -> AdministratorConfiguration {
     var (found, enforced) = (AgentConfiguration(), AgentConfiguration())
-    let known = ["caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits", "audit"]
+    let known = [
+      "caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits", "audit", "policySource",
+    ]
     for (name, value) in members(of: root, known + (mayEnforce ? ["enforced"] : [])) {
       switch name {
       case "enforced": enforced = configuration(value).defaults
@@ -71,6 +73,7 @@ private struct ConfigurationReader {
       case "lockAfterSeconds": found.lockAfter = integer(value, 1...31_536_000).map { .seconds($0) }
       case "lockOn": found.lockOn = lockEvents(value)
       case "audit": found.audit = audit(value)
+      case "policySource": found.policySource = policySource(value)
       default: limits(value, &found)
       }
     }
@@ -149,6 +152,32 @@ private struct ConfigurationReader {
     }
     if kind == .otlp, node["url"] == nil { add(node, "`otlp` needs a `url`.") }
     return kind == nil ? nil : found
+  }
+
+  /// Nil only with a problem.
+  private mutating func policySource(_ node: JSONNode) -> PolicySource? {
+    var (url, key): (HTTPURL?, MinisignKey?)
+    var (interval, maxAge) = (PolicySource.defaultInterval, PolicySource.defaultMaxAge)
+    let found = members(of: node, ["url", "publicKey", "intervalSeconds", "maxAgeSeconds"])
+    for (name, value) in found {
+      switch name {
+      case "url":
+        url = value.string.flatMap { PolicySource.url($0) }
+        if url == nil { add(value, "This must be an https URL with a path, without a query and a user name.") }
+      case "publicKey":
+        key = value.string.flatMap { MinisignKey($0) }
+        if key == nil { add(value, "This must be a public key as `minisign -G` prints it: `RWQ` and 53 characters.") }
+      case "intervalSeconds":
+        interval = integer(value, 1...PolicySource.longestSeconds).map { .seconds($0) } ?? interval
+      default: maxAge = integer(value, 1...PolicySource.longestSeconds).map { .seconds($0) } ?? maxAge
+      }
+    }
+    guard node.kind == .object else { return nil }
+    for name in ["url", "publicKey"] where !found.contains(where: { $0.name == name }) {
+      add(node, "The member `\(name)` is missing.")
+    }
+    guard let url, let key else { return nil }
+    return PolicySource(url: url, publicKey: key, interval: interval, maxAge: maxAge)
   }
 
   private mutating func lockEvents(_ node: JSONNode) -> Set<AgentConfiguration.LockEvent> {

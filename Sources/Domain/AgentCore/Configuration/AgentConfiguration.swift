@@ -17,6 +17,7 @@ public struct AgentConfiguration: Hashable, Sendable {
   /// For each connection.
   public var requestsInFlight: Int?
   public var audit = AuditSettings()
+  public var policySource: PolicySource?
 
   /// A larger file is no configuration of this agent.
   public static let maximumBytes = 64 << 10

@@ -40,6 +40,14 @@ extension PolicyDocument {
     }
   }
 
+  /// Reads a document that stands in another one, whose reader gets its problems. Nil only with a problem.
+  init?(at place: PolicyReader.Place, in reader: inout PolicyReader) {
+    var loader = PolicyLoader(reader: reader)
+    defer { reader = loader.reader }
+    guard let document = loader.document(place, expectedName: nil) else { return nil }
+    self = document
+  }
+
   /// True for a valid policy name: 1 to 64 letters, digits, `.`, `_` or `-`, starting with a letter or digit.
   public static func isName(_ text: String) -> Bool { isWord(text, most: 64, also: "._-") }
 

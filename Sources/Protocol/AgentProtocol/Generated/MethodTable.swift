@@ -50,6 +50,7 @@ public enum MethodTable {
     PolicyExplain.info,
     PolicyGet.info,
     PolicyList.info,
+    PolicyRefresh.info,
     PolicySet.info,
     PolicyValidate.info,
     ProviderAdd.info,
@@ -100,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "7182d62f4e1a14ea28594c97ee5703c243f6b7054928e8387b9012168bd518cb"
+  public static let schemaDigest = "4b505f21ed630df89be7660fb3c2ebdfd9d3ae3a0c4b9fb42e810f86eb3c11e4"
 }

@@ -1685,6 +1685,130 @@ public struct WirePolicyReference: WireWritable, Sendable {
   }
 }
 
+/// The source of an organisation's policies.
+public struct WirePolicySource: WireWritable, Sendable {
+  /// The URL of the bundle.
+  public var url: String
+  public var intervalSeconds: Int
+  public var maxAgeSeconds: Int
+  /// The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent while the
+  /// vault is locked.
+  public var agent: String?
+  /// The version of the bundle in force; absent before the first, and while the vault is locked.
+  public var version: Int?
+  /// The policies that the bundle brings to this agent.
+  public var policies: [String]?
+  /// The policies that are on trial at this agent: they decide nothing.
+  public var shadows: [String]?
+  /// When the source last brought or confirmed the bundle.
+  public var confirmedAt: Timestamp?
+  /// True if decisions under the source's policies are `policyError`, since the last confirmation is missing or
+  /// longer ago than `maxAgeSeconds`.
+  public var tooOld: Bool
+  /// Absent during a fetch.
+  public var nextFetchAt: Timestamp?
+  /// Of the last fetch; absent after a good one.
+  public var lastFailure: WirePolicySourceFailure?
+
+  public init(
+    url: String,
+    intervalSeconds: Int,
+    maxAgeSeconds: Int,
+    agent: String? = nil,
+    version: Int? = nil,
+    policies: [String]? = nil,
+    shadows: [String]? = nil,
+    confirmedAt: Timestamp? = nil,
+    tooOld: Bool,
+    nextFetchAt: Timestamp? = nil,
+    lastFailure: WirePolicySourceFailure? = nil
+  ) {
+    self.url = url
+    self.intervalSeconds = intervalSeconds
+    self.maxAgeSeconds = maxAgeSeconds
+    self.agent = agent
+    self.version = version
+    self.policies = policies
+    self.shadows = shadows
+    self.confirmedAt = confirmedAt
+    self.tooOld = tooOld
+    self.nextFetchAt = nextFetchAt
+    self.lastFailure = lastFailure
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("url")
+    writer.string(url)
+    writer.key("intervalSeconds")
+    writer.integer(intervalSeconds)
+    writer.key("maxAgeSeconds")
+    writer.integer(maxAgeSeconds)
+    if let agent {
+      writer.key("agent")
+      writer.string(agent)
+    }
+    if let version {
+      writer.key("version")
+      writer.integer(version)
+    }
+    if let policies {
+      writer.key("policies")
+      writer.list(policies) { item, writer in writer.string(item) }
+    }
+    if let shadows {
+      writer.key("shadows")
+      writer.list(shadows) { item, writer in writer.string(item) }
+    }
+    if let confirmedAt {
+      writer.key("confirmedAt")
+      writer.timestamp(confirmedAt)
+    }
+    writer.key("tooOld")
+    writer.bool(tooOld)
+    if let nextFetchAt {
+      writer.key("nextFetchAt")
+      writer.timestamp(nextFetchAt)
+    }
+    if let lastFailure {
+      writer.key("lastFailure")
+      lastFailure.write(to: &writer)
+    }
+    writer.endObject()
+  }
+}
+
+/// Why the policy source confirmed nothing.
+public struct WirePolicySourceFailure: WireWritable, Sendable {
+  /// `unreachable`, `untrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+  /// `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later word.
+  public var reason: String
+  /// A sentence for a person.
+  public var message: String
+  public var at: Timestamp
+
+  public init(
+    reason: String,
+    message: String,
+    at: Timestamp
+  ) {
+    self.reason = reason
+    self.message = message
+    self.at = at
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    writer.key("reason")
+    writer.string(reason)
+    writer.key("message")
+    writer.string(message)
+    writer.key("at")
+    writer.timestamp(at)
+    writer.endObject()
+  }
+}
+
 /// The policy of a decision. The name is empty if there was no policy.
 public struct WirePolicyUse: WireWritable, Sendable {
   public var name: String

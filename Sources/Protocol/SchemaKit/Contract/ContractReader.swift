@@ -67,6 +67,8 @@ struct ContractReader {
     let hasConfiguration = documents.contains { $0.path == "agent.schema.json" }
     let configuration =
       hasConfiguration ? schema(document("agent.schema.json", members: nil), at: "agent.schema.json") : nil
+    let hasBundle = documents.contains { $0.path == "bundle.schema.json" }
+    let bundle = hasBundle ? schema(document("bundle.schema.json", members: nil), at: "bundle.schema.json") : nil
     var contract = Contract(
       title: root["title"]?.string ?? "", description: root["description"]?.string ?? "",
       protocolVersion: root["protocol"]?.string ?? "", methods: methods, events: events,
@@ -74,6 +76,7 @@ struct ContractReader {
       commonErrors: errorFile["common"]?.elements?.compactMap(\.string) ?? [], types: types, policy: policy,
       documents: documents)
     contract.configuration = configuration
+    contract.bundle = bundle
     problems += ConsistencyCheck(of: contract).problems
     return contract
   }

@@ -969,6 +969,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var audit: AuditSettings?
   /// What the administrator of the machine lays down; absent where that is nothing.
   public var administrator: AdministratorState?
+  /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
+  public var policySource: PolicySource?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -989,6 +991,7 @@ public struct AgentStatusResult: Record, WireRecord {
     configuration: String? = nil,
     audit: AuditSettings? = nil,
     administrator: AdministratorState? = nil,
+    policySource: PolicySource? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.locked = locked
@@ -1007,10 +1010,11 @@ public struct AgentStatusResult: Record, WireRecord {
     self.configuration = configuration
     self.audit = audit
     self.administrator = administrator
+    self.policySource = policySource
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit", "administrator"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit", "administrator", "policySource"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -1029,6 +1033,7 @@ public struct AgentStatusResult: Record, WireRecord {
     configuration = try members.optional("configuration")
     audit = try members.optional("audit")
     administrator = try members.optional("administrator")
+    policySource = try members.optional("policySource")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -1049,6 +1054,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("configuration", configuration)
     writer.member("audit", audit)
     writer.member("administrator", administrator)
+    writer.member("policySource", policySource)
   }
 }
 
@@ -3253,6 +3259,33 @@ public struct PolicyReference: Record, WireRecord {
   }
 }
 
+/// The result of `policy.refresh`.
+public struct PolicyRefreshResult: Record, WireRecord {
+  /// The source of an organisation's policies. Absent without a policy source.
+  public var policySource: PolicySource?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    policySource: PolicySource? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.policySource = policySource
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["policySource"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    policySource = try members.optional("policySource")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("policySource", policySource)
+  }
+}
+
 /// The result of `policy.set`.
 public struct PolicySetResult: Record, WireRecord {
   /// A policy's name.
@@ -3287,6 +3320,134 @@ public struct PolicySetResult: Record, WireRecord {
     writer.member("name", name)
     writer.member("version", version)
     writer.member("previousVersion", previousVersion)
+  }
+}
+
+/// The source of an organisation's policies.
+public struct PolicySource: Record, WireRecord {
+  /// The URL of the bundle.
+  public var url: String
+  public var intervalSeconds: Int
+  public var maxAgeSeconds: Int
+  /// True if decisions under the source's policies are `policyError`, since the last confirmation is missing or
+  /// longer ago than `maxAgeSeconds`.
+  public var tooOld: Bool
+  /// The id by which roll-outs choose this agent: random, and the same for as long as the vault. Absent while the
+  /// vault is locked.
+  public var agent: String?
+  /// The version of the bundle in force; absent before the first, and while the vault is locked.
+  public var version: Int?
+  /// The policies that the bundle brings to this agent.
+  public var policies: [String]?
+  /// The policies that are on trial at this agent: they decide nothing.
+  public var shadows: [String]?
+  /// When the source last brought or confirmed the bundle.
+  public var confirmedAt: Date?
+  /// An instant. Absent during a fetch.
+  public var nextFetchAt: Date?
+  /// Of the last fetch; absent after a good one.
+  public var lastFailure: PolicySourceFailure?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    url: String,
+    intervalSeconds: Int,
+    maxAgeSeconds: Int,
+    tooOld: Bool,
+    agent: String? = nil,
+    version: Int? = nil,
+    policies: [String]? = nil,
+    shadows: [String]? = nil,
+    confirmedAt: Date? = nil,
+    nextFetchAt: Date? = nil,
+    lastFailure: PolicySourceFailure? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.url = url
+    self.intervalSeconds = intervalSeconds
+    self.maxAgeSeconds = maxAgeSeconds
+    self.tooOld = tooOld
+    self.agent = agent
+    self.version = version
+    self.policies = policies
+    self.shadows = shadows
+    self.confirmedAt = confirmedAt
+    self.nextFetchAt = nextFetchAt
+    self.lastFailure = lastFailure
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["url", "intervalSeconds", "maxAgeSeconds", "tooOld", "agent", "version", "policies", "shadows", "confirmedAt", "nextFetchAt", "lastFailure"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    url = try members.required("url")
+    intervalSeconds = try members.required("intervalSeconds")
+    maxAgeSeconds = try members.required("maxAgeSeconds")
+    tooOld = try members.required("tooOld")
+    agent = try members.optional("agent")
+    version = try members.optional("version")
+    policies = try members.optional("policies")
+    shadows = try members.optional("shadows")
+    confirmedAt = try members.optional("confirmedAt")
+    nextFetchAt = try members.optional("nextFetchAt")
+    lastFailure = try members.optional("lastFailure")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("url", url)
+    writer.member("intervalSeconds", intervalSeconds)
+    writer.member("maxAgeSeconds", maxAgeSeconds)
+    writer.member("tooOld", tooOld)
+    writer.member("agent", agent)
+    writer.member("version", version)
+    writer.member("policies", policies)
+    writer.member("shadows", shadows)
+    writer.member("confirmedAt", confirmedAt)
+    writer.member("nextFetchAt", nextFetchAt)
+    writer.member("lastFailure", lastFailure)
+  }
+}
+
+/// Why the policy source confirmed nothing.
+public struct PolicySourceFailure: Record, WireRecord {
+  /// `unreachable`, `untrustedServer`, `unexpectedStatus`, `noSignature`, `tooLarge`, `malformedSignature`,
+  /// `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`, `notStored`, or a later word.
+  public var reason: String
+  /// A sentence for a person.
+  public var message: String
+  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
+  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  public var at: Date
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    reason: String,
+    message: String,
+    at: Date,
+    extra: ExtraMembers = [:]
+  ) {
+    self.reason = reason
+    self.message = message
+    self.at = at
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["reason", "message", "at"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    reason = try members.required("reason")
+    message = try members.required("message")
+    at = try members.required("at")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("reason", reason)
+    writer.member("message", message)
+    writer.member("at", at)
   }
 }
 

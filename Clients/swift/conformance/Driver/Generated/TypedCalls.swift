@@ -37,7 +37,7 @@ enum TypedCalls {
       return try await authorization(method, params, lanyard.authorization)
     case "snapshot.get", "snapshot.refresh":
       return try await snapshot(method, params, lanyard.snapshot)
-    case "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain":
+    case "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "policy.refresh":
       return try await policy(method, params, lanyard.policy)
     case "stepUp.enroll", "stepUp.verify", "stepUp.status", "stepUp.clear", "stepUp.unenroll":
       return try await stepUp(method, params, lanyard.stepUp)
@@ -465,6 +465,8 @@ enum TypedCalls {
         capability: params.required("capability"),
         at: params.optional("at"),
         assume: params.optional("assume"))
+    case "policy.refresh":
+      return try await methods.refresh()
     default: return nil
     }
   }

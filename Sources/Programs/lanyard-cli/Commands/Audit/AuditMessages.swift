@@ -6,6 +6,8 @@ enum AuditMessages {
   static func sentence(_ event: String, outcome: String, _ facts: JSONNode?) -> String {
     if event == "authorization.check" { return decision(outcome, facts) }
     if event == "request.authorize" || event == "request.send" { return request(event, outcome, facts) }
+    if event == "policyBundle.refuse" { return bundleRefused(facts) }
+    if event == "policy.shadow" { return shadow(outcome, facts) }
     let text = done(event, facts) ?? known(event, facts)
     return outcome == "ok" ? text : "\(text): \(outcome)"
   }
@@ -53,6 +55,7 @@ enum AuditMessages {
     case "provider.update": "provider \(provider) changed"
     case "provider.remove": "provider \(provider) removed"
     case "policy.set": policySet(facts)
+    case "policyBundle.accept": "policy bundle accepted, version \(fact(facts, "bundleVersion") ?? "unknown")"
     case "session.stateChanged": stateChanged(facts)
     case "session.tokenBinding":
       fact(facts, "state") == "bearer"
@@ -95,6 +98,21 @@ enum AuditMessages {
   private static func policySet(_ facts: JSONNode?) -> String {
     let version = fact(facts, "policyVersion").map { ", version \($0)" } ?? ""
     return "policy \(fact(facts, "policy") ?? "") set\(version)"
+  }
+
+  private static func bundleRefused(_ facts: JSONNode?) -> String {
+    let version = fact(facts, "bundleVersion").map { " of version \($0)" } ?? ""
+    return "policy bundle\(version) refused: \(Text.words(fact(facts, "reason") ?? "unknown"))"
+  }
+
+  /// What a policy on trial would have decided, and what was decided.
+  private static func shadow(_ outcome: String, _ facts: JSONNode?) -> String {
+    let what = fact(facts, "capability") ?? fact(facts, "origin") ?? "something"
+    let policy = "\(fact(facts, "policy") ?? ""), version \(fact(facts, "policyVersion") ?? "unknown")"
+    let reason = fact(facts, "reason").map { " (\(Text.words($0)))" } ?? ""
+    let counted = fact(facts, "decidedReason").map { " (\(Text.words($0)))" } ?? ""
+    return "on trial, \(what): \(outcome)\(reason) by the policy \(policy); "
+      + "\(fact(facts, "decided") ?? "unknown")\(counted) counted"
   }
 
   private static func stateChanged(_ facts: JSONNode?) -> String {

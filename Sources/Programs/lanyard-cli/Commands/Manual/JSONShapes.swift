@@ -34,6 +34,7 @@ enum JSONShapes {
     "policy check": "the result of `policy.validate`",
     "policy explain": "the result of `policy.explain`",
     "policy list": "the result of `policy.list`",
+    "policy refresh": "the result of `policy.refresh`",
     "policy set": "the result of `policy.set`",
     "policy show": "the result of `policy.get`",
     "prompt": "{label, state, sign}; nothing without an agent",

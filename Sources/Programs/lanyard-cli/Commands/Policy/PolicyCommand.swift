@@ -9,5 +9,7 @@ struct PolicyCommand: ParsableCommand {
       A provider names its policy (`lanyard provider add … --policy NAME`). The policy `default` applies to all other \
       providers. A capability that the policy does not allow is denied.
       """,
-    subcommands: [PolicyShow.self, PolicyList.self, PolicySet.self, PolicyCheck.self, PolicyExplain.self])
+    subcommands: [
+      PolicyShow.self, PolicyList.self, PolicySet.self, PolicyCheck.self, PolicyExplain.self, PolicyRefresh.self,
+    ])
 }

@@ -29,6 +29,8 @@ struct AgentInfo {
     }
   }
 
+  /// Nil without one.
+  let policySource: PolicySourceInfo?
   /// The agent's JSON, for `--json`.
   let json: String
 
@@ -50,6 +52,7 @@ struct AgentInfo {
     startedAt = node["startedAt"]?.string.flatMap { Moment($0) }
     version = node["version"]?.string ?? ""
     administrator = node["administrator"].map { Administrator($0) }
+    policySource = node["policySource"].map { PolicySourceInfo($0) }
     json = node.text
   }
 

@@ -26,6 +26,11 @@ struct StatusReport {
     facts.add("Accounts", accounts)
     if agent.pendingRevocations > 0 { facts.add("Revocations", "\(agent.pendingRevocations) waiting to be sent") }
     if agent.pendingOperations > 0 { facts.add("Operations", "\(agent.pendingOperations) queued") }
+    if let source = agent.policySource {
+      facts.add("Policies", "\(source.words), from \(source.url)")
+      facts.add(
+        " ", source.problem.map { "the last fetch failed\(source.failedAt.map { " \($0.relative)" } ?? ""): \($0)" })
+    }
     facts.gap()
     addAccount(to: &facts)
     return facts.lines

@@ -146,6 +146,8 @@ public enum AgentStatus: RPCMethod {
     public var audit: WireAuditSettings?
     /// What the administrator of the machine lays down; absent where that is nothing.
     public var administrator: WireAdministratorState?
+    /// Absent without a policy source, and for a limited caller.
+    public var policySource: WirePolicySource?
 
     public init(
       locked: Bool,
@@ -163,7 +165,8 @@ public enum AgentStatus: RPCMethod {
       confinement: WireConfinement,
       configuration: String? = nil,
       audit: WireAuditSettings? = nil,
-      administrator: WireAdministratorState? = nil
+      administrator: WireAdministratorState? = nil,
+      policySource: WirePolicySource? = nil
     ) {
       self.locked = locked
       self.initialized = initialized
@@ -181,6 +184,7 @@ public enum AgentStatus: RPCMethod {
       self.configuration = configuration
       self.audit = audit
       self.administrator = administrator
+      self.policySource = policySource
     }
 
     public func write(to writer: inout JSONWriter) {
@@ -224,6 +228,10 @@ public enum AgentStatus: RPCMethod {
       if let administrator {
         writer.key("administrator")
         administrator.write(to: &writer)
+      }
+      if let policySource {
+        writer.key("policySource")
+        policySource.write(to: &writer)
       }
       writer.endObject()
     }

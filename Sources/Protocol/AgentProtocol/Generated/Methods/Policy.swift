@@ -314,3 +314,46 @@ public enum PolicyExplain: RPCMethod {
 
   public typealias Result = WireDecision
 }
+
+/// Fetches the organisation's policy bundle now.
+///
+/// Answers when the fetch has ended, well or not: `lastFailure` says which. Callers share a fetch that runs already.
+/// Without a policy source the result is empty.
+public enum PolicyRefresh: RPCMethod {
+  public static let info = MethodInfo(
+    name: "policy.refresh", since: "1",
+    feature: "policy",
+    accountScoped: false, underGrant: .agent,
+    ordering: .concurrent,
+    idempotent: true, carriesBody: true,
+    errors: [.storeUnavailable, .integrity])
+
+  public struct Params: WireReadable, Sendable {
+    public init() {}
+
+    public init(from node: JSONNode) throws(ParamsProblem) {
+      guard node.kind == .object else { throw ParamsProblem(expected: "object") }
+      for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
+    }
+  }
+
+  public struct Result: WireWritable, Sendable {
+    /// Absent without a policy source.
+    public var policySource: WirePolicySource?
+
+    public init(
+      policySource: WirePolicySource? = nil
+    ) {
+      self.policySource = policySource
+    }
+
+    public func write(to writer: inout JSONWriter) {
+      writer.beginObject()
+      if let policySource {
+        writer.key("policySource")
+        policySource.write(to: &writer)
+      }
+      writer.endObject()
+    }
+  }
+}

@@ -39,7 +39,7 @@ public struct AgentMethods: Sendable {
   ///
   /// - Returns: `AgentStatusResult`: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
   ///   `pendingRevocations`, `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`,
-  ///   `memoryLocked`, `confinement`, `configuration`, `audit`, `administrator`.
+  ///   `memoryLocked`, `confinement`, `configuration`, `audit`, `administrator`, `policySource`.
   /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
   ///   `CancellationError` if the task is cancelled.

@@ -112,4 +112,16 @@ public struct PolicyMethods: Sendable {
       $0.member("assume", assume)
     }
   }
+
+  /// Fetches the organisation's policy bundle now.
+  ///
+  /// Answers when the fetch has ended, well or not: `lastFailure` says which. Callers share a fetch that runs
+  /// already. Without a policy source the result is empty.
+  ///
+  /// - Returns: `PolicyRefreshResult`: with `policySource`.
+  /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
+  ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
+  ///   `CancellationError` if the task is cancelled.
+  @discardableResult
+  public func refresh() async throws -> PolicyRefreshResult { try await lanyard.invoke("policy.refresh") }
 }
