@@ -28,6 +28,8 @@ public enum ErrorMessages {
       return ["It may be older than this program. `lanyard stop` ends it; the next command starts yours."]
     }
     let account = data?["account"]?.string
+    // The message names the file or the bundle by which the organisation decides: no command of the person's helps.
+    if data?["source"] != nil { return [byRemedy("administrator", account: account)].compactMap { $0 } }
     var hints = facts(data, problem)
     if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
     // The caller's own wish: neither the provider's settings nor its administrator are at fault.

@@ -161,6 +161,7 @@ class Providers(Administered):
         done = self.lanyard(scene, "provider", "remove", "corp")
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(self.path("providers.d/corp.json"), done.stderr.decode())
+        self.assertNotIn("grant", done.stderr.decode())
 
     def test_account_outlives_its_file_and_goes_on_when_it_is_back(self):
         provider = self.provider()

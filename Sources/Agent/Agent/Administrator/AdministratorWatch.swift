@@ -1,7 +1,6 @@
 package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
-internal import Synchronization
 
 /// Looks at the administrator's files: at the start, when a caller asks for what they concern, and now and then
 /// (docs/fleet.md, Administrator's files).
@@ -13,34 +12,32 @@ package final class AdministratorWatch: Sendable {
   private let files: (any AdministratorFiles)?
   private let read: Reader
   private let turn = AsyncMutex()
-  private let lastLook = Mutex<BootInstant?>(nil)
 
-  /// The least time between two looks at callers' asking: a look is some system calls a file.
-  private static let pause = Milliseconds.seconds(1)
-  /// The time between two looks where no caller asks. A change of a policy then counts for cached decisions, too.
-  private static let interval = Milliseconds.seconds(15)
+  /// The time between two looks where no caller asks: after it a change of a policy counts for cached decisions, too. A
+  /// look is some system calls a file.
+  private static let interval = Milliseconds.seconds(5)
 
   init(_ files: (any AdministratorFiles)?, table: AdministratorTable, read: @escaping Reader) {
     (self.files, self.table, self.read) = (files, table, read)
   }
 
-  /// Reads the files before the vault is opened.
-  func begin(_ policies: PolicyCache) {
+  /// Reads the files before the vault is opened. `told`: the problems that the log has already.
+  func begin(_ policies: PolicyCache, told: [String]) {
     guard let files else { return }
     let laid = read(files.listing())
     table.set(laid)
     policies.setManaged(laid.policies, of: .files)
-    report(since: [])
+    report(since: told)
   }
 
-  /// Looks again, unless that was a moment ago, and applies what changed.
+  /// Looks again, and applies what changed.
   package func lookAgain(_ agent: AgentService) async {
-    guard let files, isDue(agent.environment.clock.boot()) else { return }
+    guard let files else { return }
     try? await turn.pass { [self] () async throws(AgentFailure) in
       let before = table.laid
       let isChanged = files.mark() != before.mark
       guard isChanged || table.isBehind else { return }
-      let problems = Set(table.problems)
+      let problems = table.problems.map(\.text)
       let laid = isChanged ? read(files.listing()).keeping(before) : before
       table.set(laid)
       agent.applyManagedPolicies(of: laid)
@@ -61,17 +58,9 @@ package final class AdministratorWatch: Sendable {
     }
   }
 
-  private func isDue(_ now: BootInstant) -> Bool {
-    lastLook.withLock { last in
-      if let last, now < last + Self.pause { return false }
-      last = now
-      return true
-    }
-  }
-
   /// Tells the problems that are new.
-  private func report(since known: Set<AdministratorProblem>) {
-    var told = Set(known.map(\.text))
+  private func report(since known: [String]) {
+    var told = Set(known)
     for problem in table.problems where told.insert(problem.text).inserted { files?.report(problem.text) }
   }
 }

@@ -138,7 +138,7 @@ package final class AgentService: Sendable {
     defer { if tokenCache.unlockGeneration != nil { idle.opened() } }
     // Remove what an interrupted backup left.
     environment.backups.removeAll()
-    administrator.begin(policyCache)
+    administrator.begin(policyCache, told: environment.configuration.administratorProblems())
     do throws(AgentFailure) {
       switch try await vault.open(protection: protection, acceptingOldStore: acceptingOldStore) {
       case .open: return true

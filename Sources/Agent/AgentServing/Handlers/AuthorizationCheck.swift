@@ -6,6 +6,7 @@ enum AuthorizationCheckHandler: MethodHandler {
   typealias Method = AuthorizationCheck
 
   static func handle(_ params: AuthorizationCheck.Params, _ call: Call) async throws(AgentFailure) -> WireDecision {
+    await call.agent.lookAgain()
     let (_, decisions) = try await call.agent.decisions.decide(
       params.account, [params.capability], context: PolicyContext(params.context),
       waitSeconds: params.waitSeconds, within: call.scopeLimit)

@@ -7,6 +7,7 @@ enum AuthorizationCheckManyHandler: MethodHandler {
   static func handle(
     _ params: AuthorizationCheckMany.Params, _ call: Call
   ) async throws(AgentFailure) -> AuthorizationCheckMany.Result {
+    await call.agent.lookAgain()
     let (account, decisions) = try await call.agent.decisions.decide(
       params.account, params.capabilities, waitSeconds: params.waitSeconds, within: call.scopeLimit)
     return AuthorizationCheckMany.Result(account: account, decisions: decisions.map { WireDecision($0) })
