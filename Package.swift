@@ -99,7 +99,8 @@ let agent: [Target] = [
 let adapters: [Target] = [
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
   module(
-    "HTTPAdapter", in: "Adapters", ["AgentModel", "AgentPorts", "CCurl", "Secrets", "Threads"]
+    "HTTPAdapter", in: "Adapters",
+    ["AgentModel", "AgentPorts", "CCurl", "Secrets", "Threads", "TransferReports"]
   ),  // HTTPExchange on libcurl
   module(
     "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets", "Threads"]
@@ -110,9 +111,12 @@ let adapters: [Target] = [
     "SystemAdapters", in: "Adapters",
     ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
   ),  // clock, entropy, browser, prompts, signals of the machine
-  module("StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads"]),  // blocking requests whose bodies stream
+  module(
+    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads", "TransferReports"]
+  ),  // blocking requests whose bodies stream
   module("TLSServing", in: "Adapters", ["CTLSServer"]),  // TLS that ends at an authority of this run
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
+  module("TransferReports", in: "Adapters", ["AgentModel", "CCurl"]),  // why a transfer of libcurl failed
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
     "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "Threads"]

@@ -3,6 +3,7 @@ internal import AgentPorts
 internal import CCurl
 internal import Glibc
 internal import Secrets
+internal import TransferReports
 
 /// libcurl's handle for one transfer, set up from its `TransferPlan`. Only the loop's thread uses it.
 final class EasyHandle {
@@ -26,10 +27,10 @@ final class EasyHandle {
     errorText.deallocate()
   }
 
-  func failure(_ code: CURLcode) -> TransferFailure? {
+  func failure(_ code: CURLcode) -> TransferReport? {
     guard code != CURLE_OK else { return nil }
-    return TransferFailure(
-      code: code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
+    return TransferReport(
+      code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
       verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText))
   }
 

@@ -3,6 +3,7 @@ internal import AgentPorts
 internal import CCurl
 internal import Secrets
 internal import Synchronization
+internal import TransferReports
 
 /// One exchange in progress. Once it is started only the loop's thread touches it, but any thread may cancel it.
 final class Transfer: @unchecked Sendable {
@@ -74,7 +75,7 @@ final class Transfer: @unchecked Sendable {
   }
 
   /// The outcome for libcurl's result; `failure` is nil for a complete response.
-  func outcome(of failure: TransferFailure?) -> HTTPOutcome {
+  func outcome(of failure: TransferReport?) -> HTTPOutcome {
     guard let sentAt else {
       if isWithheld { return .notConnected(.withheld) }
       return isCancelled ? .notConnected(.other) : failure?.beforeSending ?? .notConnected(.other)

@@ -1,6 +1,7 @@
 internal import AgentModel
 internal import CCurl
 internal import Glibc
+internal import TransferReports
 
 /// One request on its way. Only the thread of `HTTPClient.perform` touches it.
 final class Exchange {
@@ -66,7 +67,7 @@ final class Exchange {
   }
 
   /// The result for libcurl's report; `failure` is nil for a complete response.
-  func result(_ failure: ExchangeFailure?) -> HTTPResult {
+  func result(_ failure: TransferReport?) -> HTTPResult {
     guard isSent else { return .notSent(isCancelled ? .cancelled : failure?.notSent ?? .other) }
     if isStopped { return .stopped }
     if isTooLarge { return .lost(.tooLarge) }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CCurl
+internal import TransferReports
 
 /// libcurl's handle for one exchange.
 final class ExchangeHandle {
@@ -26,10 +27,10 @@ final class ExchangeHandle {
     errorText.deallocate()
   }
 
-  func failure(_ code: CURLcode) -> ExchangeFailure? {
+  func failure(_ code: CURLcode) -> TransferReport? {
     guard code != CURLE_OK else { return nil }
-    return ExchangeFailure(
-      code: code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
+    return TransferReport(
+      code, errno: Int32(truncatingIfNeeded: ccurl_get_long(easy, CURLINFO_OS_ERRNO)),
       verification: ccurl_get_long(easy, CURLINFO_SSL_VERIFYRESULT), text: String(cString: errorText))
   }
 

@@ -1,0 +1,28 @@
+internal import AgentModel
+internal import AgentPorts
+internal import TransferReports
+
+extension TransferReport {
+  /// Why nothing of the request was sent.
+  var beforeSending: HTTPOutcome {
+    switch unsent {
+    case .nameNotFound: .notConnected(.nameNotFound)
+    case .refused: .notConnected(.refused)
+    case .unreachable: .notConnected(.unreachable)
+    case .timedOut: .notConnected(.timedOut)
+    case .invalidURL: .notConnected(.invalidURL)
+    case .other: .notConnected(.other)
+    case .untrusted(let failure): .untrusted(failure)
+    }
+  }
+
+  /// Why the outcome is unknown although something may have been sent.
+  var afterSending: HTTPOutcome.LostResponse {
+    switch loss {
+    case .timedOut: .timedOut
+    case .reset: .reset
+    case .tooLarge: .tooLarge
+    case .malformed: .malformed
+    }
+  }
+}

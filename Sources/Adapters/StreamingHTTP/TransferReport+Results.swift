@@ -1,0 +1,27 @@
+internal import AgentModel
+internal import TransferReports
+
+extension TransferReport {
+  /// Why nothing of the request was sent.
+  var notSent: HTTPResult.NotSent {
+    switch unsent {
+    case .nameNotFound: .nameNotFound
+    case .refused: .refused
+    case .unreachable: .unreachable
+    case .timedOut: .timedOut
+    case .invalidURL: .invalid
+    case .other: .other
+    case .untrusted(let failure): .untrusted(failure)
+    }
+  }
+
+  /// Why the response is missing.
+  var lost: HTTPResult.Lost {
+    switch loss {
+    case .timedOut: .timedOut
+    case .reset: .reset
+    case .tooLarge: .tooLarge
+    case .malformed: .malformed
+    }
+  }
+}
