@@ -1,4 +1,4 @@
-public import AgentModel
+internal import AgentModel
 
 /// The requests that a capability decides about: methods and paths at one origin (docs/offline.md, Requests).
 public struct RequestRule: Hashable, Sendable {
