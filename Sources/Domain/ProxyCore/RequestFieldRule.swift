@@ -34,16 +34,23 @@ enum RequestFieldRule {
         Refusal(
           400, "overrideRefused",
           "The proxy forwards no \(lowercased): a server may take it for another method, path or person."))
-    } else if name.hasPrefix("proxy-") || Self.ofConnection.contains(name) || Self.credentials.contains(name) {
+    } else if ["proxy-", "x-forwarded-"].contains(where: name.hasPrefix) || Self.ofConnection.contains(name)
+      || Self.credentials.contains(name)
+    {
       self = .dropped
     } else {
       self = .forwarded
     }
   }
 
-  /// The names of the parameters in a query, decoded and in lower case. Some servers part them by `;`.
+  /// The names of the parameters in a query, decoded and in lower case. Some servers part them by `;`, and PHP reads `.`, a
+  /// space and an index as a part of the same name.
   private static func names(in query: String?) -> Set<String> {
-    Set((query ?? "").split { $0 == "&" || $0 == ";" }.map { decoded(String($0.prefix { $0 != "=" })) })
+    let names = (query ?? "").split { $0 == "&" || $0 == ";" }.map { decoded(String($0.prefix { $0 != "=" })) }
+    return Set(names).union(
+      names.map { name in
+        String(name.prefix { $0 != "[" }.drop { $0 == " " || $0 == "+" }.map { ". +".contains($0) ? "_" : $0 })
+      })
   }
 
   /// Refuses a token in the query (RFC 6750 section 2.3), and what turns the request into another.
@@ -77,7 +84,9 @@ enum RequestFieldRule {
     return String(decoding: bytes, as: UTF8.self).lowercased()
   }
 
-  private static let credentialParameters = ["access_token", "job_token", "oauth_token", "private_token"]
+  private static let credentialParameters = [
+    "access_token", "api-key", "api_key", "apikey", "auth_token", "job_token", "oauth_token", "private_token",
+  ]
 
   /// `$httpMethod` and `$httpHeaders` are those of Google's APIs, which put a request with any field into a plain one.
   private static let overridingParameters = [
@@ -91,18 +100,19 @@ enum RequestFieldRule {
     "keep-alive", "range", "request-range", "te", "trailer", "transfer-encoding",
   ]
 
-  /// Credentials that APIs know, and names of persons that servers take from a proxy before them, so that no request is made in
-  /// another name than the account's.
+  /// Credentials that APIs know, and persons and addresses that servers take from a proxy before them, so that no request
+  /// is made in another name than the account's. `x-forwarded-` is one of their beginnings, too.
   private static let credentials: Set<String> = [
     "access-token", "api-key", "api-token", "apikey", "authentication", "authorization", "circle-token", "cookie",
-    "cookie2", "dd-api-key", "dd-application-key", "deploy-token", "dpop", "job-token", "ocp-apim-subscription-key",
-    "private-token", "remote-user", "secret-token", "token", "x-access-token", "x-amz-security-token", "x-api-key",
-    "x-api-token", "x-apikey", "x-auth", "x-auth-email", "x-auth-key", "x-auth-token", "x-authenticated-user",
-    "x-authorization", "x-consul-token", "x-figma-token", "x-forwarded-access-token", "x-forwarded-email",
-    "x-forwarded-groups", "x-forwarded-preferred-username", "x-forwarded-user", "x-functions-key", "x-gitlab-token",
-    "x-goog-api-key", "x-goog-authenticated-user-id", "x-goog-iap-jwt-assertion", "x-id-token", "x-jfrog-art-api",
-    "x-ms-token-aad-access-token", "x-nuget-apikey", "x-octopus-apikey", "x-plex-token", "x-redmine-api-key",
-    "x-remote-user", "x-session-token", "x-shopify-access-token", "x-token", "x-vault-token", "x-webauth-user",
+    "cookie2", "dd-api-key", "dd-application-key", "deploy-token", "dpop", "forwarded", "job-token",
+    "ocp-apim-subscription-key", "private-token", "remote-user", "secret-token", "token", "true-client-ip",
+    "x-access-key", "x-access-token", "x-amz-security-token", "x-api-key", "x-api-token", "x-apikey", "x-auth",
+    "x-auth-email", "x-auth-key", "x-auth-token", "x-authenticated-user", "x-authorization", "x-client-ip",
+    "x-consul-token", "x-figma-token", "x-functions-key", "x-gitlab-token", "x-goog-api-key",
+    "x-goog-authenticated-user-id", "x-goog-iap-jwt-assertion", "x-id-token", "x-jfrog-art-api",
+    "x-ms-token-aad-access-token", "x-nuget-apikey", "x-octopus-apikey", "x-plex-token", "x-real-ip",
+    "x-redmine-api-key", "x-remote-user", "x-session-token", "x-shopify-access-token", "x-token", "x-vault-token",
+    "x-webauth-user",
   ]
 
   /// By these some servers take another method, path or person than those that were judged.

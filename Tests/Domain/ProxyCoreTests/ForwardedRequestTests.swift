@@ -28,6 +28,7 @@ struct ForwardedRequestTests {
         "Authorization: Bearer own", "Cookie: a=b", "X-Api-Key: c", "x_api_key: d", "Private-Token: e",
         "Proxy-Authorization: f", "DPoP: g", "Accept: text/plain", "Accept-Encoding: gzip", "Te: trailers",
         "Range: bytes=0-9", "If-Range: a", "Request-Range: bytes=0-9", "X-Forwarded-User: j", "Remote_User: k",
+        "X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1", "X-Access-Key: l",
         "Connection: keep-alive, X-Hop", "X-Hop: h", "X-Request-Id: i",
       ])
     #expect(request.fields.map { "\($0.name): \($0.value)" } == ["Accept: text/plain", "X-Request-Id: i"])
@@ -63,7 +64,10 @@ struct ForwardedRequestTests {
   }
 
   @Test func queriesThatHoldACredentialOrAnotherRequestAreRefused() {
-    let credentials = ["access_token=a", "a=b&access%5Ftoken=a", "a=b;Access_Token=c", "private_token=a"]
+    let credentials = [
+      "access_token=a", "a=b&access%5Ftoken=a", "a=b;Access_Token=c", "private_token=a", "api_key=a", "access.token=a",
+      "access%20token=a", "+access_token=a", "access_token[]=a", "access_token[0]=a",
+    ]
     for query in credentials {
       #expect(refusal { try forwarded("GET /?\(query)") }?.name == "credentialInURL", "\(query)")
     }
