@@ -1212,6 +1212,9 @@ type RequestAuthorizeParams struct {
 	Method string `json:"method"`
 	// The URL of the request. Its query does not count.
 	URL string `json:"url"`
+	// Only these of the provider's `AllowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
+	// Absent: all of them.
+	Origins []string `json:"origins,omitempty"`
 	// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
 	// own. It has to cover `Request.Send`, `Request.Authorize` or `Token.Get`. Error 6003 with the kind `grant` if
 	// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
@@ -1244,8 +1247,8 @@ type RequestAuthorizeParams struct {
 // The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's `requests`
 // name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only if all of
 // them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no capability
-// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each answer is one use of a
-// budget.
+// names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
+// audit log, too. Each answer is one use of a budget.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrSignedOut, ErrDataLocked,
 // ErrReauthenticationRequired, ErrInteractionRequired, ErrAccountLocked, ErrOffline, ErrProviderUnavailable,

@@ -8,6 +8,8 @@ public struct AgentConnection: ~Copyable {
   private var lines = LineReader()
   private var tape = JSONTape()
   private var lastID: Int64 = 0
+  /// How long `result` waits for an answer; nil: as long as it takes.
+  public var patienceMilliseconds: Int32?
 
   /// Takes a connected socket. `deinit` closes it.
   init(socket: Int32) { self.socket = socket }
@@ -18,7 +20,7 @@ public struct AgentConnection: ~Copyable {
   ///
   /// Drops notifications that arrive before the answer.
   ///
-  /// - Throws: the agent's error, or `wentAway`.
+  /// - Throws: the agent's error, `wentAway`, or after `patienceMilliseconds` `agentSilent`.
   @discardableResult
   public mutating func call<Result>(
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
@@ -32,9 +34,11 @@ public struct AgentConnection: ~Copyable {
   public mutating func result<Result>(
     of id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
+    let deadline = patienceMilliseconds.map { ReadableDescriptor.Deadline.after(milliseconds: $0) }
     while true {
       if let answer = try answer(to: id, result) { return answer }
-      _ = try wait(interruption: nil, milliseconds: -1)
+      if deadline?.left == 0 { throw .silent }
+      _ = try wait(interruption: nil, milliseconds: deadline?.left ?? -1)
     }
   }
 
@@ -204,6 +208,11 @@ extension CommandFailure {
   static let wentAway = CommandFailure(
     .noAgent, name: "wentAway", "The agent closed the connection before it answered.",
     hints: ["The command may have taken effect: `lanyard status` shows the state now."])
+
+  /// The agent was stopped, or the machine is too busy.
+  static let silent = CommandFailure(
+    .noAgent, name: "agentSilent", "The agent did not answer in time.",
+    hints: ["The request may have taken effect. `lanyard doctor` looks for the cause."])
 
   static let tooLarge = CommandFailure.usage(
     "The request is too large: with all that belongs to it, it has at most 1 MiB. Nothing was sent.",

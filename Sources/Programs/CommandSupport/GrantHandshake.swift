@@ -6,6 +6,8 @@ internal import JSONRPC
 enum GrantHandshake {
   /// A grant's secret has 43 characters.
   private static let largestBytes = 256
+  /// The agent answers `agent.hello` from memory.
+  private static let patienceMilliseconds: Int32 = 30_000
 
   /// Sends the grant, if one exists. False if the agent refuses the owner's grant: an earlier agent wrote it, and the
   /// caller must connect again.
@@ -55,6 +57,9 @@ enum GrantHandshake {
   private static func hello(
     _ secret: borrowing SecretInput, on connection: inout AgentConnection
   ) throws(CommandFailure) {
+    let patience = connection.patienceMilliseconds
+    connection.patienceMilliseconds = patienceMilliseconds
+    defer { connection.patienceMilliseconds = patience }
     // `AgentConnection.request` wipes the writer's memory.
     let id = try secret.withBytes { (bytes) throws(CommandFailure) in
       try connection.send("agent.hello") { writer in

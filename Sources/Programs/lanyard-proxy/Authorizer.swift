@@ -38,10 +38,11 @@ final class Authorizer: Sendable {
     self.scope = scope
   }
 
-  /// The account for a URL.
+  /// The account for a URL. For one that no account serves it is the first: the agent refuses the request and writes that
+  /// down.
   func account(for url: HTTPURL) throws(Refusal) -> ProxyScope.Account {
-    try scope.origins.check(url)
     let fitting = scope.accounts.filter { $0.origins.contains(url) }
+    if fitting.isEmpty { return scope.accounts[0] }
     if fitting.count == 1 { return fitting[0] }
     let id: String
     do throws(CommandFailure) {
@@ -58,17 +59,35 @@ final class Authorizer: Sendable {
     )
   }
 
+  /// Has the agent refuse a tunnel to an origin that no account serves, so that the refusal is in the audit log.
+  ///
+  /// - Throws: always, for such an origin.
+  func checkTunnel(to origin: HTTPURL) throws(Refusal) {
+    guard !scope.origins.contains(origin) else { return }
+    _ = try authorize(method: "CONNECT", origin, for: account(for: origin))
+  }
+
   /// - Parameter refused: for a request that is sent again.
   func authorize(
     _ request: ForwardedRequest, for account: ProxyScope.Account, after refused: Refused? = nil
   ) throws(Refusal) -> Authorization {
+    try authorize(method: request.method, request.url, for: account, after: refused)
+  }
+
+  private func authorize(
+    method: String, _ url: HTTPURL, for account: ProxyScope.Account, after refused: Refused? = nil
+  ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
-      return try agent.call("request.authorize") { writer in
+      return try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
         writer.member("account", account.id)
-        writer.member("method", request.method)
+        writer.member("method", method)
         // The query does not count, and may be longer than a parameter of the agent.
-        writer.member("url", request.url.origin + request.url.path)
+        writer.member("url", url.origin + url.path)
+        writer.key("origins")
+        writer.beginArray()
+        for origin in account.origins.all { writer.string(origin) }
+        writer.endArray()
         if let grant = scope.grant { writer.member("grant", grant.id) }
         if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
         if let challenge = refused?.challenge { writer.member("challenge", challenge) }
@@ -81,6 +100,8 @@ final class Authorizer: Sendable {
       }
     } catch {
       if let earlier { reject(earlier, of: account) }
+      // Its words name the origins of this proxy.
+      try account.origins.contains(url) ? () : scope.origins.check(url)
       throw Refusal(error, scope.grant)
     }
   }

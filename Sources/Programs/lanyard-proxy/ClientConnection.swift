@@ -41,7 +41,7 @@ struct ClientConnection {
   /// CONNECT: from here on the client speaks TLS, which ends at this proxy.
   private func tunnel(to origin: HTTPURL, _ head: RequestHead) {
     do throws(Refusal) {
-      try proxy.scope.origins.check(origin)
+      try proxy.authorizer.checkTunnel(to: origin)
       guard head.framing == .none, !client.hasBuffered else {
         throw .malformed("The client went on before the tunnel was open.")
       }

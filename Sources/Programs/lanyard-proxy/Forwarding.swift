@@ -75,6 +75,7 @@ struct Forwarding {
     private let forwarding: Forwarding
     private let reader: RequestBodyReader
     private var result = HTTPResult.notSent(.other)
+    private var isRevoked = false
 
     init(
       _ forwarding: Forwarding, _ authorization: Authorizer.Authorization, _ reader: RequestBodyReader,
@@ -103,11 +104,15 @@ struct Forwarding {
       outgoing.headMilliseconds = Forwarding.headMilliseconds
       outgoing.idleMilliseconds = Forwarding.idleMilliseconds
       let cancellation = HTTPCancellation()
-      result = proxy.hangUps.watch(forwarding.client.socket, cancellation) {
+      let isCancelled: Bool
+      (result, isCancelled) = proxy.hangUps.watch(
+        forwarding.client.socket, of: authorization.account, cancellation
+      ) {
         http.perform(
           outgoing, body: body, cancellation: cancellation, onHead: { self.relay.take($0) },
           onBody: { self.relay.take($0) })
       }
+      isRevoked = isCancelled && !proxy.isEnding
       if let refusal = reader.refusal ?? relay.refusal, isUnanswered { throw refusal }
       if result != .complete, isUnanswered { throw unanswered }
     }
@@ -118,16 +123,24 @@ struct Forwarding {
         if isUnanswered, let refusal = relay.refusal { throw refusal }
         // Part of a response has gone to the client: it learns by the end of the connection that the rest is missing.
         forwarding.client.abort()
-        if let refusal = relay.refusal { forwarding.proxy.notes.refused(forwarding.request.url.origin, refusal) }
+        if let refusal = isRevoked ? Self.revoked : relay.refusal {
+          forwarding.proxy.notes.refused(forwarding.request.url.origin, refusal)
+        }
         return false
       }
       return !relay.closes
     }
 
+    private static let revoked = Refusal(
+      403, "notPermitted",
+      "The grant ended or the account was signed out while the request ran. It was sent once and may have had its effect."
+    )
+
     private var isUnanswered: Bool { if case .relaying = relay.state { false } else { true } }
 
     private var unanswered: Refusal {
       let server = forwarding.request.url.origin
+      if isRevoked { return Self.revoked }
       switch result {
       case .notSent(.untrusted):
         return Refusal(502, "untrustedServer", "The certificate of \(server) is not trusted. Nothing was sent.")

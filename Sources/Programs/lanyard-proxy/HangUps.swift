@@ -3,10 +3,23 @@ import StreamingHTTP
 import Synchronization
 import Threads
 
-/// Notices clients that go away while a server is waited for, and ends their requests: one thread for all connections.
+/// The requests that run at servers. One thread notices clients that go away, and ends their requests.
 final class HangUps: Sendable {
-  /// The number tells a socket from a later one that got its descriptor.
-  private let watched = Mutex<[Int32: (number: UInt64, cancellation: HTTPCancellation)]>([:])
+  /// A request that runs.
+  private struct Watched {
+    /// Tells the socket from a later one that got its descriptor.
+    var number: UInt64
+    var account: String
+    var cancellation: HTTPCancellation
+  }
+
+  private struct State {
+    var watched: [Int32: Watched] = [:]
+    /// Those that `cancel` ended, until they return.
+    var cancelled: Set<UInt64> = []
+  }
+
+  private let state = Mutex(State())
   private let lastNumber = Atomic<UInt64>(0)
   private let wakeUp = WakeUp()
 
@@ -15,44 +28,61 @@ final class HangUps: Sendable {
     wakeUp.descriptor >= 0 && DetachedThread.start { [self] in run() }
   }
 
-  /// Watches a client's socket while `body` runs.
-  func watch<Result>(_ socket: Int32, _ cancellation: HTTPCancellation, _ body: () -> Result) -> Result {
+  /// Watches a client's socket while `body` runs. `isCancelled`: `cancel` ended the request.
+  func watch<Result>(
+    _ socket: Int32, of account: String, _ cancellation: HTTPCancellation, _ body: () -> Result
+  ) -> (result: Result, isCancelled: Bool) {
     let number = lastNumber.add(1, ordering: .relaxed).newValue
-    watched.withLock { $0[socket] = (number, cancellation) }
-    wakeUp.signal()
-    defer {
-      _ = watched.withLock { $0.removeValue(forKey: socket) }
-      // A socket that is closed while `poll` waits for it stays open until then.
-      wakeUp.signal()
+    state.withLock {
+      $0.watched[socket] = Watched(number: number, account: account, cancellation: cancellation)
     }
-    return body()
+    wakeUp.signal()
+    let result = body()
+    let isCancelled = state.withLock { state in
+      state.watched[socket] = nil
+      return state.cancelled.remove(number) != nil
+    }
+    // A socket that is closed while `poll` waits for it stays open until then.
+    wakeUp.signal()
+    return (result, isCancelled)
   }
 
   private func run() {
     // Linux's value, which Glibc's module does not have.
     let hangUp = Int16(0x2000)
     while true {
-      let sockets = watched.withLock { watched in watched.map { (socket: $0.key, number: $0.value.number) } }
+      let sockets = state.withLock { state in state.watched.map { (socket: $0.key, number: $0.value.number) } }
       var entries = sockets.map { pollfd(fd: $0.socket, events: hangUp, revents: 0) }
       entries.append(pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0))
       guard poll(&entries, nfds_t(entries.count), -1) > 0 else { continue }
       wakeUp.clear()
       for (entry, socket) in zip(entries, sockets)
       where entry.revents & (hangUp | Int16(POLLHUP) | Int16(POLLERR)) != 0 {
-        watched.withLock { watched in
-          guard let found = watched[socket.socket], found.number == socket.number else { return }
-          watched[socket.socket] = nil
+        state.withLock { state in
+          guard let found = state.watched[socket.socket], found.number == socket.number else { return }
+          state.watched[socket.socket] = nil
           found.cancellation.cancel()
         }
       }
     }
   }
 
+  /// The accounts of the requests that run.
+  var accounts: Set<String> { state.withLock { Set($0.watched.values.map(\.account)) } }
+
+  /// Ends the requests of an account.
+  func cancel(account: String) {
+    state.withLock { state in
+      for (socket, found) in state.watched where found.account == account {
+        state.watched[socket] = nil
+        state.cancelled.insert(found.number)
+        found.cancellation.cancel()
+      }
+    }
+  }
+
   /// Ends all requests that run.
   func cancelAll() {
-    watched.withLock { watched in
-      for found in watched.values { found.cancellation.cancel() }
-      watched = [:]
-    }
+    for account in accounts { cancel(account: account) }
   }
 }

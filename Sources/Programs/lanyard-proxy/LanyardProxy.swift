@@ -47,7 +47,7 @@ struct LanyardProxy {
     defer { listener.removePath() }
     let secret = options.socket == nil ? try newSecret() : nil
     let proxy = Proxy(scope, agent, authority: authority, secret: secret)
-    guard proxy.hangUps.start() else { throw noThread }
+    guard proxy.hangUps.start(), proxy.revocations.start() else { throw noThread }
     let file = try authority.map { (authority) throws(CommandFailure) in try CertificateFile(authority.certificate) }
     let announcement = Announcement(place: listener.place, secret: secret, certificate: file?.path, scope: scope)
     // `lanyard exec` reads it.

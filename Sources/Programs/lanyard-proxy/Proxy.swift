@@ -1,3 +1,4 @@
+import CommandSupport
 import ProxyCore
 import Synchronization
 import TLSServing
@@ -11,6 +12,7 @@ final class Proxy: Sendable {
   /// Nil at a unix socket.
   let secret: ProxySecret?
   let hangUps = HangUps()
+  let revocations: RevocationWatch
   let notes = RefusalNotes()
   private let ending = Atomic(false)
   private let connections = Atomic(0)
@@ -24,6 +26,7 @@ final class Proxy: Sendable {
     self.authority = authority
     self.secret = secret
     authorizer = Authorizer(agent, scope)
+    revocations = RevocationWatch(agent, scope, hangUps)
   }
 
   /// No further request is taken.
@@ -35,6 +38,7 @@ final class Proxy: Sendable {
 
   func transfer<Result>(_ body: () -> Result) -> Result {
     transfers.add(1, ordering: .acquiringAndReleasing)
+    revocations.begin()
     defer { transfers.subtract(1, ordering: .acquiringAndReleasing) }
     return body()
   }

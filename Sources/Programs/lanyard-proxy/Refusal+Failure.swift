@@ -32,9 +32,8 @@ extension Refusal {
       "interactionRequired", "dataLocked", "accountLocked", "stepUpLocked", "providerMisconfigured", "untrustedServer",
       "usage":
       self.init(403, failure.name, sentence)
-    case "agentLocked", "offline", "providerUnavailable", "noAgent", "wentAway", "unsafeSocket", "tooManyConnections",
-      "overloaded",
-      "busy":
+    case "agentLocked", "offline", "providerUnavailable", "noAgent", "wentAway", "agentSilent", "unsafeSocket",
+      "tooManyConnections", "overloaded", "busy":
       self.init(503, failure.name, sentence)
     case "timedOut": self.init(504, failure.name, sentence)
     case "invalidParams":

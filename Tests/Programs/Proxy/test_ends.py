@@ -197,6 +197,41 @@ class Streams(ProxyFixture):
         self.assertEqual(status(third.recv(65536)), 204)
         self.assertEqual(len(self.stage.heads), 2)
 
+    def assertCutOff(self, program) -> None:
+        with self.assertRaises((ssl.SSLError, ConnectionError)):
+            while program.recv(65536):
+                pass
+        self.assertTrue(self.stage.ended.acquire(timeout=PATIENCE_SECONDS), "the server still serves it")
+
+    def test_a_revoked_grant_ends_an_open_stream_and_no_other(self) -> None:
+        identity = self.grant("ci")
+        other = self.begin(self.proxy())
+        other_server = self.stage.wait()
+        program = self.begin(self.proxy("--grant", "ci", account=None))
+        server = self.stage.wait()
+        for connection, stream in ((program, server), (other, other_server)):
+            stream.sendall(STREAM + chunk(b"data: one\n\n"))
+            self.until_text(connection, b"data: one")
+        self.caller.call("grant.revoke", {"grant": identity})
+        self.assertCutOff(program)
+        other_server.sendall(chunk(b"data: two\n\n"))
+        self.until_text(other, b"data: two")
+
+    def test_a_grant_that_ends_ends_a_request_that_is_not_answered(self) -> None:
+        self.grant("ci", expiresInSeconds=3)
+        program = self.begin(self.proxy("--grant", "ci", account=None), "Content-Length: 0", method="POST")
+        self.stage.wait()
+        told = program.recv(65536)
+        self.assertEqual(status(told), 403, told)
+        self.assertIn(b"sent once and may have had its effect", told)
+
+    def test_a_sign_out_ends_an_open_stream(self) -> None:
+        program = self.begin(self.proxy())
+        self.stage.wait().sendall(STREAM + chunk(b"data: one\n\n"))
+        self.until_text(program, b"data: one")
+        self.sign_out()
+        self.assertCutOff(program)
+
     def test_sigterm_lets_a_transfer_end(self) -> None:
         door = self.proxy()
         program = self.begin(door)

@@ -28,6 +28,22 @@ class Refusals(ProxyFixture):
         told = json.loads(self.refusal(proxy.ask(accepting.encode()), 403, "originNotAllowed"))
         self.assertEqual(told["error"]["name"], "originNotAllowed")
 
+    def test_a_refused_origin_is_in_the_audit_log(self) -> None:
+        self.allow(self.api.origin, "https://narrowed.example")
+        identity = self.grant("ci")
+        proxy = self.proxy("--grant", "ci", "--allow", self.api.origin, account=None)
+        field = f"Proxy-Authorization: {proxy.credentials}\r\nConnection: close\r\n"
+        for place in ("elsewhere.example:443", "narrowed.example:443"):
+            told = proxy.ask(f"CONNECT {place} HTTP/1.1\r\nHost: {place}\r\n{field}\r\n".encode())
+            self.refusal(told, 403, "originNotAllowed")
+        told = proxy.ask(f"PUT http://127.0.0.1:9/?q=1 HTTP/1.1\r\nHost: 127.0.0.1:9\r\nContent-Length: 0\r\n{field}\r\n".encode())
+        self.refusal(told, 403, "originNotAllowed")
+        self.assertEqual(
+            [(entry["outcome"], entry["account"], entry["facts"]) for entry in self.audited()],
+            [("originNotAllowed", self.alice, {"origin": origin, "method": method, "grant": identity, "grantee": "ci"})
+             for method, origin in (("CONNECT", "https://elsewhere.example"), ("CONNECT", "https://narrowed.example"),
+                                    ("PUT", "http://127.0.0.1:9"))])
+
     def test_an_ai_agents_grant_reads_only(self) -> None:
         self.grant("assistant", agent=True)
         proxy = self.proxy("--grant", "assistant", account=None)

@@ -7124,6 +7124,7 @@ class RequestMethods:
         account: str,
         method: str,
         url: str,
+        origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
@@ -7139,14 +7140,16 @@ class RequestMethods:
         token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
-        answer is one use of a budget.
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
+        refusal has an entry in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
             url: The URL of the request. Its query does not count.
+            origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
+                other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
@@ -7200,6 +7203,7 @@ class RequestMethods:
                 "account": account,
                 "method": method,
                 "url": url,
+                "origins": origins,
                 "grant": grant,
                 "rejected": rejected,
                 "challenge": challenge,
@@ -7304,6 +7308,7 @@ class AsyncRequestMethods:
         account: str,
         method: str,
         url: str,
+        origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
@@ -7319,14 +7324,16 @@ class AsyncRequestMethods:
         token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
         `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
         only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
-        answer is one use of a budget.
+        that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
+        refusal has an entry in the audit log, too. Each answer is one use of a budget.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
             url: The URL of the request. Its query does not count.
+            origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
+                other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
@@ -7380,6 +7387,7 @@ class AsyncRequestMethods:
                 "account": account,
                 "method": method,
                 "url": url,
+                "origins": origins,
                 "grant": grant,
                 "rejected": rejected,
                 "challenge": challenge,

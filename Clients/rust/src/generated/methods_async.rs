@@ -1107,8 +1107,8 @@ impl AsyncRequestMethods<'_> {
     /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
     /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
     /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-    /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
-    /// answer is one use of a budget.
+    /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
+    /// refusal has an entry in the audit log, too. Each answer is one use of a budget.
     ///
     /// # Errors
     /// - [`ErrorCode::AccountNotFound`]: No account matches.

@@ -3540,6 +3540,9 @@ pub struct RequestAuthorizeParams {
     pub method: String,
     /// The URL of the request. Its query does not count.
     pub url: String,
+    /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is 6001.
+    /// Absent: all of them.
+    pub origins: Option<Vec<String>>,
     /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
     /// own. It has to cover `request().send`, `request().authorize` or `token().get`. Error 6003 with the kind
     /// `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
@@ -3573,6 +3576,7 @@ impl RequestAuthorizeParams {
             account: account.into(),
             method: method.into(),
             url: url.into(),
+            origins: None,
             grant: None,
             rejected: None,
             challenge: None,
@@ -3583,6 +3587,14 @@ impl RequestAuthorizeParams {
             timeout_seconds: None,
             extra: Extra::default(),
         }
+    }
+
+    /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is 6001.
+    /// Absent: all of them.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = Some(origins.into_iter().map(Into::into).collect());
+        self
     }
 
     /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
@@ -3653,6 +3665,7 @@ impl Json for RequestAuthorizeParams {
         let mut account = None;
         let mut method = None;
         let mut url = None;
+        let mut origins = None;
         let mut grant = None;
         let mut rejected = None;
         let mut challenge = None;
@@ -3666,6 +3679,7 @@ impl Json for RequestAuthorizeParams {
             "account" => read_member(input, member, &mut account),
             "method" => read_member(input, member, &mut method),
             "url" => read_member(input, member, &mut url),
+            "origins" => read_member(input, member, &mut origins),
             "grant" => read_member(input, member, &mut grant),
             "rejected" => read_member(input, member, &mut rejected),
             "challenge" => read_member(input, member, &mut challenge),
@@ -3680,6 +3694,7 @@ impl Json for RequestAuthorizeParams {
             account: required(account, "account")?,
             method: required(method, "method")?,
             url: required(url, "url")?,
+            origins,
             grant,
             rejected,
             challenge,
@@ -3697,6 +3712,7 @@ impl Json for RequestAuthorizeParams {
         object.member("account", &self.account);
         object.member("method", &self.method);
         object.member("url", &self.url);
+        object.optional("origins", &self.origins);
         object.optional("grant", &self.grant);
         object.optional("rejected", &self.rejected);
         object.optional("challenge", &self.challenge);

@@ -2767,6 +2767,11 @@ export interface RequestAuthorizeParams {
   /** The URL of the request. Its query does not count. */
   readonly url: string;
   /**
+   * Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001. Absent:
+   * all of them.
+   */
+  readonly origins?: readonly string[] | undefined;
+  /**
    * A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's own.
    * It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind `grant` if there is
    * none, or none that the caller's own grant made; -32602 if several grants have the name.

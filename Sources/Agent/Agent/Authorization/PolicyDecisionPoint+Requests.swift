@@ -131,7 +131,6 @@ extension RequestQuestion {
 
   /// Without path and query, which hold data.
   var auditFacts: [AuditEntry.Fact] {
-    [.origin(url.origin), .method(method)] + (caller.grant.map { [.grant($0)] } ?? [])
-      + (caller.client.map { [.grantee($0)] } ?? [])
+    [.origin(url.origin), .method(method)] + caller.facts
   }
 }

@@ -51,6 +51,9 @@ package struct RequestCaller: Sendable {
   }
 
   package static let owner = RequestCaller()
+
+  /// What the audit log says of it.
+  var facts: [AuditEntry.Fact] { (grant.map { [.grant($0)] } ?? []) + (client.map { [.grantee($0)] } ?? []) }
 }
 
 /// The decision about a request, which is in the audit log where one is wanted there.

@@ -9,6 +9,8 @@ package struct RequestToAuthorize: Sendable {
   package var account: AccountID
   package var method: String
   package var url: String
+  /// Only these origins count, in normal form; nil: all of the provider's.
+  package var origins: Set<String>?
   /// The caller's own limits, and those of the grant that it named.
   package var limits: RequestLimits
   package var token: TokenKey
@@ -19,12 +21,13 @@ package struct RequestToAuthorize: Sendable {
   package var mayPrompt: Bool
 
   package init(
-    account: AccountID, method: String, url: String, limits: RequestLimits, token: TokenKey, rejected: String?,
-    nonce: String?, mayPrompt: Bool
+    account: AccountID, method: String, url: String, origins: Set<String>?, limits: RequestLimits, token: TokenKey,
+    rejected: String?, nonce: String?, mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
     self.url = url
+    self.origins = origins
     self.limits = limits
     self.token = token
     self.rejected = rejected
@@ -56,37 +59,80 @@ package struct RequestAuthorizer: Sendable {
   private static let mostTries = 10
 
   package func authorize(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> AuthorizedRequest {
-    let account = decisions.accounts.account(wanted.account)
-    let permission = wanted.limits.permission
-    try requireLive(wanted.limits)
-    guard permission?.accounts.contains(wanted.account) ?? true else { throw .caller(.notCovered) }
-    guard let key = permission.map({ $0.token(wanted.token) }) ?? wanted.token else { throw .caller(.notCovered) }
-    let route = try await account.dependencies.vault.requestRoute(of: wanted.account)
-    let url: HTTPURL
-    do throws(RequestTarget.Refusal) {
-      url = try RequestTarget(wanted.url, allowedOrigins: route.origins).url
-    } catch {
-      throw error.failure(of: wanted.account, at: "/url")
+    let (question, key) = try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+      try await cover(wanted)
     }
-    guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
-    let question = RequestQuestion(
-      account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
-      event: .requestAuthorize, caller: wanted.limits.caller)
     var permit = try await permit(question, wanted)
+    let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, for: question, wanted, account)
     for _ in 0..<Self.mostTries {
-      try requireLive(wanted.limits)
       if try await decisions.holds(permit, for: question) {
-        // The provider's origins and the sign-in may have changed, too.
-        let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
-        guard now.origins.contains(url.origin) else { throw .originNotAllowed(wanted.account) }
-        try requireLive(wanted.limits)
+        // The grant may have ended, and the provider's origins and the sign-in may have changed, too.
+        try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
+          let now = try await account.dependencies.vault.requestRoute(of: wanted.account)
+          guard now.origins.contains(question.url.origin) else { throw .originNotAllowed(wanted.account) }
+          try requireLive(wanted.limits)
+        }
         authorized.decision = permit.decision
         return authorized
       }
       permit = try await self.permit(question, wanted)
     }
     throw .overloaded("decisions about an account that keeps changing")
+  }
+
+  /// What the policy is to be asked, and the token that the request wants.
+  ///
+  /// - Throws: if the grant or the provider's origins do not cover the request.
+  private func cover(_ wanted: RequestToAuthorize) async throws(AgentFailure) -> (RequestQuestion, TokenKey) {
+    let permission = wanted.limits.permission
+    try requireLive(wanted.limits)
+    // The answer has a token, so that a grant for `request.*` alone is not enough.
+    guard wanted.limits.own?.permission.givesTokens ?? true else { throw .caller(.notCovered) }
+    guard permission?.accounts.contains(wanted.account) ?? true else { throw .caller(.notCovered) }
+    guard let key = permission.map({ $0.token(wanted.token) }) ?? wanted.token else { throw .caller(.notCovered) }
+    let account = decisions.accounts.account(wanted.account)
+    let route = try await account.dependencies.vault.requestRoute(of: wanted.account)
+    let url: HTTPURL
+    do throws(RequestTarget.Refusal) {
+      url = try RequestTarget(
+        wanted.url, allowedOrigins: wanted.origins.map { route.origins.intersection($0) } ?? route.origins
+      ).url
+    } catch {
+      throw error.failure(of: wanted.account, at: "/url")
+    }
+    guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
+    guard RequestMachine.canSend(wanted.method) else {
+      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
+    }
+    let question = RequestQuestion(
+      account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
+      event: .requestAuthorize, caller: wanted.limits.caller)
+    return (question, key)
+  }
+
+  /// Writes a refusal that no decision tells of to the audit log. One that can't be written is a refusal all the same.
+  private func recordingRefusal<Result>(
+    of wanted: RequestToAuthorize, _ check: () async throws(AgentFailure) -> Result
+  ) async throws(AgentFailure) -> Result {
+    do throws(AgentFailure) {
+      return try await check()
+    } catch {
+      if let outcome = error.requestRefusal { try? await record(outcome, wanted) }
+      throw error
+    }
+  }
+
+  private func record(_ outcome: String, _ wanted: RequestToAuthorize) async throws(AgentFailure) {
+    let caller = wanted.limits.caller
+    var facts = HTTPURL(wanted.url).map { [AuditEntry.Fact.origin($0.origin)] } ?? []
+    facts.append(.method(wanted.method))
+    facts += caller.facts
+    var entry = AuditEntry(
+      at: decisions.clock.wall(), event: .requestAuthorize, outcome: outcome, account: wanted.account,
+      client: Caller.client, facts: facts)
+    entry.isBatched = true
+    _ = try await decisions.audit.record([entry], offering: [nil]) { _ in true }
   }
 
   /// Decides; asks the person where nothing but their confirmation is missing.
@@ -167,6 +213,18 @@ package struct RequestLimits: Sendable {
     return RequestCaller(
       isForAgent: permission?.isForAgent ?? false, scopes: permission?.scopes,
       grant: named?.id ?? own?.grants.last, client: named?.client ?? ownClient)
+  }
+}
+
+extension AgentFailure {
+  /// The outcome of an audit entry for a refusal that comes before the decision; nil for a failure.
+  fileprivate var requestRefusal: String? {
+    switch self {
+    case .originNotAllowed: "originNotAllowed"
+    case .caller: "notPermitted"
+    case .invalidParameter: "invalidParams"
+    default: nil
+    }
   }
 }
 

@@ -9,15 +9,11 @@ enum RequestAuthorizeHandler: MethodHandler {
   static func handle(
     _ params: RequestAuthorize.Params, _ call: Call
   ) async throws(AgentFailure) -> RequestAuthorize.Result {
-    // The answer has a token, so that a grant for `request.*` alone is not enough.
-    if let limits = call.limits, !limits.permission.givesTokens { throw .caller(.notCovered) }
-    guard RequestMachine.canSend(params.method) else {
-      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
-    }
     let account = try await call.agent.accounts.actor(params.account)
     if let demand = TokenRejectHandler.demand(in: params.challenge) { throw .token(demand, account.id) }
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
+      origins: params.origins.map { RequestTarget.origins($0) },
       limits: try call.agent.limits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
       rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)

@@ -38,7 +38,7 @@ final class Authorizer: Sendable {
   }
 
   let options: Options
-  let link: AgentLink
+  let link: AgentPool
   private let state: Mutex<State>
   /// The sign-in whose page is on stderr.
   let shown = Mutex("")
@@ -48,7 +48,7 @@ final class Authorizer: Sendable {
 
   init(_ options: Options) {
     self.options = options
-    link = AgentLink(mayStart: options.mayStart)
+    link = AgentPool(mayStart: options.mayStart)
     state = Mutex(State(client: HTTPClient(Self.settings(options, nil))))
   }
 

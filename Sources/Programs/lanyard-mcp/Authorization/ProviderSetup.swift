@@ -10,7 +10,7 @@ struct ProviderSetup {
   let issuer: String
 
   private var options: Options { authorizer.options }
-  private var link: AgentLink { authorizer.link }
+  private var link: AgentPool { authorizer.link }
   private var name: String {
     options.name
       ?? ProviderNaming.name(issuer: issuer, resource: metadata.resource, host: options.url.host)

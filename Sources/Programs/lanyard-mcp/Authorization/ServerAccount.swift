@@ -66,7 +66,7 @@ struct ServerAccount {
 /// Finds the account of the server (docs/mcp.md, Whose account).
 struct AccountSearch {
   let options: Options
-  let link: AgentLink
+  let link: AgentPool
   /// The authorization server and the resource that the server's metadata names now; nil before it was asked.
   var named: (issuer: String, resource: String)?
 

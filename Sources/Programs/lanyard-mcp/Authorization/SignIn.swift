@@ -12,7 +12,7 @@ struct SignIn {
   private let authorizer: Authorizer
   private let outgoing: Outgoing
   private var options: Options { authorizer.options }
-  private var link: AgentLink { authorizer.link }
+  private var link: AgentPool { authorizer.link }
 
   init(_ authorizer: Authorizer, _ outgoing: Outgoing) {
     self.authorizer = authorizer
@@ -167,7 +167,7 @@ struct BegunSignIn {
   /// The error `interactionRequired` that names what the sign-in has to have.
   var demanded: CommandFailure?
 
-  func begin(via link: AgentLink, opensBrowser: Bool) throws(CommandFailure) -> PendingSignIn {
+  func begin(via link: AgentPool, opensBrowser: Bool) throws(CommandFailure) -> PendingSignIn {
     let demand = demanded?.wire.map { Demand($0) }
     return try link.call("signIn.begin", isRepeatable: false) { writer in
       writer.member("provider", provider)

@@ -390,6 +390,7 @@ enum TypedCalls {
         account: params.required("account"),
         method: params.required("method"),
         url: params.required("url"),
+        origins: params.optional("origins"),
         grant: params.optional("grant"),
         rejected: params.optional("rejected"),
         challenge: params.optional("challenge"),

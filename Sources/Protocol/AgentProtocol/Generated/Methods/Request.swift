@@ -10,8 +10,8 @@ public import Secrets
 /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
 /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed only
 /// if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request that no
-/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each answer is one
-/// use of a budget.
+/// capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an
+/// entry in the audit log, too. Each answer is one use of a budget.
 public enum RequestAuthorize: RPCMethod {
   public static let info = MethodInfo(
     name: "request.authorize", since: "1",
@@ -26,6 +26,9 @@ public enum RequestAuthorize: RPCMethod {
     public var method: String
     /// The URL of the request. Its query does not count.
     public var url: String
+    /// Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
+    /// Absent: all of them.
+    public var origins: [String]?
     /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
     /// own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind `grant` if
     /// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
@@ -52,6 +55,7 @@ public enum RequestAuthorize: RPCMethod {
       account: AccountSelector,
       method: String,
       url: String,
+      origins: [String]? = nil,
       grant: String? = nil,
       rejected: String? = nil,
       challenge: String? = nil,
@@ -64,6 +68,7 @@ public enum RequestAuthorize: RPCMethod {
       self.account = account
       self.method = method
       self.url = url
+      self.origins = origins
       self.grant = grant
       self.rejected = rejected
       self.challenge = challenge
@@ -79,6 +84,7 @@ public enum RequestAuthorize: RPCMethod {
       var account: AccountSelector?
       var method: String?
       var url: String?
+      var origins: [String]?
       var grant: String?
       var rejected: String?
       var challenge: String?
@@ -94,6 +100,8 @@ public enum RequestAuthorize: RPCMethod {
           method = try reading("method") { () throws(ParamsProblem) in try memberValue.text(.httpMethod) }
         } else if memberName.isText("url") {
           url = try reading("url") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...2048)) }
+        } else if memberName.isText("origins") {
+          origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("grant") {
           grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
         } else if memberName.isText("rejected") {
@@ -120,6 +128,7 @@ public enum RequestAuthorize: RPCMethod {
       self.account = account
       self.method = method
       self.url = url
+      self.origins = origins
       self.grant = grant
       self.rejected = rejected
       self.challenge = challenge

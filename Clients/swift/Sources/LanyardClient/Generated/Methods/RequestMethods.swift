@@ -16,14 +16,16 @@ public struct RequestMethods: Sendable {
   /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
   /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
   /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
-  /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). Each
-  /// answer is one use of a budget.
+  /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
+  /// refusal has an entry in the audit log, too. Each answer is one use of a budget.
   ///
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - method: An HTTP method.
   ///   - url: The URL of the request. Its query does not count.
+  ///   - origins: Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other
+  ///     is 6001. Absent: all of them.
   ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the
   ///     caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind
   ///     `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
@@ -52,6 +54,7 @@ public struct RequestMethods: Sendable {
     account: String,
     method: String,
     url: String,
+    origins: [String]? = nil,
     grant: String? = nil,
     rejected: String? = nil,
     challenge: String? = nil,
@@ -65,6 +68,7 @@ public struct RequestMethods: Sendable {
       $0.member("account", account)
       $0.member("method", method)
       $0.member("url", url)
+      $0.member("origins", origins)
       $0.member("grant", grant)
       $0.member("rejected", rejected)
       $0.member("challenge", challenge)
