@@ -29,11 +29,11 @@ class ProviderTests(Person):
             self.added("idp", "--issuer", "https://i", "--client-id", "c", "-s", "openid offline_access", "-s", "mail",
                        "--resource", "https://r", "--redirect", "localhost:8765/callback", "--reuse", "grace",
                        "--grace-seconds", "60", "--revocation-scope", "grant", "--narrowing", "keeps", "--dpop", "required", "--post-logout-redirect-uri", "https://i/bye", "--allowed-origin", "https://api",
-                       "--persist-access-tokens", "--policy", "field", "--preset", "okta"),
+                       "--persist-access-tokens", "--require-pkce", "--identity", "resource", "--policy", "field", "--preset", "okta"),
             {"name": "idp", "issuer": "https://i", "clientId": "c", "scopes": ["openid", "offline_access", "mail"],
              "resources": ["https://r"], "redirect": {"host": "localhost", "port": 8765, "path": "/callback"},
              "refresh": {"reuse": "grace", "graceSeconds": 60}, "revocationScope": "grant", "narrowing": "keeps", "dpop": "required", "postLogoutRedirectUri": "https://i/bye",
-             "allowedOrigins": ["https://api"], "persistAccessTokens": True, "policy": "field", "preset": "okta"})
+             "allowedOrigins": ["https://api"], "persistAccessTokens": True, "requirePkce": True, "identity": "resource", "policy": "field", "preset": "okta"})
 
     def test_a_preset_needs_a_client_id_and_nothing_else(self):
         self.assertEqual(self.added("--preset", "google", "--client-id", "c"),

@@ -103,6 +103,15 @@ struct ProviderSettings: ParsableArguments {
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
+  @Flag(name: .customLong("require-pkce"), help: "Refuse a server whose metadata do not offer PKCE with S256.")
+  var requirePKCE = false
+
+  /// Who an account of this server is.
+  enum Identity: String, CaseIterable, ExpressibleByArgument { case person, resource }
+
+  @Option(name: .long, help: "resource: a server that names no person; the account is who signs in for the resource.")
+  var identity: Identity?
+
   @Option(
     name: .customLong("ca-file"), help: "A PEM file with the certificate authorities that count for this server.",
     completion: .file())
@@ -184,6 +193,8 @@ struct ProviderSettings: ParsableArguments {
     writer.member("dpop", dpop?.rawValue)
     writer.member("postLogoutRedirectUri", postLogoutRedirectURI)
     if persistAccessTokens { writer.member("persistAccessTokens", true) }
+    if requirePKCE { writer.member("requirePkce", true) }
+    writer.member("identity", identity?.rawValue)
     writer.member("caFile", inputs.authorities)
     writer.member("proxy", proxy)
     writer.member("policy", policy)
