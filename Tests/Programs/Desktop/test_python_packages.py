@@ -201,7 +201,8 @@ class WithPip(Refusals, PythonPackages):
         old, new = self.index.server.tokens()
         self.assertFalse(self.is_good(old))
         self.assertEqual(new, self.token())
-        self.assertEqual(self.exchanges(), exchanges + 2)
+        # One for the short token, one for the new one; on a slow machine the short one is replaced before pip asks for it.
+        self.assertIn(self.exchanges() - exchanges, (2, 3))
 
     def install_by_the_library(self, **more):
         """Installs while pip asks the Python library keyring, and that the backend of the Python client."""
