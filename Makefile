@@ -12,7 +12,7 @@ BENCH_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
 # How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make soak`.
-SEEDS ?= 40
+SEEDS ?= 28
 QUICK_SEEDS ?= 10
 SOAK_SEEDS ?= 5000
 

@@ -145,6 +145,7 @@ let foreign: [Target] = [
 
 /// For the demo, the tests and client authors.
 let practice: [Target] = [
+  module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"]),  // drives machines through all their states
   module("StorageFaults", in: "Practice", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
   module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider that can misbehave
   module(
@@ -227,7 +228,7 @@ let client: [Target] = [
 ]
 
 let checks: [Target] = [
-  tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC"]),
+  tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC", "StateWalks"]),
   tests("ProxyCoreTests", in: "Domain", ["AgentModel", "ProxyCore"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
   tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
@@ -288,7 +289,7 @@ let checks: [Target] = [
 /// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
 let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
 let ofDevelopers =
-  ["AgentSimulation", "CFaultVFS", "SchemaKit", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
+  ["AgentSimulation", "CFaultVFS", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
   + client.map(\.name)
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 

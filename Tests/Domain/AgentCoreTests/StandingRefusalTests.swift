@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// I5: a refusal by the provider stands for later callers too; the provider is not asked again for each.

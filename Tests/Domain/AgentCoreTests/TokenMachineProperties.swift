@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// Invariants of `TokenMachine` in seeded histories. A failure prints its seed.

@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// The rules of docs/tokens.md, one by one.

@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// I4: a refresh token whose last use has an unknown outcome is sent again only as the provider's rule allows.

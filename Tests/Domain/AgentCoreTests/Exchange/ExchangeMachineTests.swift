@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// A run of `ExchangeMachine`, from its attempt to its end.

@@ -1,5 +1,6 @@
 import AgentCore
 import AgentModel
+import StateWalks
 import Testing
 
 /// A provider's answer is kept when the disk fails, the vault is locked, or the account changes.

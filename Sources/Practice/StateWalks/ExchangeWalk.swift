@@ -1,5 +1,5 @@
-import AgentCore
-import AgentModel
+internal import AgentCore
+internal import AgentModel
 
 /// Finds the possible transitions of runs by driving the machine itself: applies every report to every reached state,
 /// until no new state appears. One sign-in or sign-out in each walk, so that at most one run is overtaken.

@@ -1,25 +1,24 @@
-import AgentCore
-import AgentModel
-import Testing
+package import AgentCore
+package import AgentModel
 
-/// One `TokenMachine` in a test: a clock that the test advances, and the effects that the machine returned.
-struct Grant {
-  typealias Machine = TokenMachine
-  var machine: Machine
-  var now = BootInstant(milliseconds: 1_000_000)
+/// One `TokenMachine` driven by a walk or a test: a clock that is advanced, and the effects that the machine returned.
+package struct Grant {
+  package typealias Machine = TokenMachine
+  package var machine: Machine
+  package var now = BootInstant(milliseconds: 1_000_000)
   private var ids: Machine.WaiterID = 0
   private var serials: UInt64 = 0
   /// All effects so far.
-  var effects: [Machine.Effect] = []
+  package var effects: [Machine.Effect] = []
 
-  init(
+  package init(
     _ health: Machine.Health = .ok, reuse: ProviderConfiguration.RefreshRule.Reuse = .strict, grace: Int64 = 0,
     onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate
   ) {
     machine = Machine(health: health, rule: Self.rule(reuse, grace: grace, onUnknownOutcome))
   }
 
-  static func rule(
+  package static func rule(
     _ reuse: ProviderConfiguration.RefreshRule.Reuse, grace: Int64 = 0,
     _ onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate
   ) -> ProviderConfiguration.RefreshRule {
@@ -32,11 +31,11 @@ struct Grant {
 
   // MARK: events
 
-  mutating func advance(_ seconds: Int64) { now = now + .seconds(seconds) }
+  package mutating func advance(_ seconds: Int64) { now = now + .seconds(seconds) }
 
   /// A caller asks for a token; returns the waiter's id and the effects.
   @discardableResult
-  mutating func wants(
+  package mutating func wants(
     _ demand: Machine.Demand = .usable(minimumLifetime: .seconds(60)), _ key: TokenKey = .standard
   ) -> (id: Machine.WaiterID, effects: [Machine.Effect]) {
     ids += 1
@@ -45,14 +44,14 @@ struct Grant {
 
   /// The exchange in flight brings a token.
   @discardableResult
-  mutating func succeeds(lifetime: Int64 = 300, of attempt: UInt64? = nil) -> [Machine.Effect] {
+  package mutating func succeeds(lifetime: Int64 = 300, of attempt: UInt64? = nil) -> [Machine.Effect] {
     let number = attempt ?? machine.exchange?.number ?? 0
     return noted(machine.exchangeSucceeded(attempt: number, token: token(lifetime: lifetime), at: now))
   }
 
   /// The exchange in flight fails.
   @discardableResult
-  mutating func fails(
+  package mutating func fails(
     _ failure: ExchangeFailure, of attempt: UInt64? = nil, jitter: Double = 0.5
   ) -> [Machine.Effect] {
     let number = attempt ?? machine.exchange?.number ?? 0
@@ -61,15 +60,15 @@ struct Grant {
 
   /// The renewal timer fires.
   @discardableResult
-  mutating func renews() -> [Machine.Effect] { noted(machine.renew(at: now)) }
+  package mutating func renews() -> [Machine.Effect] { noted(machine.renew(at: now)) }
 
-  mutating func noted(_ new: [Machine.Effect]) -> [Machine.Effect] {
+  package mutating func noted(_ new: [Machine.Effect]) -> [Machine.Effect] {
     effects += new
     return new
   }
 
   /// A token issued now, with the next serial.
-  mutating func token(lifetime: Int64 = 300) -> Machine.TokenFacts {
+  package mutating func token(lifetime: Int64 = 300) -> Machine.TokenFacts {
     serials += 1
     let lifetime = Milliseconds.seconds(lifetime)
     let lead = LeadTime.of(lifetime: lifetime)
@@ -79,7 +78,7 @@ struct Grant {
   }
 
   /// A grant that holds a token of five minutes.
-  static func fresh(
+  package static func fresh(
     reuse: ProviderConfiguration.RefreshRule.Reuse = .strict, grace: Int64 = 0,
     onUnknownOutcome: ProviderConfiguration.RefreshRule.OnUnknownOutcome = .reauthenticate, lifetime: Int64 = 300
   ) -> Grant {
@@ -92,23 +91,23 @@ struct Grant {
 
 extension [TokenMachine.Effect] {
   /// The exchanges among the effects.
-  var exchanges: [TokenMachine.Attempt] {
+  package var exchanges: [TokenMachine.Attempt] {
     compactMap { if case .exchange(let attempt) = $0 { attempt } else { nil } }
   }
 
   /// The waiters that are answered, with the serial of their token.
-  var answers: [TokenMachine.WaiterID: UInt64] {
+  package var answers: [TokenMachine.WaiterID: UInt64] {
     reduce(into: [:]) { if case .answer(let id, let serial, _) = $1 { $0[id] = serial } }
   }
 
-  var refusals: [TokenMachine.WaiterID: TokenMachine.Refusal] {
+  package var refusals: [TokenMachine.WaiterID: TokenMachine.Refusal] {
     reduce(into: [:]) { if case .refuse(let id, let refusal) = $1 { $0[id] = refusal } }
   }
 
-  var tellsPerson: [String] { compactMap { if case .sessionExpired(let reason) = $0 { reason } else { nil } } }
+  package var tellsPerson: [String] { compactMap { if case .sessionExpired(let reason) = $0 { reason } else { nil } } }
 }
 
 extension TokenKey {
-  static let mail = TokenKey(resource: "https://mail.example")
-  static let files = TokenKey(resource: "https://files.example")
+  package static let mail = TokenKey(resource: "https://mail.example")
+  package static let files = TokenKey(resource: "https://files.example")
 }

@@ -1,22 +1,22 @@
-import AgentCore
-import AgentModel
+package import AgentCore
+package import AgentModel
 
-/// The exchanges of one account in a test: the machine, and the token machine's attempts.
-struct Exchange: Hashable {
-  typealias Machine = ExchangeMachine
-  typealias Effect = ExchangeMachine.Effect
+/// The exchanges of one account, driven by a walk or a test: the machine, and the token machine's attempts.
+package struct Exchange: Hashable {
+  package typealias Machine = ExchangeMachine
+  package typealias Effect = ExchangeMachine.Effect
 
-  var machine = Machine()
-  static let now = BootInstant(milliseconds: 1_000_000)
-  static let bootID = "boot"
+  package var machine = Machine()
+  package static let now = BootInstant(milliseconds: 1_000_000)
+  package static let bootID = "boot"
 
   /// An account that is loaded, with an empty journal.
-  init(epoch: UInt64 = 1) { machine.loaded(epoch: epoch) }
+  package init(epoch: UInt64 = 1) { machine.loaded(epoch: epoch) }
 
   // MARK: fixtures
 
   /// A first attempt, or with `replay` the one that sends a refresh token again.
-  static func attempt(_ key: TokenKey = .standard, replay: Bool = false) -> TokenMachine.Attempt {
+  package static func attempt(_ key: TokenKey = .standard, replay: Bool = false) -> TokenMachine.Attempt {
     var rule = ProviderConfiguration.RefreshRule()
     (rule.reuse, rule.onUnknownOutcome) = (.strict, .replayOnce)
     var machine = TokenMachine(health: .ok, rule: rule)
@@ -25,7 +25,7 @@ struct Exchange: Hashable {
     return machine.exchange!
   }
 
-  static func intent(
+  package static func intent(
     epoch: UInt64 = 1, replay: Bool = false, key: TokenKey = .standard, leaving: Bool = false,
     firstSent: ExchangeIntent.Sending? = nil
   ) -> ExchangeIntent {
@@ -39,25 +39,25 @@ struct Exchange: Hashable {
 
   /// The token machine begins an attempt, which gets a run.
   @discardableResult
-  mutating func begins(_ attempt: TokenMachine.Attempt = Self.attempt(), as run: UInt64 = 1) -> [Effect] {
+  package mutating func begins(_ attempt: TokenMachine.Attempt = Self.attempt(), as run: UInt64 = 1) -> [Effect] {
     machine.attemptBegan(attempt)
     return machine.begin(attempt, as: run)
   }
 
   /// Drives the run of a new attempt until it makes its connection.
   @discardableResult
-  mutating func prepares(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
+  package mutating func prepares(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     begins(Self.attempt(intent.key, replay: intent.isReplay), as: run)
       + machine.completed(run, .queued(isAdmitted: true)) + machine.completed(run, .prepared(.ready(intent)))
   }
 
   /// The connection stands at once.
-  mutating func connects(as run: UInt64 = 1) -> TokenMachine.Attempt? {
+  package mutating func connects(as run: UInt64 = 1) -> TokenMachine.Attempt? {
     machine.connected(run, at: Self.now, wall: Self.intent().wall)
   }
 
   /// Drives the run of a new attempt until its intent is durable.
-  mutating func begins(durably intent: ExchangeIntent, as run: UInt64 = 1) {
+  package mutating func begins(durably intent: ExchangeIntent, as run: UInt64 = 1) {
     prepares(intent, as: run)
     _ = connects(as: run)
     _ = machine.began(run, .durable)
@@ -65,7 +65,7 @@ struct Exchange: Hashable {
 
   /// Drives the run of a new attempt until its request is sent.
   @discardableResult
-  mutating func sends(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
+  package mutating func sends(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     let effects = prepares(intent, as: run)
     _ = connects(as: run)
     _ = machine.began(run, .durable)
@@ -75,16 +75,16 @@ struct Exchange: Hashable {
 
   /// Drives the run of a new attempt until its answer has arrived.
   @discardableResult
-  mutating func hears(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
+  package mutating func hears(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     sends(intent, as: run) + machine.completed(run, .sent(.answered(sentAt: Self.now)))
   }
 
   /// Drives the run until the disk fails at its answer: the answer is held, and the attempt has failed.
-  mutating func holds(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) {
+  package mutating func holds(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) {
     hears(intent, as: run)
     _ = machine.completed(run, .staged(.storeFailed))
     _ = machine.completed(run, .ended)
   }
 
-  func step(_ run: UInt64 = 1) -> Machine.Step? { machine.step(of: run) }
+  package func step(_ run: UInt64 = 1) -> Machine.Step? { machine.step(of: run) }
 }

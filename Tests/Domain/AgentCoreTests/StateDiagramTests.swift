@@ -1,27 +1,16 @@
-import AgentCore
 import Foundation
+import StateWalks
 import Testing
 
 /// The diagrams in `Schemas/generated` show the machines' current transitions.
 @Suite struct StateDiagramTests {
   static let folder = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-    .deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+    .deletingLastPathComponent().deletingLastPathComponent()
     .appending(path: "Schemas/generated")
 
-  @Test func grantStatesDocument_matchesTheTokenMachine() throws {
-    try check("grant-states.md", Document(.everything()).text)
-  }
-
-  @Test func exchangeStatesDocument_matchesTheExchangeMachine() throws {
-    try check("exchange-states.md", ExchangeDocument(.everything()).text)
-  }
-
-  @Test func signOutStatesDocument_matchesTheSignOutMachine() throws {
-    try check("sign-out-states.md", SignOutDocument().text)
-  }
-
-  @Test func operationStatesDocument_matchesTheOperationMachine() throws {
-    try check("operation-states.md", OperationDocument().text)
+  @Test(arguments: StateDocument.allCases)
+  func document_matchesTheMachine(document: StateDocument) throws {
+    try check(document.name, document.text())
   }
 
   private func check(_ name: String, _ text: String) throws {

@@ -1,8 +1,8 @@
-import AgentCore
-import AgentModel
+internal import AgentCore
+internal import AgentModel
 
 /// Renders `Schemas/generated/grant-states.md`: diagrams and tables of the states that the walk found.
-struct Document {
+struct GrantDocument {
   private let steps: [Explorer.Step]
   private let answers: [Look: [String: Set<[String]>]]
 

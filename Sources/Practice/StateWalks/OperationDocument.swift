@@ -1,5 +1,5 @@
-import AgentCore
-import AgentModel
+internal import AgentCore
+internal import AgentModel
 
 /// Renders `Schemas/generated/operation-states.md`: a diagram and tables of every path through `OperationMachine`.
 struct OperationDocument {

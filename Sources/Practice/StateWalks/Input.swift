@@ -1,5 +1,5 @@
-import AgentCore
-import AgentModel
+internal import AgentCore
+internal import AgentModel
 
 /// An event of a grant. `apply` returns nil if the event can't happen now.
 struct Input: Sendable {

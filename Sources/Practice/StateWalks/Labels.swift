@@ -1,4 +1,4 @@
-import AgentCore
+internal import AgentCore
 
 /// The machine's values as labels of a diagram: letters, digits, commas, dots and brackets.
 enum Labels {

@@ -1,4 +1,4 @@
-import AgentCore
+internal import AgentCore
 
 /// Renders `Schemas/generated/sign-out-states.md`: a diagram and tables of every path through `SignOutMachine`.
 struct SignOutDocument {

@@ -1,4 +1,4 @@
-import AgentCore
+internal import AgentCore
 
 /// Renders `Schemas/generated/exchange-states.md`: diagrams and tables of the steps that the walk found.
 struct ExchangeDocument {

@@ -1,5 +1,5 @@
-import AgentCore
-import AgentModel
+internal import AgentCore
+internal import AgentModel
 
 /// Finds the possible transitions of a grant by driving the machine itself: applies every input to every reached state,
 /// until no new state appears. It knows nothing of the machine's rules.
