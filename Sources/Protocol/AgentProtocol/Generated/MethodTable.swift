@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "4b505f21ed630df89be7660fb3c2ebdfd9d3ae3a0c4b9fb42e810f86eb3c11e4"
+  public static let schemaDigest = "6ed39121132ed6ae752fc6d9c95c8aac69935979ea9b4683e8c30f3dccdb5569"
 }
