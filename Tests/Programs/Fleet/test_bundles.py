@@ -14,6 +14,7 @@ import unittest
 
 from fleet_fixture import free_port, real
 
+import test_clock
 from agent_fixture import (
     BIN, PATIENCE_SECONDS, AgentFixture, Client, Provider, Scene, add_provider, import_account,
 )
@@ -466,6 +467,38 @@ class Age(BundleFixture):
             self.source.start()
         self.assertFalse(self.refresh(client)["tooOld"])
         self.assertEqual(self.check(client), ("allow", "allowed"))
+
+    @unittest.skipUnless(shutil.which("cc"), "NOT RUN: no C compiler here, so no clock can be shifted")
+    def test_clock_that_is_set_back_makes_no_bundle_younger(self):
+        library = os.path.join(self.directory(), "clockshift.so")
+        source = os.path.join(os.path.dirname(os.path.abspath(test_clock.__file__)), "clockshift.c")
+        subprocess.run(["cc", "-shared", "-fPIC", "-O1", "-o", library, source], check=True)
+        self.publish(1, policy(1, view={**WINDOW, "onClockSuspect": "shrink"}))
+        scene = test_clock.Shifted(library)
+        self.addCleanup(scene.__exit__)
+        self.configure(scene, maxAgeSeconds=3)
+        scene.start()
+        if not os.path.exists(scene.seen):
+            self.skipTest("NOT RUN: the agent is linked so that nothing can be preloaded into it")
+        client = self.client(scene)
+        add_provider(client, self.practice)
+        import_account(client, self.practice, "alice", alias="alice")
+        asked = test_clock.boot_seconds()
+        self.assertFalse(self.refresh(client)["tooOld"])
+        confirmed = test_clock.boot_seconds()
+        self.source.stop()
+        try:
+            scene.set_wall(-test_clock.DAY)
+            while self.check(client)[0] == "allow":
+                self.assertLess(test_clock.boot_seconds() - confirmed, 5, "a clock that was set back keeps the bundle")
+                time.sleep(0.05)
+            self.assertGreater(test_clock.boot_seconds() - asked, 2.9)
+            # With any clock at the next start.
+            scene.kill()
+            scene.set_wall(-30 * test_clock.DAY)
+            self.assertEqual(self.check(self.again(scene)), ("deny", "policyError"))
+        finally:
+            self.source.start()
 
 
 class Rollouts(BundleFixture):
