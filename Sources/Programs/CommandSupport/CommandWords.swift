@@ -81,6 +81,7 @@ public enum CommandWords {
     "grant.list": "lanyard grant list",
     "grant.revoke": "lanyard grant revoke",
     "identity.get": "lanyard token --id",
+    "metrics.read": "lanyard metrics --json",
     "operation.cancel": "lanyard operations cancel",
     "operation.get": "lanyard operations show",
     "operation.list": "lanyard operations",

@@ -1,8 +1,10 @@
-import Agent
 import AgentCore
 import AgentModel
 import JSONRPC
+import Synchronization
 import Testing
+
+@testable import Agent
 
 /// Which policy decides for a provider's accounts.
 @Suite struct PolicyCacheTests {
@@ -27,8 +29,12 @@ import Testing
     let cache = PolicyCache()
     let file = ManagedPolicy(laid, as: laidText, from: .file("/etc/lanyard/policies.d/default.json"))
     cache.setManaged([ManagedPolicy(bundled, as: bundledText, from: .bundle("https://example"))], of: .bundle)
-    #expect(cache.policy(of: idp) == .document(bundled))
+    // No source has confirmed the bundle.
+    #expect(cache.policy(of: idp) == .unreadable(name: "default"))
+    #expect(cache.managed["default"]?.source == .bundle("https://example"))
     cache.setManaged([file], of: .files)
+    #expect(cache.policy(of: idp) == .document(laid))
+    #expect(cache.managed["default"]?.source == file.source)
     cache.fill(["default": own, "mine": own], named: [other: "mine"])
     #expect(cache.policy(of: idp) == .document(laid))
     #expect(cache.policy(of: other) == .document(own))
@@ -36,13 +42,40 @@ import Testing
     #expect(cache.policy(of: idp) == .document(laid))
     cache.fill(["default": own], named: [:])
     cache.setManaged([], of: .files)
-    #expect(cache.policy(of: idp) == .document(bundled))
-    let old = ManagedPolicy(bundled, as: bundledText, from: .bundle("https://example"), decides: false)
-    cache.setManaged([old], of: .bundle)
-    #expect(cache.policy(of: idp) == .unreadable(name: "default"))
-    #expect(cache.managed["default"]?.source == .bundle("https://example"))
-    cache.setManaged([], of: .bundle)
     #expect(cache.policy(of: idp) == .document(own))
+  }
+
+  @Test func bundle_countsForAsLongAsItsSourceConfirmedIt() throws {
+    let idp = try #require(ProviderName("idp"))
+    let (own, _) = try Self.policy("default", 9)
+    let bundle = try PolicyBundle(
+      parsing: Array(
+        #"{"version":1,"policies":[{"name":"default","version":2,"capabilities":{}}],"rollouts":[{"policy":{"name":"default","version":3,"capabilities":{}},"percentage":100,"key":"k","shadow":true}]}"#
+          .utf8))
+    let bundled = BundledPolicies(bundle) { _ in 0 }
+    let age = Mutex(Milliseconds.zero)
+    let cache = PolicyCache(decisions: DecisionCache()) { _ in age.withLock { $0 } }
+    let moment = TrustedInstant(time: Timestamp(milliseconds: 0), lived: .zero)
+    let source = SourcedPolicies(bundled: nil, confirmed: nil, maxAge: .seconds(10), url: "https://p.example/b")
+    // Before the first bundle any name may be the organisation's.
+    cache.fill(["default": own], named: [:], sourced: source)
+    #expect(cache.policy(of: idp) == .unreadable(name: "default"))
+    #expect(cache.sourceTimeLeft(for: idp) == nil)
+    cache.sourceConfirmed(bundled, at: moment)
+    let document = try #require(bundle.policies.first?.document)
+    #expect(cache.policy(of: idp) == .document(document))
+    #expect(cache.shadow(of: idp)?.version == 3)
+    #expect(cache.managed["default"]?.source == .bundle("https://p.example/b"))
+    age.withLock { $0 = Milliseconds(9_999) }
+    #expect(cache.policy(of: idp) == .document(document))
+    #expect(cache.sourceTimeLeft(for: idp) == Milliseconds(1))
+    age.withLock { $0 = .seconds(10) }
+    #expect(cache.policy(of: idp) == .unreadable(name: "default"))
+    #expect(cache.shadow(of: idp) == nil)
+    // A policy that the bundle does not have is the person's.
+    cache.fill(["mine": own], named: [idp: "mine"], sourced: nil)
+    #expect(cache.policy(of: idp) == .document(own))
+    #expect(cache.managed.isEmpty)
   }
 
   private static func policy(_ name: String, _ version: Int) throws -> (PolicyDocument, RawJSON) {

@@ -23,7 +23,7 @@ DATA = {
     "expected": "string like ^[a-z0-9][a-z0-9._-]{0,63}$", "kind": "pin", "limit": 9, "path": "/refresh/graceSeconds",
     "acrValues": ["urn:acr:mfa"], "maxAgeSeconds": 60, "outcome": "notSent",
     "problems": [{"pointer": "/capabilities/a~1b", "text": "expected object"}], "providerError": "invalid_grant",
-    "reason": "revoked", "retryAfterMs": 1500, "scopes": ["mail.read"], "supported": [1],
+    "reason": "revoked", "retryAfterMs": 1500, "scopes": ["mail.read"], "source": "/etc/lanyard/providers.d/acme.json", "supported": [1],
     "remedies": ["unlock", "connect", "stepUp", "interact", "reauthenticate", "administrator"],
 }
 # Messages of the agent that send a program to `data`.

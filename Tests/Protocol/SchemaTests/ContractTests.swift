@@ -222,8 +222,8 @@ struct ContractTests {
     let bodies = RepositoryFixture.contract.methods.filter(\.carriesBody).map(\.name)
     #expect(
       bodies == [
-        "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain", "secret.put",
-        "operation.enqueue",
+        "request.send", "policy.get", "policy.set", "policy.validate", "policy.list", "policy.explain",
+        "policy.refresh", "secret.put", "operation.enqueue",
       ])
   }
 }

@@ -93,7 +93,9 @@ package actor PolicySourceWorker {
       lastFailure = nil
       audited = nil
     }
-    polling.ended(outcome, at: clock.boot(), jitter: jitter)
+    let kept = await status()?.kept
+    let isUrgent = kept.map { $0.version == nil || $0.age.map { $0 >= source.maxAge } ?? true } ?? false
+    polling.ended(outcome, isUrgent: isUrgent, at: clock.boot(), jitter: jitter)
     for caller in waiting { caller.resume() }
     waiting = []
     schedule()

@@ -38,7 +38,9 @@ public struct BundlePolling: Hashable, Sendable {
   /// When the next fetch begins; nil before `start` and during a fetch.
   public private(set) var nextAt: BootInstant?
 
-  /// After a failure, the first pause; it doubles up to the interval and to `longestPause`.
+  /// The ceiling of the first pause after a failure while decisions wait for a bundle; it doubles up to the interval and
+  /// to `longestPause`. Else the first one is three quarters of the interval: no program waits, and an hour's outage that ten
+  /// thousand agents met at doubling pauses from 30 s on would end with eight times the steady load; so it is two.
   public static let firstPause = Milliseconds.seconds(30)
   public static let longestPause = Milliseconds.seconds(3_600)
   /// A server's `Retry-After` counts up to this: a mistake in it must not silence an agent for good.
@@ -95,8 +97,8 @@ public struct BundlePolling: Hashable, Sendable {
     nextAt = min(max(due, now), max(earliest, now + Self.part(jitter, of: spread(isUrgent: true))))
   }
 
-  /// A fetch has ended.
-  public mutating func ended(_ outcome: Outcome, at now: BootInstant, jitter: Double) {
+  /// A fetch has ended. `isUrgent` as in `start`.
+  public mutating func ended(_ outcome: Outcome, isUrgent: Bool = false, at now: BootInstant, jitter: Double) {
     guard isFetching else { return }
     isFetching = false
     let failures = standing.failures + 1
@@ -111,9 +113,9 @@ public struct BundlePolling: Hashable, Sendable {
       standing = .refused(failures: failures)
       asked = min(retryAfter ?? .zero, Self.longestRetryAfter)
     }
-    let doubled = Self.firstPause * (Int64(1) << min(failures - 1, 16))
+    let first = isUrgent ? Self.firstPause : max(Self.firstPause, min(interval, Self.longestPause) * 3 / 4)
+    let doubled = first * (Int64(1) << min(failures - 1, 16))
     let ceiling = min(doubled, min(Self.longestPause, interval))
-    // Never less than half: unlike a token, no program waits for a bundle.
     nextAt = now + max(asked, ceiling / 2 + Self.part(jitter, of: ceiling / 2))
   }
 

@@ -19,9 +19,9 @@ struct MetricsCommand: ParsableCommand {
 
       EXAMPLES:
         lanyard metrics
-        lanyard metrics --file /var/lib/prometheus/node-exporter/lanyard.prom --every 30
-        lanyard metrics --listen ~/.local/state/lanyard-metrics.sock
-        curl --unix-socket ~/.local/state/lanyard-metrics.sock http://localhost/metrics
+        lanyard metrics --file /var/lib/figures/lanyard.prom --every 30
+        lanyard metrics --listen ~/metrics.sock
+        curl --unix-socket ~/metrics.sock http://localhost/metrics
       """)
 
   @Option(
