@@ -42,7 +42,7 @@ public enum CommandWords {
 
   private static let namespaces: Set<String> = [
     "account", "agent", "audit", "authorization", "connectivity", "credential", "event", "exec", "grant", "identity",
-    "operation", "policy",
+    "metrics", "operation", "policy",
     "provider", "request", "revocation", "rpc", "rule", "secret", "session", "signIn", "snapshot", "stepUp", "token",
   ]
 
