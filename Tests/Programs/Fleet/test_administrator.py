@@ -211,7 +211,7 @@ class Providers(Administered):
         self.lay("providers.d/bad.json", {"issuer": provider.issuer, "clientId": "x", "scope": []})
         self.lay("providers.d/plain.json", {"issuer": "http://idp.example", "clientId": "x"})
         self.lay("providers.d/twice.json", {"name": "corp", "issuer": provider.issuer, "clientId": "y"})
-        self.lay("providers.d/nobody.json", {"issuer": provider.issuer})
+        self.lay("providers.d/clientless.json", {"issuer": provider.issuer})
         self.lay("providers.d/notes.txt", "no document")
         self.lay("providers.d/.hidden.json", "no document")
         scene = self.laid({})
@@ -221,7 +221,7 @@ class Providers(Administered):
         problems = client.call("agent.status")["administrator"]["problems"]
         self.assertEqual(
             [os.path.basename(problem.split(":")[0]) for problem in problems],
-            ["bad.json", "nobody.json", "plain.json", "twice.json"], problems)
+            ["bad.json", "clientless.json", "plain.json", "twice.json"], problems)
         self.assertEqual(self.findings(client, "administratorFiles"), ["problem"] * 4)
         self.assertNotEqual(self.lanyard(scene, "doctor").returncode, 0)
         # A file that was good stays in force, also over a restart.

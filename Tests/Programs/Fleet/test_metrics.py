@@ -141,7 +141,7 @@ class Figures(Metrics):
         before = names(self.lanyard(scene, "metrics"))
         for number in range(60):
             with contextlib.suppress(LanyardError):
-                client.call("token.get", {"account": f"nobody-{number}"})
+                client.call("token.get", {"account": f"missing-{number}"})
             client.call("authorization.check", {"account": "alice", "capability": f"thing.{number}"})
         # One more error is known now, and nothing else.
         self.assertEqual({name.split("{")[1] for name in names(self.lanyard(scene, "metrics")) - before},

@@ -66,6 +66,8 @@ package struct RequestAuthorizer: Sendable {
     let account = decisions.accounts.account(wanted.account)
     var authorized = try await token(key, for: question, wanted, account)
     for _ in 0..<Self.mostTries {
+      // A grant that has ended takes no further use of a budget.
+      try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in try requireLive(wanted.limits) }
       if try await decisions.holds(permit, for: question) {
         // The grant may have ended, and the provider's origins and the sign-in may have changed, too.
         try await recordingRefusal(of: wanted) { () async throws(AgentFailure) in
