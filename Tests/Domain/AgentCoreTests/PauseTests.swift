@@ -3,23 +3,51 @@ import AgentModel
 import Testing
 
 @Suite struct PauseTests {
-  @Test func backoffCeiling_doublesFromOneSecondToFiveMinutes() {
-    let ceilings = (1...12).map { Backoff.pause(failures: $0, jitter: 1).count / 1000 }
-    #expect(ceilings == [1, 2, 4, 8, 16, 32, 64, 128, 256, 300, 300, 300])
+  @Test func backoffCeiling_growsFourfoldFromOneSecondToTenMinutes() {
+    let ceilings = (1...8).map { Backoff.pause(failures: $0, jitter: 1).count / 1000 }
+    #expect(ceilings == [1, 4, 16, 64, 256, 600, 600, 600])
     for failures in [-1, 0, 100, .max] {
-      #expect((0...300_000).contains(Backoff.pause(failures: failures, jitter: 1).count))
+      #expect((0...600_000).contains(Backoff.pause(failures: failures, jitter: 1).count))
     }
   }
 
-  @Test func backoff_hasFullJitter() {
+  @Test func backoff_isAtLeastTwoThirdsOfItsCeiling() {
     for failures in 1...20 {
       let ceiling = Backoff.pause(failures: failures, jitter: 1)
-      #expect(Backoff.pause(failures: failures, jitter: 0) == .zero)
+      #expect(Backoff.pause(failures: failures, jitter: 0) == ceiling * 2 / 3)
       for step in 1..<16 {
         let pause = Backoff.pause(failures: failures, jitter: Double(step) / 16)
-        #expect(pause > .zero && pause < ceiling)
+        #expect(pause > ceiling * 2 / 3 && pause < ceiling)
       }
     }
+  }
+
+  @Test(
+    arguments: [
+      // Retry-After, the earliest and the latest pause in seconds
+      (2, 2, 3), (120, 120, 180), (1200, 1200, 1800), (3600, 3600, 4200),
+      // A shorter one than the agent's own pause
+      (0, 0.666, 1),
+    ] as [(Int64, Double, Double)])
+  func retryAfter_isSpreadOverHalfAsLongAgain(retryAfter: Int64, earliest: Double, latest: Double) {
+    let pauses = [0, 1].map { Backoff.pause(failures: 1, retryAfter: .seconds(retryAfter), jitter: $0).count }
+    #expect(pauses == [Int64(earliest * 1000), Int64(latest * 1000)])
+  }
+
+  @Test func retryAfter_isNoReasonForAShorterPauseThanTheOwn() {
+    #expect(Backoff.pause(failures: 9, retryAfter: .seconds(1), jitter: 0) == .seconds(400))
+  }
+
+  @Test func documents_areReadBesideOneAnswerOfSixteenAfterADay() {
+    let day = Milliseconds.seconds(86_400)
+    #expect(!DocumentAge.isDue(age: day - Milliseconds(1), jitter: 0))
+    #expect(DocumentAge.isDue(age: day, jitter: 0.06) && !DocumentAge.isDue(age: day, jitter: 0.07))
+    #expect(DocumentAge.isDue(age: day * 7, jitter: 1) && DocumentAge.isDue(age: .zero - day, jitter: 1))
+  }
+
+  @Test func postponedRevocation_comesInTheSecondHalfOfSixHours() {
+    #expect(RevocationOutbox.postponed(jitter: 0) == .seconds(3 * 3600))
+    #expect(RevocationOutbox.postponed(jitter: 1) == RevocationOutbox.longest)
   }
 
   @Test(

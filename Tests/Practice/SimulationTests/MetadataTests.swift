@@ -34,7 +34,7 @@ import Testing
         _ = try await scene.token(method: "token.refresh")
       }
       #expect(reads(world) == 1, "they are fresh for a day")
-      await world.clock.sleep(for: .seconds(5 * 86_400))
+      await world.clock.sleep(for: .seconds(8 * 86_400))
       #expect(reads(world) == 1, "no timer asks for them")
       for _ in 0..<10 { _ = try await scene.token(method: "token.refresh") }
       await world.clock.sleep(for: .seconds(10))
@@ -51,7 +51,7 @@ import Testing
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       scene.idp.configure { $0.pushedAuthorization = .required }
-      await world.clock.sleep(for: .seconds(2 * 86_400))
+      await world.clock.sleep(for: .seconds(8 * 86_400))
       _ = try await scene.token(method: "token.refresh")
       await world.clock.sleep(for: .seconds(10))
       try await world.restart()
@@ -81,7 +81,7 @@ import Testing
       let evil = world.makeProvider("evil")
       let before = try await world.client().call("provider.get", #"{"provider":"idp"}"#).line
       for path in [document, "/.well-known/oauth-authorization-server"] { scene.idp.enqueueFault(path, fault) }
-      await world.clock.sleep(for: .seconds(2 * 86_400))
+      await world.clock.sleep(for: .seconds(8 * 86_400))
       #expect(scene.works(try await scene.token(method: "token.refresh")))
       await world.clock.sleep(for: .seconds(10))
       #expect(world.network.count("/.well-known/oauth-authorization-server") == 2)

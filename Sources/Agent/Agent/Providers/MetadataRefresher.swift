@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -7,11 +8,9 @@ internal import Synchronization
 /// Reads the documents of providers again before they grow old.
 ///
 /// Nothing waits for it: documents are read in the background, when a provider was asked something anyway and what is
-/// known of it is older than a day, or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
+/// known of it is old (`DocumentAge`), or when an endpoint turned out to be gone. No timer wakes the agent for it, and the
 /// agent serves from what it knows for as long as it must.
 package final class MetadataRefresher: Sendable {
-  /// Servers change their endpoints rarely, and announce it.
-  static let freshFor = Milliseconds.seconds(86_400)
   /// Minimum interval between two discovery attempts, also after a failure: neither a server that is down nor one that
   /// answers 404 on purpose makes the agent ask without end.
   static let pause = Milliseconds.seconds(3600)
@@ -32,17 +31,16 @@ package final class MetadataRefresher: Sendable {
   /// The provider answered something, by this status. Cheap: to be told of every answer.
   func recordStatus(_ status: Int, of provider: Provider) {
     guard provider.metadata != nil else { return }  // all that is known was given by hand
-    guard Self.isGone(status) || !isFresh(provider), mayLook(provider.configuration.name) else { return }
+    guard Self.isGone(status) || isOld(provider), mayLook(provider.configuration.name) else { return }
     background.start { await self.look(provider) }
   }
 
   private static func isGone(_ status: Int) -> Bool { status == 404 || status == 410 }
 
-  private func isFresh(_ provider: Provider) -> Bool {
-    guard let readAt = provider.metadataReadAt else { return false }
+  private func isOld(_ provider: Provider) -> Bool {
+    guard let readAt = provider.metadataReadAt else { return true }
     let age = time.now(for: provider.configuration.name) - readAt
-    // A clock that was set back says nothing of the age.
-    return age >= .zero && age < Self.freshFor
+    return DocumentAge.isDue(age: age, jitter: environment.entropy.fraction())
   }
 
   private func mayLook(_ name: ProviderName) -> Bool {

@@ -177,7 +177,8 @@ final class RightsFetcher {
     else { return }
     retries += 1
     let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = max(failure.retryAfter ?? .zero, Backoff.shortest, Backoff.pause(failures: retries, jitter: jitter))
+    let pause = max(
+      Backoff.shortest, Backoff.pause(failures: retries, retryAfter: failure.retryAfter, jitter: jitter))
     let due = account.clock.boot() + pause
     retryAt = due
     let alarm = alarm ?? Alarm(clock: account.clock, background: account.dependencies.background)

@@ -95,7 +95,8 @@ package struct SignOutCoordinator: Sendable {
   /// Schedules the revocation for the next network change or start of the agent, and otherwise for its latest time.
   private func postpone(_ entry: OutboxEntry?) async {
     guard var entry else { return }
-    entry.nextAttemptAt = entry.createdAt + RevocationOutbox.longest
+    entry.nextAttemptAt =
+      entry.createdAt + RevocationOutbox.postponed(jitter: dependencies.environment.entropy.fraction())
     try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in vault.outbox.save(entry) }
     await revocations.schedule(entry)
   }

@@ -96,8 +96,9 @@ package struct SignOutStore {
     }
     if mode == .offline {
       // Sent when the provider may be reachable again or the agent starts, and otherwise at this latest time.
-      entry?.nextAttemptAt = now + RevocationOutbox.longest
-      for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + RevocationOutbox.longest }
+      let pause = RevocationOutbox.postponed(jitter: vault.entropy.fraction())
+      entry?.nextAttemptAt = now + pause
+      for index in others.indices { others[index].nextAttemptAt = others[index].createdAt + pause }
     }
     return (entry, others)
   }

@@ -30,6 +30,12 @@ public enum RevocationOutbox {
   /// RFC 6749 §5.2: errors about the client.
   private static let errorsOfTheClient: Set<String> = ["invalid_client", "unauthorized_client"]
 
+  /// How long an entry waits that was written without the network, unless something tells that the provider may be
+  /// reachable. At random: a tool may sign out all agents of an organisation at once.
+  public static func postponed(jitter: Double) -> Milliseconds {
+    Milliseconds(longest.count / 2 + Int64(Double(longest.count / 2) * jitter))
+  }
+
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.
   public static func verdict(_ answer: Answer, attempts: Int, jitter: Double) -> Verdict {
     switch answer {

@@ -1,16 +1,37 @@
 public import AgentModel
 
-/// How long to wait after the nth failure in a row: full jitter between nothing and a doubling ceiling.
+/// How long to wait after the nth failure in a row: between two thirds of a growing ceiling and all of it.
+///
+/// The numbers are those of docs/fleet.md, Ten thousand agents: while a provider is down, its agents ask it as often as
+/// on a quiet day, and the attempt that finds it again is the exchange itself.
 public enum Backoff {
   /// First ceiling. Shorter would only repeat the failure, longer would be felt.
   public static let shortest = Milliseconds.seconds(1)
-  public static let longest = Milliseconds.seconds(300)
+  /// After an outage all are well within this time. A shorter one would make more requests than a steady state.
+  public static let longest = Milliseconds.seconds(600)
+  /// From one ceiling to the next. With two, an agent would ask ten times in the first minutes of an outage.
+  static let growth: Int64 = 4
 
   /// `jitter` is a fraction from 0 up to 1, drawn by the caller.
   public static func pause(failures: Int, jitter: Double) -> Milliseconds {
-    let doublings = min(max(failures - 1, 0), 16)
-    let ceiling = min(longest, shortest * (Int64(1) << doublings))
-    return Milliseconds(Int64(Double(ceiling.count) * jitter))
+    var ceiling = shortest
+    for _ in 0..<min(max(failures - 1, 0), 16) where ceiling < longest { ceiling = min(longest, ceiling * growth) }
+    return Milliseconds(Int64(Double(ceiling.count) * (2 + jitter) / 3))
+  }
+
+  /// As `pause`, and never before the provider allows it. What it asked for is what it asks of all: when that time ends
+  /// in one moment for ten thousand agents, they come over half as long again, at most `longest`.
+  public static func pause(failures: Int, retryAfter: Milliseconds?, jitter: Double) -> Milliseconds {
+    let own = pause(failures: failures, jitter: jitter)
+    guard let retryAfter, retryAfter > .zero else { return own }
+    let spread = min(retryAfter / 2, longest)
+    return max(own, retryAfter + Milliseconds(Int64(Double(spread.count) * jitter)))
+  }
+
+  /// After an attempt that no caller waited for, while the token before still serves for the time that is `left`: no
+  /// caller feels a pause.
+  static func unattended(left: Milliseconds, jitter: Double) -> Milliseconds {
+    Milliseconds(Int64(Double(min(left, longest).count) * (1 + jitter) / 3))
   }
 }
 

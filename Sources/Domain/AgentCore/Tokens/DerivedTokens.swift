@@ -97,7 +97,8 @@ public struct DerivedTokens<Key: Hashable & Sendable>: Sendable {
     entry.failures += 1
     let pause: Milliseconds =
       switch failure {
-      case .transient(_, let retryAfter?): max(retryAfter, Backoff.shortest)
+      case .transient(_, let retryAfter?):
+        max(Backoff.shortest, Backoff.pause(failures: entry.failures, retryAfter: retryAfter, jitter: jitter))
       case .offline, .untrustedServer, .transient, .unknownOutcome, .unexplained, .store:
         max(Backoff.shortest, Backoff.pause(failures: entry.failures, jitter: jitter))
       case .reauthenticate, .locked, .interaction, .misconfigured: RetryPause.afterRejection

@@ -22,8 +22,10 @@ extension GrantState {
 
   /// What a failure means for later requests: for all of them, or for those of its audience.
   mutating func learn(
-    from failure: ExchangeFailure, of attempt: TokenMachine.Attempt, at now: BootInstant, jitter: Double
+    from failure: ExchangeFailure, of attempt: TokenMachine.Attempt, isWanted: Bool, at now: BootInstant,
+    jitter: Double
   ) -> [TokenMachine.Effect] {
+    let calm = isWanted ? .zero : unattendedPause(of: attempt.key, at: now, jitter: jitter)
     switch failure {
     case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
       .misconfigured where attempt.isReplay:
@@ -46,7 +48,7 @@ extension GrantState {
         attempt.key, failure, for: RetryPause.length(after: failure, failures: failures, jitter), at: now)
       return []
     case .transient(let reason, let retryAfter):
-      var length = retryAfter.map { max($0, Backoff.shortest) } ?? pause.backoff(jitter)
+      var length = max(pause.backoff(retryAfter: retryAfter, isBusy: true, jitter), calm)
       if reason == FailureClassifier.word(of: 500) { length = max(length, RetryPause.afterInternalError) }
       if attempt.isReplay {
         replay.giveBack()  // the provider did not serve the request
@@ -61,9 +63,16 @@ extension GrantState {
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { replay.giveBack() }
-      pause.hold(failure, for: failure == .store ? TokenMachine.storePause : pause.backoff(jitter), at: now)
+      let length = failure == .store ? TokenMachine.storePause : max(pause.backoff(jitter), calm)
+      pause.hold(failure, for: length, at: now)
       return [.stateChanged]
     }
+  }
+
+  /// The pause after an attempt that no caller waited for; zero if no token serves meanwhile.
+  private func unattendedPause(of key: TokenKey, at now: BootInstant, jitter: Double) -> Milliseconds {
+    guard let token = audiences[key].liveToken(at: now) else { return .zero }
+    return Backoff.unattended(left: token.expiresAt - now, jitter: jitter)
   }
 
   /// The provider refused requests for this audience with errors that the agent does not know so often that the grant
