@@ -41,7 +41,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
+.PHONY: help demo fleet build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
@@ -91,6 +91,10 @@ bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (r
 
 replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
 	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --skip-build --filter '$(TEST)'
+
+fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/fleet.md.
+	$(SWIFT) build $(SWIFT_FLAGS) --product lanyard-fleet
+	$(DEBUG)/lanyard-fleet --out docs/fleet
 
 ##@ Parts of `make test`, each of which can be made alone
 

@@ -156,6 +156,10 @@ let practice: [Target] = [
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
+  .target(
+    name: "FleetSimulation", dependencies: ["AgentCore", "AgentModel"], path: "Sources/Practice/FleetSimulation",
+    swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
+  ),  // ten thousand agents and one provider: discrete events over the machines of AgentCore
   module(
     "TranscriptHarness", in: "Practice",
     [
@@ -211,6 +215,7 @@ let programs: [Target] = [
       "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
+  program("lanyard-fleet", ["FleetSimulation"]),  // what a fleet does to its provider: figures and pictures
   program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
   program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
 ]
@@ -277,6 +282,7 @@ let checks: [Target] = [
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),
   tests("MetricsExpositionTests", in: "Programs", ["JSONRPC", "MetricsExposition"]),
   tests("MCPBridgeTests", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC", "MCPBridge"]),
+  tests("FleetTests", in: "Practice", ["FleetSimulation"]),
   tests("PracticeProviderTests", in: "Practice", ["PracticeProvider", "LoopbackHTTP"]),
   tests(
     "SimulationTests", in: "Practice",
@@ -289,7 +295,10 @@ let checks: [Target] = [
 /// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
 let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
 let ofDevelopers =
-  ["AgentSimulation", "CFaultVFS", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness", "lanyard-schemas"]
+  [
+    "AgentSimulation", "CFaultVFS", "FleetSimulation", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness",
+    "lanyard-fleet", "lanyard-schemas",
+  ]
   + client.map(\.name)
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 

@@ -1,0 +1,4 @@
+import FleetSimulation
+import Foundation
+
+exit(FleetCommand.run(Array(CommandLine.arguments.dropFirst())))

@@ -1,0 +1,52 @@
+import FleetSimulation
+import Testing
+
+/// A small fleet does to its provider what docs/fleet.md, Ten thousand agents, promises of a large one.
+@Suite struct FleetTests {
+  /// Agents of a test, and their access tokens: with these a bin holds enough requests to tell chance from a peak.
+  private static let agents = 2000
+  private static let lifetime: Int64 = 300
+  private static let seeds: [UInt64] = [1, 2, 3]
+
+  private func report(
+    _ scenario: FleetPlan.Scenario, _ client: FleetPlan.Client = .lanyard, seed: UInt64
+  ) -> FleetReport {
+    FleetReport.of(FleetPlan(scenario, client: client, agents: Self.agents, lifetime: Self.lifetime, seed: seed))
+  }
+
+  /// A minute's mean, since ten seconds of so few agents show mostly chance, in parts of a quiet day.
+  private func peak(_ report: FleetReport) -> Double {
+    report.peak(over: 6) / FleetReport.of(report.plan.steadyState).meanOfLastHour
+  }
+
+  @Test(arguments: [FleetPlan.Scenario.outage, .gateway, .maintenance], seeds)
+  func providerThatReturnsAfterAnHour_seesNoHerdAndAllAreWellInTenMinutes(
+    scenario: FleetPlan.Scenario, seed: UInt64
+  ) throws {
+    let report = report(scenario, seed: seed)
+    #expect(peak(report) <= 2)
+    #expect(report.refused == 0, "the provider has room for all of it")
+    let last = try #require(report.allWellAfter)
+    // What `Retry-After` asks for comes first.
+    #expect(last <= 610_000)
+    #expect(report.signInsTold == 0, "no person is asked to sign in")
+  }
+
+  @Test(arguments: [FleetPlan.Scenario.morning, .keyChange, .sessionsEnded, .signOutOffline], seeds)
+  func eventOfAllAgents_makesNoPeak(scenario: FleetPlan.Scenario, seed: UInt64) {
+    #expect(peak(report(scenario, seed: seed)) <= 2)
+  }
+
+  @Test func clientThatRetriesEachSecond_holdsTheProviderDown() {
+    var plan = FleetPlan(.outage, client: .everySecond, agents: 300, lifetime: Self.lifetime)
+    plan.after = 1200
+    let naive = FleetReport.of(plan)
+    #expect(naive.peak > 100, "hundreds of requests a second")
+    #expect(naive.allWellAfter == nil)
+  }
+
+  @Test func sameSeed_givesTheSameRun() {
+    let reports = (0..<2).map { _ in report(.outage, seed: 7) }
+    #expect(reports[0].rates == reports[1].rates && reports[0].total == reports[1].total)
+  }
+}
