@@ -98,15 +98,6 @@ import Testing
     }
   }
 
-  @Test func staleTokenInUse_isRenewedAtItsOwnMoment() {
-    var grant = grant()
-    grant.advance(256)
-    let early = grant.wants()
-    #expect(early.effects == [.answer(early.id, serial: 1, .cache)], "stale, and its moment comes")
-    grant.advance(4)
-    #expect(grant.wants().effects.exchanges.count == 1)
-  }
-
   @Test(arguments: [
     ExchangeFailure.reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client"),
     .interaction(claims: nil), .unknownOutcome("reset"),

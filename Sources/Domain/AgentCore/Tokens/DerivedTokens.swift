@@ -97,8 +97,7 @@ public struct DerivedTokens<Key: Hashable & Sendable>: Sendable {
     entry.failures += 1
     let pause: Milliseconds =
       switch failure {
-      case .transient(_, let retryAfter?):
-        max(Backoff.shortest, Backoff.pause(failures: entry.failures, retryAfter: retryAfter, jitter: jitter))
+      case .transient(_, let retryAfter?): max(retryAfter, Backoff.shortest)
       case .offline, .untrustedServer, .transient, .unknownOutcome, .unexplained, .store:
         max(Backoff.shortest, Backoff.pause(failures: entry.failures, jitter: jitter))
       case .reauthenticate, .locked, .interaction, .misconfigured: RetryPause.afterRejection

@@ -48,7 +48,9 @@ extension GrantState {
         attempt.key, failure, for: RetryPause.length(after: failure, failures: failures, jitter), at: now)
       return []
     case .transient(let reason, let retryAfter):
-      var length = max(pause.backoff(retryAfter: retryAfter, isBusy: true, jitter), calm)
+      // A caller that waits is told the provider's own time.
+      let told = isWanted ? retryAfter.map { max($0, Backoff.shortest) } : nil
+      var length = told ?? max(pause.backoff(retryAfter: retryAfter, isBusy: true, jitter), calm)
       if reason == FailureClassifier.word(of: 500) { length = max(length, RetryPause.afterInternalError) }
       if attempt.isReplay {
         replay.giveBack()  // the provider did not serve the request

@@ -12,11 +12,8 @@ extension TokenMachine {
     let cached = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
-      // Stale: answer from memory, and begin one exchange without a waiter, at the token's own moment: tokens of many
-      // machines that were issued at once are not renewed at once. One that failed is told as `staleOk`.
-      guard now >= token.renewAt ?? token.refreshAt, exchange == nil else {
-        return [.answer(id, serial: token.serial, .cache)]
-      }
+      // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
+      guard now >= token.refreshAt, exchange == nil else { return [.answer(id, serial: token.serial, .cache)] }
       guard grant.refusal(for: key, nil, at: now) == nil else { return [.answer(id, serial: token.serial, .staleOk)] }
       return [.answer(id, serial: token.serial, .cache)] + begin(key, at: now)
     case (.replacing(let fingerprint), let token?) where token.fingerprint != fingerprint:
