@@ -26,8 +26,9 @@ struct FleetEvent {
     case signInAnswer
     /// A program's request was refused with the token that it had.
     case rejected
-    /// The agent asks the policy server.
+    /// `BundlePolling` looks whether to ask the policy server.
     case policy
+    case policyAnswer
     /// A naive client tries again.
     case retry
     /// The answer to a sign of life.

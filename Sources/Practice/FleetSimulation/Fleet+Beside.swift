@@ -79,20 +79,27 @@ extension Fleet {
     switch signOut.state {
     case .queueing:
       // As `SignOutStore`: sent when the provider may be reachable again, and at the latest then.
-      heap.plan(.revocation, of: agent, at: now + RevocationOutbox.postponed(jitter: random.fraction()).count)
-    default: heap.plan(.revocation, of: agent, at: now)
+      planRevocation(agent, at: now + RevocationOutbox.postponed(jitter: random.fraction()).count)
+    default: planRevocation(agent, at: now)
     }
     personIsTold()
     planSignIn(agent)
   }
 
+  func planRevocation(_ agent: Int, at moment: Int64) {
+    agents[agent].revocationStamp &+= 1
+    heap.plan(.revocation, of: agent, at: moment, stamp: agents[agent].revocationStamp)
+  }
+
   func sendRevocation(_ agent: Int) {
-    guard agents[agent].owesRevocation else { return }
+    guard agents[agent].owesRevocation, !agents[agent].isRevoking else { return }
+    agents[agent].isRevoking = true
     let (result, at) = provider.take(.revocation, at: now)
     heap.plan(.revocationAnswer, of: agent, at: at, result: result)
   }
 
   func revocationAnswer(_ agent: Int, _ result: ProviderResult) {
+    agents[agent].isRevoking = false
     agents[agent].revocationAttempts += 1
     let answer: RevocationOutbox.Answer =
       switch result {
@@ -104,7 +111,7 @@ extension Fleet {
     let verdict = RevocationOutbox.verdict(
       answer, attempts: agents[agent].revocationAttempts, jitter: random.fraction())
     switch verdict {
-    case .again(let pause), .refused(let pause): heap.plan(.revocation, of: agent, at: now + pause.count)
+    case .again(let pause), .refused(let pause): planRevocation(agent, at: now + pause.count)
     case .confirmed, .unsupported:
       agents[agent].owesRevocation = false
       agents[agent].revocationAttempts = 0
@@ -136,10 +143,13 @@ extension Fleet {
 
   func signInAnswer(_ agent: Int, _ result: ProviderResult) {
     guard result == .served else {
-      // A person tries again.
-      return heap.plan(.signIn, of: agent, at: now + 10_000 + random.pause(mean: 60_000))
+      // A person tries again in a minute, and then later and later.
+      agents[agent].signInFailures += 1
+      let mean = min(plan.signIn * 1000, 60_000 << Int64(min(agents[agent].signInFailures - 1, 10)))
+      return heap.plan(.signIn, of: agent, at: now + 10_000 + random.pause(mean: mean))
     }
     agents[agent].isSigningIn = false
+    agents[agent].signInFailures = 0
     agents[agent].hasEndedSession = false
     let token = token(of: agent, at: now)
     _ = agents[agent].machine.adopt(token, for: .standard)

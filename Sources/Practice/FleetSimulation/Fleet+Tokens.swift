@@ -229,14 +229,12 @@ extension Fleet {
   func look(_ agent: Int, planned: Int64) {
     guard agents[agent].nextLook == planned else { return }
     agents[agent].nextLook = nil
-    // As `AccountTokens.noteUse`: the last request of a program that the cache answered.
-    agents[agent].machine.used(
-      .standard, at: boot + .zero - Milliseconds(random.pause(mean: agents[agent].pauseOfPrograms)))
+    // As `AccountTokens.noteUse`: the last request of a program that the cache answered. No program ran during sleep.
+    let lastUse = now - random.pause(mean: agents[agent].pauseOfPrograms)
+    if lastUse >= agents[agent].awakeSince {
+      agents[agent].machine.used(.standard, at: BootInstant(milliseconds: Self.bootOffset + lastUse))
+    }
     perform(agents[agent].machine.renew(at: boot), agent)
     watch(agent)
   }
-}
-
-extension BootInstant {
-  fileprivate static func - (a: BootInstant, b: Milliseconds) -> BootInstant { a + (.zero - b) }
 }

@@ -16,7 +16,7 @@ final class Fleet {
   private(set) var unwell = 0
   private var unwellByBin: [Int32] = []
   /// Requests to the policy server, by bin.
-  private(set) var policyRequests: [Int32]
+  var policyRequests: [Int32]
   /// The last moment at which one agent was unwell.
   private(set) var allWellAt: Int64 = 0
   /// When most of those that were unwell at the end of the outage were well again.
@@ -101,7 +101,7 @@ final class Fleet {
         begin(number)
         if random.fraction() < plan.asleep { sleepNow(number) }
       }
-      heap.plan(.policy, of: number, at: random.uniform(0..<plan.policyInterval * 1000))
+      beginPolling(number)
       planScenario(number, beginning)
     }
   }
@@ -142,6 +142,7 @@ final class Fleet {
       agents[agent].isUnwell = false
       unwell -= 1
     }
+    policyCame(agent)
     heap.plan(.wake, of: agent, at: agents[agent].sleepsUntil)
   }
 
@@ -154,6 +155,7 @@ final class Fleet {
       if !isAsleep(other) { sleepNow(other) } else { sleepNow(agent) }
       if isAsleep(agent) { return }
     }
+    agents[agent].awakeSince = now
     let isSignedOut = agents[agent].owesRevocation
     if plan.client == .lanyard {
       // The network came back: `AgentService.connectivityMayHaveReturned`.
@@ -162,7 +164,8 @@ final class Fleet {
         planLook(agent, at: max(moment(next), now + random.uniform(0..<3000)))
       }
     }
-    if isSignedOut { heap.plan(.revocation, of: agent, at: now) }
+    policySourceMayBeReachable(agent)
+    if isSignedOut { planRevocation(agent, at: now) }
     planAsk(agent, after: now)
   }
 
@@ -174,7 +177,7 @@ final class Fleet {
     case .wake:
       guard now == agents[agent].sleepsUntil else { return }
       wake(agent)
-    case .policy: askForPolicy(agent)
+    case .policyAnswer: policyAnswer(agent, event.result)
     case .answer where plan.client != .lanyard: naiveAnswer(agent, event.result)
     case .answer: answer(agent, event.result)
     case .keys: keysCame(agent, event.result)
@@ -187,9 +190,9 @@ final class Fleet {
       if isAsleep(agent) { return heap.plan(.signOut, of: agent, at: agents[agent].sleepsUntil + 1) }
       signOut(agent)
     case .revocation:
-      guard !isAsleep(agent) else { return }
+      guard !isAsleep(agent), event.stamp == agents[agent].revocationStamp else { return }
       sendRevocation(agent)
-    case .ask, .retry, .renewal, .queue, .identity, .rejected, .rest:
+    case .ask, .retry, .renewal, .queue, .identity, .rejected, .rest, .policy:
       guard !isAsleep(agent) else { return }  // the waking plans the next ones
       awake(event, agent)
     }
@@ -203,6 +206,7 @@ final class Fleet {
     case .ask: ask(agent)
     case .retry: naiveTry(agent)
     case .renewal: look(agent, planned: event.at)
+    case .policy: pollPolicy(agent, planned: event.at)
     case .queue: lookAtQueue(agent)
     case .identity: askForIdentity(agent)
     case .rejected: wasRejected(agent)
@@ -228,6 +232,23 @@ final class Fleet {
   func becomesWell(_ agent: Int) {
     guard agents[agent].isUnwell else { return }
     agents[agent].isUnwell = false
+    oneIsWell()
+  }
+
+  /// An agent without its policy server is counted as unwell as well.
+  func policyIsLate(_ agent: Int) {
+    guard !agents[agent].isPolicyLate else { return }
+    agents[agent].isPolicyLate = true
+    unwell += 1
+  }
+
+  func policyCame(_ agent: Int) {
+    guard agents[agent].isPolicyLate else { return }
+    agents[agent].isPolicyLate = false
+    oneIsWell()
+  }
+
+  private func oneIsWell() {
     unwell -= 1
     if now >= plan.eventEnds * 1000, nearlyAllWellAt == nil, unwell * 100 <= unwellAtReturn { nearlyAllWellAt = now }
   }
@@ -248,19 +269,5 @@ final class Fleet {
   func revocationEnded() {
     revocationsOpen -= 1
     lastRevocation = now
-  }
-
-  private func askForPolicy(_ agent: Int) {
-    let asked = isAsleep(agent) ? agents[agent].sleepsUntil : now
-    if asked == now { policyRequests[Int(now / (FleetPlan.bin * 1000))] += 1 }
-    let pause = isAsleep(agent) ? asked - now + 1 : PolicyPolling.pause(plan.policyInterval, jitter: random.fraction())
-    heap.plan(.policy, of: agent, at: now + pause)
-  }
-}
-
-/// Stands in for the fetch machine of policy bundles.
-enum PolicyPolling {
-  static func pause(_ interval: Int64, jitter: Double) -> Int64 {
-    Int64(Double(interval * 1000) * (0.9 + 0.2 * jitter))
   }
 }

@@ -14,6 +14,7 @@ struct FleetAgent {
   var pauseOfPrograms: Int64
   /// Until then the machine sleeps.
   var sleepsUntil: Int64 = 0
+  var awakeSince: Int64 = 0
   /// When `RenewalPlan` looks next.
   var nextLook: Int64?
   /// The numbers of the last planned request, and of the last planned look.
@@ -28,9 +29,17 @@ struct FleetAgent {
   var keyFailures = 0
   /// Asked for documents last.
   var documentsReadAt: Int64 = 0
+  var polling = BundlePolling(every: .zero)
+  var isPolicyLate = false
+  /// When `BundlePolling` looks next.
+  var nextPoll: Int64?
   var revocationAttempts = 0
+  /// Of the planned revocation, and whether one is on its way.
+  var revocationStamp: UInt32 = 0
+  var isRevoking = false
   var owesRevocation = false
   var isSigningIn = false
+  var signInFailures = 0
   /// A program was refused, and got no token since.
   var isUnwell = false
   /// The provider ended the session: the next refresh tells.

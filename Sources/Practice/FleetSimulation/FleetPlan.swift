@@ -21,6 +21,8 @@ public struct FleetPlan: Sendable {
     case signOut
     /// As `signOut`, with `--offline`.
     case signOutOffline
+    /// The web server with the policy bundles refuses connections for an hour. What is counted are the requests to it.
+    case policyOutage
   }
 
   public enum Client: String, CaseIterable, Sendable {
@@ -51,10 +53,12 @@ public struct FleetPlan: Sendable {
   /// Share of the machines with a program that asks for ID tokens.
   public var identity = 0.3
   /// How often the agents ask for the policy bundle (docs/fleet.md, Policy bundles).
-  public var policyInterval: Int64 = 900
+  public var policyInterval: Int64 = 3600
   /// Mean pause between two requests of a machine's programs, and the share of the machines: an editor that asks all the
   /// time, a person's tools, a job.
   public var programs: [(share: Double, pause: Int64)] = [(0.5, 20), (0.3, 120), (0.2, 600)]
+  /// The requests that a report tells are those at the server with the policy bundles, and not at the provider.
+  public let watchesPolicyServer: Bool
   /// Mean time until a person signs in again after being told.
   public var signIn: Int64 = 1200
 
@@ -66,6 +70,7 @@ public struct FleetPlan: Sendable {
     self.agents = agents
     self.lifetime = lifetime
     self.seed = seed
+    watchesPolicyServer = scenario == .policyOutage
   }
 
   /// Width of the bins in which requests are counted: long enough that chance alone makes no peaks.
@@ -97,7 +102,7 @@ public struct FleetPlan: Sendable {
     return plan
   }
 
-  var isOutage: Bool { [.outage, .gateway, .maintenance].contains(scenario) }
+  var isOutage: Bool { [.outage, .gateway, .maintenance, .policyOutage].contains(scenario) }
   /// From then on the provider can be expected to be asked as usual again.
   public var eventEnds: Int64 { Self.beginning + (isOutage ? Self.outage : 0) }
   /// How long the run goes on after the event.

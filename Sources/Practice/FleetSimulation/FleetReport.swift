@@ -23,10 +23,11 @@ public struct FleetReport: Sendable {
     return fleet.report()
   }
 
-  /// Requests a second at the provider, by bin.
+  /// Requests a second at the server that the plan watches, by bin.
   public var rates: [Double] {
-    (0..<(arrivals.first?.count ?? 0) - 1).map { bin in
-      Double(arrivals.reduce(0) { $0 + $1[bin] }) / Double(FleetPlan.bin)
+    let counts = plan.watchesPolicyServer ? [policyRequests] : arrivals
+    return (0..<policyRequests.count - 1).map { bin in
+      Double(counts.reduce(0) { $0 + $1[bin] }) / Double(FleetPlan.bin)
     }
   }
 
@@ -56,8 +57,8 @@ public struct FleetReport: Sendable {
       .map { $0 / Double(bins) } ?? 0
   }
 
-  /// Requests of one kind from the beginning of the scenario on.
+  /// Requests from the beginning of the scenario on.
   public var total: Int {
-    arrivals.reduce(0) { $0 + $1.dropFirst(Int(FleetPlan.beginning / FleetPlan.bin)).reduce(0) { $0 + Int($1) } }
+    Int((rates.dropFirst(Int(FleetPlan.beginning / FleetPlan.bin)).reduce(0, +) * Double(FleetPlan.bin)).rounded())
   }
 }

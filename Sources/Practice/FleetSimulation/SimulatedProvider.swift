@@ -42,7 +42,7 @@ struct SimulatedProvider {
   }
 
   func isDown(at now: Int64) -> Bool {
-    plan.isOutage && now >= FleetPlan.beginning * 1000 && now < plan.eventEnds * 1000
+    plan.isOutage && plan.scenario != .policyOutage && now >= FleetPlan.beginning * 1000 && now < plan.eventEnds * 1000
   }
 
   /// A request arrives. Returns how it ends, and when.

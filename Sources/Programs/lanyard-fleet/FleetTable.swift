@@ -16,8 +16,6 @@ struct FleetTable {
     self.lifetime = lifetime
   }
 
-  private func isMorning(_ scenario: FleetPlan.Scenario) -> Bool { scenario == .morning }
-
   /// Requests a second of a quiet day, on which so many sleep as in this scenario.
   private func quietDay(_ scenario: FleetPlan.Scenario) -> Double {
     let plan = FleetPlan(scenario, agents: options.agents, lifetime: lifetime, seed: options.seed)
@@ -25,17 +23,18 @@ struct FleetTable {
   }
 
   func write() {
-    let wanted = options.scenarios.isEmpty ? FleetPlan.Scenario.allCases : options.scenarios
-    let ofMost = wanted == [.morning] ? 0 : quietDay(.steady)
-    let ofAll = wanted.contains(.morning) ? quietDay(.morning) : 0
+    var quietDays: [String: Double] = [:]
     for scenario in FleetPlan.Scenario.allCases
     where options.scenarios.isEmpty || options.scenarios.contains(scenario) {
+      // Of the morning, of the policy server, and of all other scenarios.
+      let kind = [.morning, .policyOutage].contains(scenario) ? scenario.rawValue : ""
+      let steady = quietDays[kind] ?? quietDay(scenario)
+      quietDays[kind] = steady
       for client in FleetPlan.Client.allCases where Self.isCompared(scenario, client) {
         var plan = FleetPlan(
           scenario, client: client, agents: options.agents, lifetime: lifetime, seed: options.seed)
         if client == .everySecond { plan = plan.tenth }
-        let quiet = isMorning(scenario) ? ofAll : ofMost
-        row(FleetReport.of(plan), steady: quiet * Double(plan.agents) / Double(options.agents))
+        row(FleetReport.of(plan), steady: steady * Double(plan.agents) / Double(options.agents))
       }
     }
   }

@@ -94,7 +94,8 @@ public struct BundlePolling: Hashable, Sendable {
     let isUnreached = if case .unreached = standing { true } else { false }
     guard isUnreached || due <= now else { return }
     let earliest = lastBegan.map { $0 + min(Self.quietest, interval) } ?? now
-    nextAt = min(max(due, now), max(earliest, now + Self.part(jitter, of: spread(isUrgent: true))))
+    let soon = max(earliest, now + Self.part(jitter, of: spread(isUrgent: true)))
+    nextAt = due > now ? min(due, soon) : soon
   }
 
   /// A fetch has ended. `isUrgent` as in `start`.

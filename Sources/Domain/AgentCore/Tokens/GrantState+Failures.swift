@@ -50,7 +50,7 @@ extension GrantState {
     case .transient(let reason, let retryAfter):
       // A caller that waits is told the provider's own time.
       let told = isWanted ? retryAfter.map { max($0, Backoff.shortest) } : nil
-      var length = told ?? max(pause.backoff(retryAfter: retryAfter, isBusy: true, jitter), calm)
+      var length = told ?? max(pause.backoff(retryAfter: retryAfter, jitter), calm)
       if reason == FailureClassifier.word(of: 500) { length = max(length, RetryPause.afterInternalError) }
       if attempt.isReplay {
         replay.giveBack()  // the provider did not serve the request

@@ -33,10 +33,9 @@ struct RetryPause {
 
   // MARK: lengths
 
-  /// After the next failure. `isBusy`: the provider answered that it can't serve now. It has more to do than it can, or
-  /// restarts behind a gateway, so the first attempt is left out.
-  func backoff(retryAfter: Milliseconds? = nil, isBusy: Bool = false, _ jitter: Double) -> Milliseconds {
-    Backoff.pause(failures: failures + (isBusy ? 2 : 1), retryAfter: retryAfter, jitter: jitter)
+  /// After the next failure.
+  func backoff(retryAfter: Milliseconds? = nil, _ jitter: Double) -> Milliseconds {
+    Backoff.pause(failures: failures + 1, retryAfter: retryAfter, jitter: jitter)
   }
 
   /// Never zero: a provider whose answers can't be understood is not asked again at once. A page comes from a portal, a

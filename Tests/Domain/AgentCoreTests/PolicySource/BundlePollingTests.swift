@@ -98,6 +98,14 @@ import Testing
     #expect(answer9)
   }
 
+  @Test func networkThatReturnsAfterSleep_isMetApart() {
+    var polling = confirmed()
+    polling.mayBeReachable(at: at(9_000), jitter: 0.5)
+    #expect(polling.nextAt == at(9_015))
+    polling.mayBeReachable(at: at(9_001), jitter: 0.9)
+    #expect(polling.nextAt == at(9_015))
+  }
+
   @Test func networkThatReturns_isAReasonOnlyAfterSilence() {
     var polling = confirmed()
     polling.mayBeReachable(at: at(60), jitter: 0)
