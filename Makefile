@@ -9,6 +9,8 @@ PYTHON ?= python3
 SWIFT_FLAGS ?=
 # Extra words for the bench, as in `make bench BENCH_FLAGS=--quick`.
 BENCH_FLAGS ?=
+# Extra words for the simulation of a fleet, as in `make fleet FLEET_FLAGS='--agents 100000 --lifetime 900'`.
+FLEET_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
 # How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make soak`.
@@ -94,7 +96,7 @@ replay: build-tests ## Run one test with one seed, as in `make replay TEST=Simul
 
 fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/fleet.md.
 	$(SWIFT) build $(SWIFT_FLAGS) --product lanyard-fleet
-	$(DEBUG)/lanyard-fleet --out docs/fleet
+	$(DEBUG)/lanyard-fleet --out docs/fleet $(FLEET_FLAGS)
 
 ##@ Parts of `make test`, each of which can be made alone
 

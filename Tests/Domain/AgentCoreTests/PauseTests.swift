@@ -25,17 +25,11 @@ import Testing
   @Test(
     arguments: [
       // Retry-After, the earliest and the latest pause in seconds
-      (2, 2, 3), (120, 120, 180), (1200, 1200, 1800), (3600, 3600, 4200),
-      // A shorter one than the agent's own pause
-      (0, 0.666, 1),
-    ] as [(Int64, Double, Double)])
-  func retryAfter_isSpreadOverHalfAsLongAgain(retryAfter: Int64, earliest: Double, latest: Double) {
-    let pauses = [0, 1].map { Backoff.pause(failures: 1, retryAfter: .seconds(retryAfter), jitter: $0).count }
-    #expect(pauses == [Int64(earliest * 1000), Int64(latest * 1000)])
-  }
-
-  @Test func retryAfter_isNoReasonForAShorterPauseThanTheOwn() {
-    #expect(Backoff.pause(failures: 9, retryAfter: .seconds(1), jitter: 0) == .seconds(400))
+      (0, 1, 1), (1, 1, 1), (60, 60, 60), (120, 120, 180), (1200, 1200, 1800), (3600, 3600, 4200),
+    ] as [(Int64, Int64, Int64)])
+  func retryAfterOfMoreThanAMinute_isSpreadOverHalfAsLongAgain(retryAfter: Int64, earliest: Int64, latest: Int64) {
+    let pauses = [0, 1].map { Backoff.spread(.seconds(retryAfter), jitter: $0) }
+    #expect(pauses == [.seconds(earliest), .seconds(latest)])
   }
 
   @Test func documents_areReadBesideOneAnswerOfSixteenAfterADay() {

@@ -73,29 +73,26 @@ import Testing
     grant.wants()
     grant.advance(260)
     grant.renews()
-    grant.fails(.transient("status503", retryAfter: .seconds(20)), jitter: 0)
+    grant.fails(.transient("status503", retryAfter: .seconds(20)))
     #expect(grant.machine.nextRenewal(at: grant.now) == grant.now + .seconds(20))
     grant.advance(20)
     #expect(grant.renews().exchanges.count == 1)
   }
 
-  @Test func failedRenewalThatNoCallerWaitsFor_isRetriedInTheMiddleThirdOfWhatIsLeft() {
-    for (jitter, pause) in [(0.0, 30), (1, 60)] as [(Double, Int64)] {
-      var grant = Grant()
-      var token = grant.token(lifetime: 600)  // stale after 510 s
-      token.renewAt = token.refreshAt
-      _ = grant.noted(grant.machine.adopt(token, for: .standard))
-      grant.wants()
-      grant.advance(510)
-      grant.renews()
-      grant.fails(.offline("refused"), jitter: jitter)
-      #expect(grant.machine.nextAttemptAt == grant.now + .seconds(pause))
-      // A caller waits for this one: the pauses are those of any failure again.
-      grant.advance(90)
-      grant.wants()
-      grant.fails(.offline("refused"), jitter: 1)
-      #expect(grant.machine.nextAttemptAt == grant.now + .seconds(4))
-    }
+  /// Maintenance ends for all agents of a fleet in one moment.
+  @Test func retryAfterThatNoCallerWaitsFor_isSpread() {
+    var grant = Grant.fresh()
+    grant.wants()
+    grant.advance(260)
+    grant.renews()
+    grant.fails(.transient("status503", retryAfter: .seconds(600)), jitter: 0.5)
+    #expect(grant.machine.nextAttemptAt == grant.now + .seconds(750))
+    grant.advance(40)
+    #expect(grant.wants().effects.refusals.values.first == .unavailable(retryAfter: .seconds(710)))
+    grant.advance(710)
+    let (id, _) = grant.wants()
+    let failure = ExchangeFailure.transient("status503", retryAfter: .seconds(600))
+    #expect(grant.fails(failure, jitter: 0.5).refusals == [id: .unavailable(retryAfter: .seconds(600))])
   }
 
   @Test(arguments: [

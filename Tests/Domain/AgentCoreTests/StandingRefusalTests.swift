@@ -150,7 +150,7 @@ import Testing
       let effects = grant.fails(.unexplained(status: 400))
       #expect(effects.refusals.count == 1 && effects.exchanges.isEmpty)
       #expect(grant.wants(.forced, .mail).effects.refusals.count == 1, "not at once again")
-      grant.advance(10)
+      grant.advance(20)
     }
     #expect(grant.machine.health == .ok)
     #expect(grant.wants(.forced).effects.exchanges.count == 1, "the others go on")

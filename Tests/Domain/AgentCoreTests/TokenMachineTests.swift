@@ -41,7 +41,7 @@ import Testing
     #expect(grant.machine.freshness(at: grant.now) == .expired)
     let (id, effects) = grant.wants(.usable(minimumLifetime: .zero))
     #expect(effects.answers.isEmpty && effects.exchanges.count == 1)
-    #expect(grant.fails(.offline("refused")).refusals == [id: .offline(retryAfter: Milliseconds(500))])
+    #expect(grant.fails(.offline("refused")).refusals == [id: .offline(retryAfter: Milliseconds(833))])
   }
 
   @Test func accountWithoutAToken_hasNoFreshness() {
@@ -103,7 +103,8 @@ import Testing
     var grant = Grant()
     grant.wants()
     let old = grant.machine.exchange!.number
-    grant.fails(.offline("refused"), jitter: 0)
+    grant.fails(.offline("refused"))
+    grant.advance(1)
     grant.wants()
     #expect(grant.succeeds(of: old).isEmpty && grant.fails(.locked, of: old).isEmpty)  // I3
     #expect(grant.machine.exchange != nil && grant.machine.health == .ok)

@@ -12,7 +12,7 @@ import Testing
     var grant = Grant(reuse: .none)
     let (id, _) = grant.wants()
     let effects = grant.fails(Self.lost)
-    #expect(effects.refusals == [id: .unavailable(retryAfter: Milliseconds(500))])
+    #expect(effects.refusals == [id: .unavailable(retryAfter: Milliseconds(833))])
     #expect(grant.machine.health == .ok && effects.tellsPerson.isEmpty)
     grant.now = grant.machine.nextAttemptAt!
     let again = grant.wants().effects.exchanges

@@ -177,8 +177,9 @@ final class RightsFetcher {
     else { return }
     retries += 1
     let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = max(
-      Backoff.shortest, Backoff.pause(failures: retries, retryAfter: failure.retryAfter, jitter: jitter))
+    let pause =
+      failure.retryAfter.map { Backoff.spread($0, jitter: jitter) }
+      ?? max(Backoff.shortest, Backoff.pause(failures: retries, jitter: jitter))
     let due = account.clock.boot() + pause
     retryAt = due
     let alarm = alarm ?? Alarm(clock: account.clock, background: account.dependencies.background)

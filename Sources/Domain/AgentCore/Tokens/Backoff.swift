@@ -19,20 +19,16 @@ public enum Backoff {
     return Milliseconds(Int64(Double(ceiling.count) * (2 + jitter) / 3))
   }
 
-  /// As `pause`, and never before the provider allows it. What it asked for is what it asks of all: when that time ends
-  /// in one moment for ten thousand agents, they come over half as long again, at most `longest`.
-  public static func pause(failures: Int, retryAfter: Milliseconds?, jitter: Double) -> Milliseconds {
-    let own = pause(failures: failures, jitter: jitter)
-    guard let retryAfter, retryAfter > .zero else { return own }
+  /// The pause after an answer that told by `Retry-After` how long, if no caller waits. A longer one ends for ten thousand
+  /// agents in one moment, as maintenance does: they come over half as long again, at most `longest`.
+  public static func spread(_ retryAfter: Milliseconds, jitter: Double) -> Milliseconds {
+    guard retryAfter > spreadBeyond else { return max(retryAfter, shortest) }
     let spread = min(retryAfter / 2, longest)
-    return max(own, retryAfter + Milliseconds(Int64(Double(spread.count) * jitter)))
+    return retryAfter + Milliseconds(Int64(Double(spread.count) * jitter))
   }
 
-  /// After an attempt that no caller waited for, while the token before still serves for the time that is `left`: no
-  /// caller feels a pause.
-  static func unattended(left: Milliseconds, jitter: Double) -> Milliseconds {
-    Milliseconds(Int64(Double(min(left, longest).count) * (1 + jitter) / 3))
-  }
+  /// Within so long the agents of a fleet do not all ask.
+  static let spreadBeyond = Milliseconds.seconds(60)
 }
 
 /// When a token is refreshed before it expires: clamp(15 % of its lifetime, 15 s, 300 s), or as the provider says.

@@ -25,7 +25,6 @@ extension GrantState {
     from failure: ExchangeFailure, of attempt: TokenMachine.Attempt, isWanted: Bool, at now: BootInstant,
     jitter: Double
   ) -> [TokenMachine.Effect] {
-    let calm = isWanted ? .zero : unattendedPause(of: attempt.key, at: now, jitter: jitter)
     switch failure {
     case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
       .misconfigured where attempt.isReplay:
@@ -49,8 +48,9 @@ extension GrantState {
       return []
     case .transient(let reason, let retryAfter):
       // A caller that waits is told the provider's own time.
-      let told = isWanted ? retryAfter.map { max($0, Backoff.shortest) } : nil
-      var length = told ?? max(pause.backoff(retryAfter: retryAfter, jitter), calm)
+      var length =
+        retryAfter.map { isWanted ? max($0, Backoff.shortest) : Backoff.spread($0, jitter: jitter) }
+        ?? pause.backoff(jitter)
       if reason == FailureClassifier.word(of: 500) { length = max(length, RetryPause.afterInternalError) }
       if attempt.isReplay {
         replay.giveBack()  // the provider did not serve the request
@@ -65,16 +65,9 @@ extension GrantState {
     case .offline, .untrustedServer, .store:
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { replay.giveBack() }
-      let length = failure == .store ? TokenMachine.storePause : max(pause.backoff(jitter), calm)
-      pause.hold(failure, for: length, at: now)
+      pause.hold(failure, for: failure == .store ? TokenMachine.storePause : pause.backoff(jitter), at: now)
       return [.stateChanged]
     }
-  }
-
-  /// The pause after an attempt that no caller waited for; zero if no token serves meanwhile.
-  private func unattendedPause(of key: TokenKey, at now: BootInstant, jitter: Double) -> Milliseconds {
-    guard let token = audiences[key].liveToken(at: now) else { return .zero }
-    return Backoff.unattended(left: token.expiresAt - now, jitter: jitter)
   }
 
   /// The provider refused requests for this audience with errors that the agent does not know so often that the grant

@@ -34,9 +34,7 @@ struct RetryPause {
   // MARK: lengths
 
   /// After the next failure.
-  func backoff(retryAfter: Milliseconds? = nil, _ jitter: Double) -> Milliseconds {
-    Backoff.pause(failures: failures + 1, retryAfter: retryAfter, jitter: jitter)
-  }
+  func backoff(_ jitter: Double) -> Milliseconds { Backoff.pause(failures: failures + 1, jitter: jitter) }
 
   /// Never zero: a provider whose answers can't be understood is not asked again at once. A page comes from a portal, a
   /// proxy or a gateway, which takes longer to get out of the way.

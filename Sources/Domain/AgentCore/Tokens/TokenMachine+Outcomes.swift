@@ -34,8 +34,7 @@ extension TokenMachine {
       effects = grant.answerWasLost(attempt, failure, at: now)
       if grant.mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
     } else {
-      effects = grant.learn(
-        from: failure, of: attempt, isWanted: isWanted, at: now, jitter: jitter)
+      effects = grant.learn(from: failure, of: attempt, isWanted: isWanted, at: now, jitter: jitter)
       if grant.isDoubtful(after: failure, of: attempt), grant.refusal(for: .standard, nil, at: now) == nil {
         effects += begin(.standard, at: now)
       }

@@ -84,7 +84,7 @@ import Testing
   func lostWriteInTime() {
     var machine = sent(retryWithin: .seconds(10))
     _ = machine.lost(at: start + .seconds(1), jitter: 0)
-    #expect(machine.state == .unknown(retryAt: start + .seconds(1)))
+    #expect(machine.state == .unknown(retryAt: start + Milliseconds(1666)))
     _ = machine.leaves(at: start + .seconds(10))
     #expect(machine.state == .sending)
     _ = machine.lost(at: start + .seconds(11), jitter: 0)

@@ -16,8 +16,8 @@ import Testing
       var sent = 0
       for attempt in 1...chance.number(2...8) {
         let crowd = try Crowd(world, clients: 2)
-        // Full jitter up to a ceiling that doubles, from 1 s to 5 min.
-        let ceiling = min(Int64(300_000), 1000 << Int64(attempt - 1))
+        // From two thirds of a ceiling up to it; it grows fourfold, from 1 s to 10 min.
+        let ceiling = min(Int64(600_000), 1000 << Int64(2 * (attempt - 1)))
         let answers = await crowd.answers(crowd.ask(chance.number(1...4)))
         for answer in answers { answer.isExpected(3001, account: scene.account, pause: 1...ceiling) }
         #expect(scene.refreshes.count <= attempt)
@@ -66,7 +66,7 @@ import Testing
       }
       await world.clock.sleep(until: now)
       for _ in 0..<chance.number(1...12) {
-        try await scene.token().isExpected(3001, account: scene.account, pause: 1...300_000)
+        try await scene.token().isExpected(3001, account: scene.account, pause: 1...600_000)
         await world.clock.sleep(for: chance.seconds(1...7200))
       }
       #expect(try await scene.session()["state"] == "offlineStale")

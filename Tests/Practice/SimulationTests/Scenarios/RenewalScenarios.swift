@@ -52,7 +52,7 @@ import Testing
         Incident.notConnected(.nameNotFound), .notConnected(.refused), .untrusted(.unknownAuthority),
         .intercepted(status: 503, fields: [], body: ""),
       ])
-      world.network.next("/token", incident, times: chance.number(1...5))
+      world.network.next("/token", incident, times: chance.number(1...4))
       await world.clock.sleep(for: .seconds(1500))
       #expect(["cache", "staleOk"].contains(try await scene.token()["source"]))
       await world.clock.sleep(for: .seconds(299))
