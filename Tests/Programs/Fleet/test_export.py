@@ -346,6 +346,19 @@ class CollectorsThatFail(Exports):
         self.assertEqual(receiver.taken, [])
         self.assertNotIn("sequence", self.status(log)["otlp"])
 
+    def test_entries_that_the_receiver_refuses_hold_up_no_others(self) -> None:
+        """Also at the head of the log, in a row, and with a new process for each look at it."""
+        receiver = self.receiver()
+        receiver.poison = "tainted"
+        log = self.collector(LogOnly([entry(n, facts={"capability": "tainted"} if n in (1, 2, 5) else {}) for n in range(1, 8)]))
+        self.once(log, "otlp", receiver.url)
+        self.assertEqual([record.sequence for record in receiver.taken if record.event == "authorization.check"], [3, 4, 6, 7])
+        note = receiver.taken[0]
+        self.assertEqual((note.event, note.sequence, note.facts),
+                         ("audit.refused", 1, {"event": "authorization.check", "status": "400"}))
+        status = self.status(log)["otlp"]
+        self.assertEqual((status["exported"], status["refused"], status["waiting"]), (4, 3, 0))
+
     def test_wrong_credential_or_address_drops_nothing(self) -> None:
         for status, hint in ((401, "credential"), (403, "credential"), (404, "address"), (418, "address")):
             receiver, log = self.receiver(), self.log(1)
@@ -415,6 +428,17 @@ class LogsThatWentBack(Exports):
         new = receiver.taken[count:]
         self.assertEqual(new[0].event, "audit.wentBack")
         self.assertAgree(new[1:], self.entries(scene), names=False)
+
+    def test_cursor_beyond_what_was_exported_is_damaged(self) -> None:
+        receiver, log = self.receiver(), self.log(1, 2)
+        self.once(log, "otlp", receiver.url)
+        path = os.path.join(log.place, "state", "export", "otlp.cursor")
+        with open(path) as file:
+            cursor = json.load(file)
+        for change in ({"sequence": 10**12}, {"sequence": 10**12, "checkpoints": []}):
+            with open(path, "w") as file:
+                json.dump({**cursor, **change}, file)
+            self.assertIn("is not a cursor", self.once(log, "otlp", receiver.url, status=2).stderr)
 
     def test_damaged_cursor_ends_the_export_and_says_what_to_do(self) -> None:
         receiver, log = self.receiver(), self.log(1, 2)
