@@ -45,6 +45,8 @@ struct LanyardAgent {
     if case .stdio = options.transport, !options.checksOnly, lanyard_closed_at_start() & 0b011 != 0 {
       end(.usage, says: "lanyard-agent: --stdio needs standard input and output, and one of them is closed.\n")
     }
+    // Before the administrator's files: a limit of the person's must not keep them from being read.
+    _ = ProcessHardening.raiseDescriptorLimit(to: fewestDescriptors)
     do throws(ConfigurationFile.Failure) {
       options.take(try ConfigurationFile.read(options), administratorFile(options))
     } catch {
@@ -97,8 +99,12 @@ struct LanyardAgent {
       }
       directory = other
     }
-    let file = AdministratorFile(in: directory)
+    let file = AdministratorFile(
+      in: directory, else: KeptConfiguration(stateDirectory: options.stateDirectory).read())
     file.problems.forEach(tell)
+    if file.isUnread {
+      end(.cannotCreate, says: "lanyard-agent: what the administrator enforces is not known, so nothing was started.\n")
+    }
     return file
   }
 
@@ -123,6 +129,7 @@ struct LanyardAgent {
   private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
+    options.administrator?.keep(in: KeptConfiguration(stateDirectory: state.path))
     let passphrase = passphrase(options)
     let confined = confine(options, state, broker)
     let clock = SystemClock()

@@ -196,14 +196,21 @@ package actor VaultActor {
     for profile in vault.signOuts.namedAfterErasure { try? commit(vault.signOuts.eraseName(of: profile), to: vault) }
   }
 
-  /// Brings the providers in step with the administrator's files. A failing disk keeps no person out: what the vault
+  /// Brings the providers, and the policies that are kept, in step with the administrator's files. A failing disk keeps no person out: what the vault
   /// knows stays, and `AdministratorTable` tells it.
   @discardableResult
   package func reconcile() -> ManagedProviderChanges {
     let table = dependencies.tables.administrator
     do throws(AgentFailure) {
+      let kept = try commitIfOpen { vault throws(AgentFailure) in .unchanged(try vault.administratorPolicies.all()) }
+      let isMore = table.complete(with: kept ?? [])
       let laid = table.laid
-      let changes = try commitIfOpen { vault throws(AgentFailure) in try vault.providers.reconciled(with: laid) }
+      if isMore { dependencies.tables.policyCache.setManaged(laid) }
+      let changes = try commitIfOpen { vault throws(AgentFailure) in
+        var changes = try vault.providers.reconciled(with: laid)
+        changes.records += try vault.administratorPolicies.keeping(laid.policies)
+        return changes
+      }
       if let changes { table.reconciled(changes) }
       return changes ?? ManagedProviderChanges()
     } catch {
