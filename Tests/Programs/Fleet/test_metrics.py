@@ -364,6 +364,29 @@ class Sockets(Metrics):
             connection.close()
         self.assertIn(b"lanyard_up 1\n", self.ask(path, b"GET /metrics HTTP/1.0\r\n\r\n"))
 
+    def test_agent_that_hangs_holds_up_scrapers_for_one_reading(self) -> None:
+        scene = self.scene()
+        path = self.served(scene)
+        os.kill(scene.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        waiting = []
+        for _ in range(6):
+            connection = socket.socket(socket.AF_UNIX)
+            self.addCleanup(connection.close)
+            connection.settimeout(PATIENCE_SECONDS)
+            connection.connect(path)
+            connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            waiting.append(connection)
+        # A request for another page is answered meanwhile.
+        self.assertIn(b" 404 ", self.ask(path, b"GET / HTTP/1.0\r\n\r\n"))
+        self.assertLess(time.monotonic() - began, 4)
+        for connection in waiting:
+            with connection.makefile("rb") as answer:
+                self.assertIn(b"lanyard_up 0\n", answer.read())
+        self.assertLess(time.monotonic() - began, 14)
+        os.kill(scene.pid, signal.SIGCONT)
+        self.assertIn(b"lanyard_up 1\n", self.ask(path, b"GET /metrics HTTP/1.0\r\n\r\n"))
+
     def test_socket_of_a_dead_server_is_replaced_and_one_in_use_is_not(self) -> None:
         scene = self.scene()
         path = self.served(scene)
