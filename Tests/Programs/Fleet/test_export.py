@@ -256,6 +256,22 @@ class CollectorsThatFail(Exports):
         for words in ("answers 500", "answers 429", "ended before its answer", "goes on"):
             self.assertIn(words, told)
 
+    def test_doctor_tells_a_destination_that_waits_and_one_that_is_not_served(self) -> None:
+        receiver = self.receiver()
+        scene = self.people({"export": [{"to": "otlp", "url": receiver.url}, {"to": "syslog", "socket": "/nowhere"}]})
+
+        def found() -> Dict[str, str]:
+            done = subprocess.run([LANYARD, "doctor", "--json"], env=scene.environment, capture_output=True, text=True)
+            return {one["subject"]: one["severity"] + ": " + one["message"]
+                    for one in json.loads(done.stdout)["findings"] if one["check"] == "auditExport"}
+
+        self.assertEqual({name: told.split(":")[0] for name, told in found().items()}, {"otlp": "notice", "syslog": "notice"})
+        process = self.start(scene)
+        until(lambda: found().get("otlp", "").startswith("ok") and found()["syslog"].startswith("problem"), "both")
+        self.assertIn("No daemon listens at /nowhere", found()["syslog"])
+        self.end(process)
+        self.assertIn("no `lanyard export` runs", found()["otlp"])
+
     def test_nothing_listens_and_once_ends_with_5(self) -> None:
         log = self.log(1, 2)
         receiver = Receiver()
