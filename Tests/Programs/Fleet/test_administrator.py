@@ -1,10 +1,12 @@
 """What an administrator lays down, of the agent as it runs: docs/fleet.md, Administrator's files."""
 
+import json
 import os
 import subprocess
 import unittest
 
 from administrator_fixture import PATIENCE_SECONDS, Administered, policy
+from agent_fixture import ROOT
 
 USAGE = 64
 NOT_PERMITTED = 1007
@@ -33,6 +35,16 @@ class Configuration(Administered):
             self.assertIn("lockAfterSeconds", shown)
             self.assertIn(self.path("agent.json"), shown)
         self.assertIn("enforces limits.connections, lockAfterSeconds", self.log(scene))
+
+    def test_schema_has_the_members_of_the_persons_file_and_enforced(self):
+        def schema(name):
+            with open(os.path.join(ROOT, "Schemas", name)) as file:
+                return json.load(file)
+
+        own, person = schema("administrator.schema.json"), schema("agent.schema.json")
+        self.assertEqual(own["properties"].pop("enforced")["$ref"], "agent.schema.json")
+        self.assertEqual({name: of["$ref"] for name, of in own["properties"].items()},
+                         {name: f"agent.schema.json#/properties/{name}" for name in person["properties"]})
 
     def test_default_counts_where_the_person_says_nothing(self):
         scene = self.laid({"lockAfterSeconds": 1})
