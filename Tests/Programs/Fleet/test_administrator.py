@@ -1,12 +1,15 @@
 """What an administrator lays down, of the agent as it runs: docs/fleet.md, Administrator's files."""
 
+import contextlib
 import json
 import os
 import subprocess
 import unittest
+import urllib.error
 
 from administrator_fixture import PATIENCE_SECONDS, Administered, policy
-from agent_fixture import ROOT
+from agent_fixture import ROOT, LanyardError
+from harness import browse
 
 USAGE = 64
 NOT_PERMITTED = 1007
@@ -327,6 +330,26 @@ class Providers(Administered):
             "provider.update", {"provider": "corp", "scopes": ["openid"]}))
         self.assertEqual(client.call("provider.get", {"provider": "corp"})["provider"]["issuer"], provider.issuer)
         self.assertEqual(client.call("agent.status")["administrator"]["problems"], [])
+
+    def test_sign_in_that_outlives_its_file_makes_no_account_and_leaves_no_token(self):
+        provider, other = self.provider(), self.provider()
+        for change in (lambda: os.unlink(self.path("providers.d/corp.json")), lambda: self.describe("corp", other)):
+            scene = self.laid({})
+            self.describe("corp", provider)
+            scene.start()
+            client = self.client(scene)
+            begun = client.call("signIn.begin", {"provider": "corp", "flow": "browser", "openBrowser": False})
+            change()
+            client.call("provider.list")
+            with contextlib.suppress(urllib.error.HTTPError):
+                browse(begun["authorizationUrl"], {"login_hint": "alice"})
+            with self.assertRaises(LanyardError):
+                client.call("signIn.wait", {"signIn": begun["signIn"], "timeoutSeconds": 10})
+            self.assertEqual(client.call("account.list")["accounts"], [])
+            self.until(lambda: not client.call("revocation.list")["revocations"], "the revocation")
+            self.assertEqual([grant["ended"] for grant in provider.get("grants")["grants"] if not grant["ended"]], [])
+            self.assertEqual(other.asked(), 0)
+            scene.end()
 
     def test_provider_whose_file_is_gone_ends_with_its_last_account(self):
         provider = self.provider()
