@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Optional
 
 from fleet_fixture import free_port, real
 from agent_fixture import BIN, PATIENCE_SECONDS, ROOT, AgentFixture, Provider, Scene, accepts
+from harness import sign_in
 from lanyard import Client, LanyardError
 
 LANYARD = os.path.join(BIN, "lanyard")
@@ -131,6 +132,23 @@ class Figures(Metrics):
         plain = self.lanyard(scene, "metrics")
         self.has_none(plain, words)
         self.lint(plain)
+
+    def test_sign_ins_and_token_exchanges_count_beside_refreshes(self) -> None:
+        provider, scene, client = self.alice()
+        provider.fault("answer", path="/token", status=400, json={"error": "invalid_client"}, count=1)
+        with contextlib.suppress(RuntimeError, urllib.error.HTTPError):
+            sign_in(client, "practice", "bob")
+        sign_in(client, "practice", "bob")
+        with contextlib.suppress(LanyardError):
+            client.call("token.exchange", {"account": "alice", "audience": "https://api.example"})
+        text = self.lanyard(scene, "metrics")
+        told = re.findall(r'^lanyard_grant_exchanges_total\{issuer="(.*)",kind="(.*)",outcome="(.*)"\} (\d+)$', text, re.MULTILINE)
+        digest = hashlib.sha256(provider.issuer.encode()).hexdigest()[:12]
+        self.assertIn((digest, "import", "granted", "1"), told)
+        self.assertIn((digest, "signIn", "granted", "1"), told)
+        self.assertIn((digest, "signIn", "providerMisconfigured", "1"), told)
+        self.assertEqual([one[1] for one in told].count("tokenExchange"), 1, told)
+        self.lint(text)
 
     def test_reading_figures_takes_the_same_room_after_many_errors_and_requests(self) -> None:
         _, scene, client, _ = self.used()
