@@ -272,6 +272,17 @@ class CollectorsThatFail(Exports):
         self.end(process)
         self.assertIn("no `lanyard export` runs", found()["otlp"])
 
+    def test_signal_ends_it_though_the_agent_hangs(self) -> None:
+        scene = self.people({"export": [{"to": "syslog", "socket": "/nowhere"}]})
+        os.kill(scene.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, scene.pid, signal.SIGCONT)
+        process = self.start(scene)
+        # It waits for the answer once its request lies in the agent's socket.
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(5), 130)
+
     def test_nothing_listens_and_once_ends_with_5(self) -> None:
         log = self.log(1, 2)
         receiver = Receiver()
