@@ -89,7 +89,7 @@ struct LanyardAgent {
 
   /// Reads what the administrator lays down, and tells what is wrong with it.
   private static func administratorFile(_ options: Options) -> AdministratorFile {
-    let tell: @Sendable (String) -> Void = { say("lanyard-agent: \($0)\n") }
+    let tell: @Sendable (String) -> Void = { say("lanyard-agent: \(oneLine($0))\n") }
     var directory = AdministratorDirectory(tell: tell)
     if let path = options.systemDirectory {
       guard let other = AdministratorDirectory(insteadOfUsual: path, tell: tell) else {
@@ -294,6 +294,12 @@ struct LanyardAgent {
       case .alreadyServed: end(.alreadyRunning, says: "lanyard-agent: another agent already serves \(path).\n")
       }
     }
+  }
+
+  /// A name of a file may hold line ends and the controls of a terminal.
+  private static func oneLine(_ text: String) -> String {
+    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }
+    return String(String.UnicodeScalarView(scalars))
   }
 
   static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {

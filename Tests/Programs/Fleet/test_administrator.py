@@ -287,6 +287,23 @@ class Providers(Administered):
         self.assertEqual([one["name"] for one in client.call("provider.list")["providers"]], ["corp"])
         self.assertIn(self.path("providers.d/corp.json") + ":1:2: ", self.log(scene))
 
+    def test_log_has_a_line_a_problem_and_few_of_them(self):
+        scene = self.laid({})
+        os.makedirs(self.path("providers.d"))
+        for name in [f"{number:03}" for number in range(100)] + ["a\nb", "\x1b[31m"]:
+            with open(self.path("providers.d") + f"/{name}.json", "w") as file:
+                file.write("{")
+        scene.start()
+        self.client(scene).call("agent.status")
+        self.assertEqual(len([line for line in self.log(scene).splitlines() if "providers.d" in line]), 20)
+        self.assertIn("82 more problems of the administrator's files", self.log(scene))
+        for name in os.listdir(self.path("providers.d")):
+            if name[0] in "0123456789":
+                os.unlink(self.path("providers.d/" + name))
+        self.lay("providers.d/z.json", "{")
+        self.until(lambda: "z.json" in str(self.client(scene).call("agent.status")), "the new file")
+        self.assertNotIn("\x1b", self.log(scene))
+
     def test_unreadable_folder_is_told_and_what_it_held_stays(self):
         provider = self.provider()
         self.describe("corp", provider)

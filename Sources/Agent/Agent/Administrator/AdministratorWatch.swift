@@ -39,12 +39,13 @@ package final class AdministratorWatch: Sendable {
       guard isChanged || table.isBehind || table.isWaiting else { return }
       let problems = table.problems.map(\.text)
       let laid = isChanged ? read(files.listing()).keeping(before) : before
-      if isChanged || table.isBehind {
+      let isForAccounts = !isChanged && !table.isBehind
+      if !isForAccounts {
         table.set(laid)
         agent.applyManagedPolicies(of: laid)
         await agent.loadAccounts(of: laid, before)
       }
-      await agent.applyManagedProviders()
+      await agent.applyManagedProviders(isForAccounts: isForAccounts)
       report(since: problems)
     }
   }
@@ -61,10 +62,16 @@ package final class AdministratorWatch: Sendable {
     }
   }
 
+  /// More problems at once are told by their number: `lanyard doctor` lists them.
+  private static let mostReports = 20
+
   /// Tells the problems that are new.
   private func report(since known: [String]) {
     var told = Set(known)
-    for problem in table.problems where told.insert(problem.text).inserted { files?.report(problem.text) }
+    let new = table.problems.map(\.text).filter { told.insert($0).inserted }
+    for text in new.prefix(Self.mostReports) { files?.report(text) }
+    let rest = new.count - Self.mostReports
+    if rest > 0 { files?.report("\(rest) more problems of the administrator's files: `lanyard doctor` lists them.") }
   }
 }
 
@@ -99,8 +106,8 @@ extension AgentService {
   }
 
   /// Brings the providers of the vault in step, and their accounts with them.
-  fileprivate func applyManagedProviders() async {
-    for name in await vault.reconcile().changed {
+  fileprivate func applyManagedProviders(isForAccounts: Bool) async {
+    for name in await vault.reconcile(isForAccounts: isForAccounts).changed {
       environment.refusals.forget(name)
       await accounts.configurationChanged(await accountsOf(name))
       background.start { [revocations] in await revocations.resume(.reconfigured(name)) }
