@@ -158,8 +158,8 @@ test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
 	@export LANYARD_BIN=$(abspath $(DEBUG)); \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_e*.py' & half=$$!; \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[!e]*.py'; status=$$?; \
+	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[ae]*.py' & half=$$!; \
+	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[!ae]*.py'; status=$$?; \
 	  wait $$half && exit $$status
 
 test-fuzz: packages ## A short run of the fuzzers.
