@@ -190,7 +190,7 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP", "MetricsExposition",
+      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: [

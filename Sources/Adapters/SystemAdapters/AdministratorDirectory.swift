@@ -19,6 +19,8 @@ public struct AdministratorDirectory: AdministratorFiles {
   /// Why a file of the directory can't be used, in a sentence for a person.
   public struct Failure: Error {
     public var text: String
+    /// True if this process could read no file at all: another start may read this one.
+    public var isOfProcess = false
   }
 
   /// The directory of this machine. `tell` writes a problem to the log.
@@ -45,6 +47,7 @@ public struct AdministratorDirectory: AdministratorFiles {
       switch error {
       case .missing: return nil
       case .unusable(let text): throw Failure(text: text)
+      case .exhausted(let text): throw Failure(text: text, isOfProcess: true)
       }
     }
   }
@@ -92,13 +95,13 @@ public struct AdministratorDirectory: AdministratorFiles {
           content = .bytes(try folder.bytes(of: name, atMost: mostBytes))
         } catch {
           // Removed since it was listed.
-          guard case .unusable(let text) = error else { continue }
+          guard let text = error.text else { continue }
           content = .problem(text)
         }
         found.files.append(.init(path: path, stem: String(name.dropLast(Self.ending.count)), content: content))
       }
     } catch {
-      if case .unusable(let text) = error { found.problem = text }
+      found.problem = error.text
     }
     return found
   }

@@ -12,6 +12,16 @@ struct SecureDirectory: ~Copyable {
     case missing
     /// In a sentence for a person.
     case unusable(String)
+    /// This process has no descriptor or no memory left, which says nothing of the file.
+    case exhausted(String)
+
+    /// Nil for what is missing.
+    var text: String? {
+      switch self {
+      case .missing: nil
+      case .unusable(let text), .exhausted(let text): text
+      }
+    }
   }
 
   /// More entries are not looked at.
@@ -130,6 +140,11 @@ struct SecureDirectory: ~Copyable {
   }
 
   private static func failure(_ error: Int32, _ path: String) -> Failure {
-    error == ENOENT ? .missing : .unusable("\(path) can't be read: \(String(cString: strerror(error))).")
+    let text = "\(path) can't be read: \(String(cString: strerror(error)))."
+    return switch error {
+    case ENOENT: .missing
+    case EMFILE, ENFILE, ENOMEM: .exhausted(text)
+    default: .unusable(text)
+    }
   }
 }

@@ -81,12 +81,14 @@ extension RecordKind {
   package static let policyBundle = RecordKind(rawValue: 52)
   /// The agent's id, and the last confirmation by the policy source.
   package static let policySource = RecordKind(rawValue: 53)
+  /// A policy of the administrator's files as it was good last (docs/fleet.md, Administrator's files).
+  package static let administratorPolicy = RecordKind(rawValue: 54)
 
   /// True if an old copy of the store must not restore an earlier version of this record.
   var isCounted: Bool {
     switch self {
     case .accountKeys, .profile, .grant, .clientSecret, .clientSecretNames, .stepUp, .provider, .outbox, .policy,
-      .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle:
+      .keySlotNotes, .dropBox, .callerGrant, .rule, .policyBundle, .administratorPolicy:
       true
     // It changes when an operation is enqueued and when it ends: an old copy would deliver one again.
     case .operationTally: true
@@ -103,7 +105,7 @@ extension RecordKind {
     case .accountKeys, .profile: .directory
     case .callerGrant, .provider, .activeAccount, .trustedTime, .erasure, .policy, .auditChain, .decisionChain,
       .indexKey, .sequence, .logKeys, .mark, .keySlotNotes, .dropBox, .backup, .operationTally,
-      .operationTraces, .rule, .policyBundle, .policySource:
+      .operationTraces, .rule, .policyBundle, .policySource, .administratorPolicy:
       .vault
     case .outbox: .outbox
     // Secrets of a person's programs: with a PIN, a soft sign-out leaves this key under it alone.

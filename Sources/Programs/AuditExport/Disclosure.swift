@@ -74,7 +74,8 @@ public struct Disclosure: Sendable {
       add("accountEmail", account.email)
       add("accountTenant", account.tenant)
     }
-    let facts = entry.facts.map { ExportRecord.Field($0.name, disclosed($0)) }
+    let unchecked = Self.unchecked(entry)
+    let facts = entry.facts.map { ExportRecord.Field($0.name, disclosed($0, unchecked)) }
     return ExportRecord(
       at: entry.at, severity: Self.severity(entry), event: entry.event, message: "\(entry.event): \(entry.outcome)",
       fields: fields, facts: facts)
@@ -96,11 +97,22 @@ public struct Disclosure: Sendable {
     ]
   }
 
-  private func disclosed(_ fact: ExportEntry.Fact) -> ExportEntry.Value {
+  private func disclosed(_ fact: ExportEntry.Fact, _ unchecked: Set<String>) -> ExportEntry.Value {
     guard case .text(let text) = fact.value, !names else { return fact.value }
     // The path of an issuer may name a tenant.
     if fact.name == "issuer" { return .text(HTTPURL(text)?.origin ?? pseudonym(text)) }
-    return .text(Self.plain.contains(fact.name) && !text.utf8.contains(UInt8(ascii: "@")) ? text : pseudonym(text))
+    let isPlain = Self.plain.contains(fact.name) && !unchecked.contains(fact.name)
+    return .text(isPlain && !text.utf8.contains(UInt8(ascii: "@")) ? text : pseudonym(text))
+  }
+
+  /// The facts that a program chose and that no policy and no provider knows: a capability of no policy, and the origin
+  /// of a request that was refused before the policy was asked.
+  private static func unchecked(_ entry: ExportEntry) -> Set<String> {
+    if ["originNotAllowed", "notPermitted", "invalidParams"].contains(entry.outcome) {
+      return ["capability", "origin"]
+    }
+    let reason = entry.facts.first { $0.name == "reason" }?.value
+    return reason == .text("unknownCapability") || reason == .text("policyError") ? ["capability"] : []
   }
 
   /// Facts whose texts are words of the contract, ids, and names that an administrator chose.

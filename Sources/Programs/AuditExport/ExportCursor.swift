@@ -135,5 +135,8 @@ extension ExportCursor {
       else { return nil }
       checkpoints.append(Checkpoint(sequence: number, digest: digest))
     }
+    // Only entries that were dropped are beyond the last one that was exported. A larger sequence would wait for entries
+    // that the log does not have, and tell no one.
+    guard sequence - (checkpoints.last?.sequence ?? 0) <= dropped else { return nil }
   }
 }

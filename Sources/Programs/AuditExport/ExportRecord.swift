@@ -37,6 +37,15 @@ public struct ExportRecord: Hashable, Sendable {
     self.facts = facts
   }
 
+  /// A note in place of this record, which the collector refuses with `status`: only what Lanyard itself chose.
+  public func refused(status: Int) -> ExportRecord {
+    let identity = fields.filter { ["sequence", "log", "agent"].contains($0.name) }
+    return ExportRecord(
+      at: at, severity: .warning, event: "audit.refused", message: "audit.refused: the collector refuses \(event)",
+      fields: identity + [Field("outcome", .text("ok"))],
+      facts: [Field("event", .text(event)), Field("status", .integer(Int64(status)))])
+  }
+
   /// `policyVersion` as `policy_version`: the spelling of OpenTelemetry's attributes and, in capitals, of journal fields.
   /// Another character than a letter or digit of ASCII becomes `_`.
   static func snakeCase(_ name: String) -> String {

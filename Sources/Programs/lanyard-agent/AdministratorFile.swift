@@ -1,8 +1,9 @@
 internal import AgentCore
 internal import SystemAdapters
 
-/// The administrator's configuration file, as it was read at the start. A bad one is told, and counts as none: an agent
-/// that did not start would keep the accounts from every user of the machine.
+/// The administrator's configuration file, as it was read at the start. A bad one is told, and what it said when it was
+/// good last counts; none where it never was: an agent that did not start would keep the accounts from every user of the
+/// machine.
 struct AdministratorFile {
   private static let name = "agent.json"
 
@@ -10,19 +11,23 @@ struct AdministratorFile {
   let content: AdministratorConfiguration
   /// What was wrong with it at the start, in lines for a person.
   let problems: [String]
+  /// The process had no descriptor left to read it with. Then what is enforced is not known.
+  let isUnread: Bool
   private let bytes: [UInt8]?
+  private let isKept: Bool
   /// Nil if there is none, or it does not count.
-  var path: String? { bytes == nil || !problems.isEmpty ? nil : fullPath }
+  var path: String? { isKept || bytes != nil && problems.isEmpty ? fullPath : nil }
   private var fullPath: String { directory.path + "/" + Self.name }
 
-  init(in directory: AdministratorDirectory) {
+  /// - Parameter kept: what it said when it was good last.
+  init(in directory: AdministratorDirectory, else kept: AdministratorConfiguration? = nil) {
     self.directory = directory
     var (content, problems) = (AdministratorConfiguration(), [String]())
-    var bytes: [UInt8]?
+    var (bytes, isUnread): ([UInt8]?, Bool) = (nil, false)
     do throws(AdministratorDirectory.Failure) {
       bytes = try directory.bytes(of: Self.name, atMost: AgentConfiguration.maximumBytes)
     } catch {
-      problems = [error.text]
+      (problems, isUnread) = ([error.text], error.isOfProcess)
     }
     if let bytes {
       do throws(ConfigurationProblems) {
@@ -32,8 +37,13 @@ struct AdministratorFile {
         problems = error.list.map { "\(path):\($0.line):\($0.column): \($0.text)" }
       }
     }
-    (self.content, self.problems, self.bytes) = (content, problems, bytes)
+    isKept = !problems.isEmpty && kept != nil
+    if let kept, isKept { content = kept }
+    (self.content, self.problems, self.bytes, self.isUnread) = (content, problems, bytes, isUnread)
   }
+
+  /// Keeps it for a start at which it can't be used.
+  func keep(in copy: KeptConfiguration) { if problems.isEmpty { copy.keep(bytes) } }
 
   /// What is wrong with it now. What was read at the start counts until the next one.
   var problemsNow: [String] {

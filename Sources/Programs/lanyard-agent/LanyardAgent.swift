@@ -45,6 +45,8 @@ struct LanyardAgent {
     if case .stdio = options.transport, !options.checksOnly, lanyard_closed_at_start() & 0b011 != 0 {
       end(.usage, says: "lanyard-agent: --stdio needs standard input and output, and one of them is closed.\n")
     }
+    // Before the administrator's files: a limit of the person's must not keep them from being read.
+    _ = ProcessHardening.raiseDescriptorLimit(to: fewestDescriptors)
     do throws(ConfigurationFile.Failure) {
       options.take(try ConfigurationFile.read(options), administratorFile(options))
     } catch {
@@ -87,7 +89,7 @@ struct LanyardAgent {
 
   /// Reads what the administrator lays down, and tells what is wrong with it.
   private static func administratorFile(_ options: Options) -> AdministratorFile {
-    let tell: @Sendable (String) -> Void = { say("lanyard-agent: \($0)\n") }
+    let tell: @Sendable (String) -> Void = { say("lanyard-agent: \(oneLine($0))\n") }
     var directory = AdministratorDirectory(tell: tell)
     if let path = options.systemDirectory {
       guard let other = AdministratorDirectory(insteadOfUsual: path, tell: tell) else {
@@ -97,8 +99,12 @@ struct LanyardAgent {
       }
       directory = other
     }
-    let file = AdministratorFile(in: directory)
+    let file = AdministratorFile(
+      in: directory, else: KeptConfiguration(stateDirectory: options.stateDirectory).read())
     file.problems.forEach(tell)
+    if file.isUnread {
+      end(.cannotCreate, says: "lanyard-agent: what the administrator enforces is not known, so nothing was started.\n")
+    }
     return file
   }
 
@@ -123,6 +129,7 @@ struct LanyardAgent {
   private static func serve(_ options: Options, signals: Int32, _ broker: Broker) {
     let state = directory(options.stateDirectory)
     let lock = takeLock(state.path + "/lock")
+    options.administrator?.keep(in: KeptConfiguration(stateDirectory: state.path))
     let passphrase = passphrase(options)
     let confined = confine(options, state, broker)
     let clock = SystemClock()
@@ -287,6 +294,12 @@ struct LanyardAgent {
       case .alreadyServed: end(.alreadyRunning, says: "lanyard-agent: another agent already serves \(path).\n")
       }
     }
+  }
+
+  /// A name of a file may hold line ends and the controls of a terminal.
+  private static func oneLine(_ text: String) -> String {
+    let scalars = text.unicodeScalars.map { $0.properties.generalCategory == .control ? "\u{FFFD}" : $0 }
+    return String(String.UnicodeScalarView(scalars))
   }
 
   static func end(_ status: Exit, says message: String, to fd: Int32 = STDERR_FILENO) -> Never {

@@ -12,7 +12,7 @@ struct Delivery {
 }
 
 /// What keeps a destination from going on.
-struct Trouble {
+struct Trouble: Error {
   /// A sentence for the person, without a secret.
   var text: String
   /// The least time that the collector asks for.

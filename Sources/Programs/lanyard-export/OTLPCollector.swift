@@ -50,13 +50,21 @@ final class OTLPCollector: Collector {
   }
 
   func send(_ records: [ExportRecord]) -> Delivery {
+    do throws(Trouble) {
+      return try delivery(of: try post(records), records)
+    } catch {
+      return Delivery(trouble: error)
+    }
+  }
+
+  private func post(_ records: [ExportRecord]) throws(Trouble) -> OTLPAnswer {
     var request = OutgoingRequest("POST", url, fields: [RequestField("Content-Type", "application/json")])
     request.headMilliseconds = Self.requestMilliseconds
     request.totalMilliseconds = Self.requestMilliseconds
     do throws(CommandFailure) {
       try addCredentials(to: &request)
     } catch {
-      return Delivery(trouble: Trouble(error.message))
+      throw Trouble(error.message)
     }
     var writer = JSONWriter(capacity: 1024 * records.count)
     OTLPFormat.write(
@@ -74,42 +82,53 @@ final class OTLPCollector: Collector {
         answer.append(contentsOf: bytes)
         return true
       })
-    guard let head, result == .complete || result == .stopped else { return Delivery(trouble: Trouble(text(result))) }
-    return delivery(
-      of: OTLPAnswer(status: head.status, retryAfter: head.field("retry-after"), body: answer, now: Moment.wall),
-      records.count)
+    guard let head, result == .complete || result == .stopped else { throw Trouble(text(result)) }
+    return OTLPAnswer(status: head.status, retryAfter: head.field("retry-after"), body: answer, now: Moment.wall)
   }
 
-  private func delivery(of answer: OTLPAnswer, _ count: Int) -> Delivery {
+  private func delivery(of answer: OTLPAnswer, _ records: [ExportRecord]) throws(Trouble) -> Delivery {
+    let count = records.count
     switch answer {
     case .taken(let rejected, let message):
       hasTaken = true
       limit = min(Self.largest, limit * 2)
       if rejected > 0 {
         let why = message.map { ": \(Text.shown($0))" } ?? ""
-        Output.warning("\(url.origin) refused \(rejected) of \(count) entries for good\(why).")
+        Output.warning("\(url.origin) refused \(min(rejected, Int64(count))) of \(count) entries for good\(why).")
       }
       return Delivery(taken: count, refused: min(rejected, Int64(count)))
     case .later(let status, let after):
-      return Delivery(trouble: Trouble("\(url.origin) answers \(status).", asked: after))
+      throw Trouble("\(url.origin) answers \(status).", asked: after)
     case .refused(let status):
       if count > 1 {
         limit = max(1, count / 2)
         // At once: the smaller batch may do.
         return Delivery()
       }
-      guard hasTaken else {
-        return Delivery(trouble: Trouble("\(url.origin) can't read the entries: it answers \(status)."))
+      var isAtFault = hasTaken
+      if !isAtFault { isAtFault = try takes(records[0].refused(status: status)) }
+      guard isAtFault else {
+        throw Trouble("\(url.origin) can't read the entries: it answers \(status).")
       }
       hasTaken = false
       Output.warning("\(url.origin) refused an entry for good: it answers \(status).")
       return Delivery(taken: 1, refused: 1)
     case .misdirected(let status) where (300..<400).contains(status):
-      return Delivery(
-        trouble: Trouble("\(url.origin) answers \(status), which leads elsewhere. Name the address itself."))
+      throw Trouble("\(url.origin) answers \(status), which leads elsewhere. Name the address itself.")
     case .misdirected(let status):
       let hint = status == 401 || status == 403 ? " Check the credential." : " Check the address."
-      return Delivery(trouble: Trouble("\(url.origin) answers \(status).\(hint)"))
+      throw Trouble("\(url.origin) answers \(status).\(hint)")
+    }
+  }
+
+  /// Whether the receiver takes a note without anything that a program chose in place of an entry that it refuses: then
+  /// it is set up right. Without this, an entry at the head of the log would keep all later ones back for good.
+  private func takes(_ note: ExportRecord) throws(Trouble) -> Bool {
+    switch try post([note]) {
+    case .taken(let rejected, _): rejected == 0
+    case .refused: false
+    case .later(let status, let after): throw Trouble("\(url.origin) answers \(status).", asked: after)
+    case .misdirected(let status): throw Trouble("\(url.origin) answers \(status).")
     }
   }
 

@@ -75,11 +75,11 @@ struct Run {
   /// Asks the agent only for what the command line does not say; waits for it. Nil: a signal came first.
   private func destinations(_ ending: Ending) throws(CommandFailure) -> [AuditDestination]? {
     if let own = try options.described() { return [own] }
-    let reader = LogReader(mayStart: options.mayStart)
     var isTold = false
     while true {
       do throws(CommandFailure) {
-        return try options.destinations(configured: reader.begin().destinations ?? [])
+        guard let settings = try settings() else { return nil }
+        return try options.destinations(configured: settings.destinations ?? [])
       } catch {
         guard error.status == .noAgent, !options.once else { throw error }
         if !isTold { Output.warning("\(error.message) The export waits for it.") }
@@ -87,6 +87,38 @@ struct Run {
       }
       if wait(milliseconds: 5000) { return nil }
     }
+  }
+
+  /// What the agent's configuration says. Nil: a signal came before an agent that hangs answered.
+  private func settings() throws(CommandFailure) -> AuditSettings? {
+    let answer = Answer()
+    let mayStart = options.mayStart
+    let isStarted = DetachedThread.start {
+      let result: Result<AuditSettings, CommandFailure>
+      do throws(CommandFailure) {
+        result = .success(try LogReader(mayStart: mayStart).begin())
+      } catch {
+        result = .failure(error)
+      }
+      answer.result.withLock { $0 = result }
+      answer.isThere.signal()
+    }
+    guard isStarted else {
+      throw CommandFailure(.other, name: "system", "The system has no thread left. Nothing was exported.")
+    }
+    var watched = [
+      pollfd(fd: answer.isThere.descriptor, events: Int16(POLLIN), revents: 0),
+      pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
+    ]
+    while poll(&watched, 2, -1) <= 0 {}
+    guard watched[1].revents == 0 else { return nil }
+    return try answer.result.withLock { $0 }?.get()
+  }
+
+  /// What a thread asked the agent.
+  private final class Answer: Sendable {
+    let result = Mutex<Result<AuditSettings, CommandFailure>?>(nil)
+    let isThere = WakeUp()
   }
 
   /// True if a signal came within the time.

@@ -53,6 +53,25 @@ import Testing
     #expect(!record.fields.contains { $0.name.hasPrefix("accountA") || $0.name == "accountEmail" })
   }
 
+  @Test(
+    arguments: [
+      ("deny", "unknownCapability", ["capability"]), ("deny", "policyError", ["capability"]),
+      ("deny", "missingRole", []),
+      ("originNotAllowed", "", ["capability", "origin"]), ("allow", "allowed", []),
+    ])
+  func withoutNames_whatAProgramAloneChoseGoesByAnId(outcome: String, reason: String, hidden: [String]) throws {
+    var entry = ExportEntry(
+      sequence: 1, at: Timestamp(milliseconds: 0), event: "request.authorize", outcome: outcome)
+    entry.facts = [
+      .init("capability", .text("files.alice")), .init("origin", .text("https://alice.example")),
+      .init("reason", .text(reason)),
+    ]
+    for names in [false, true] {
+      let facts = Disclosure.plain(names: names).record(.entry(entry), log: 1) { _ in nil }.facts
+      #expect(facts.filter { $0.value.text.hasPrefix("nam_") }.map(\.name) == (names ? [] : hidden))
+    }
+  }
+
   @Test func withNames_namesOfTheAccountAreThere() throws {
     let names = AccountNames(alias: "work", subject: "sub-1", displayName: nil, email: "alice@example", tenant: nil)
     let record = Disclosure.plain(names: true).record(.entry(try #require(Self.entry)), log: 2) { _ in names }

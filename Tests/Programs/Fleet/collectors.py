@@ -84,7 +84,7 @@ class Record:
 
 class Receiver:
     """An OTLP/HTTP receiver. `answers` are used up before it takes what comes: each is a status with header fields, or `hang`,
-    `reset`, or a body for 200."""
+    `reset`, or a body for 200. It refuses what names its `poison`."""
 
     def __init__(self, certificate: Optional[Tuple[str, str]] = None) -> None:
         self.service, self.json = opentelemetry()
@@ -95,6 +95,7 @@ class Receiver:
         self.batches: List[int] = []
         self.answers: List[Any] = []
         self.most: Optional[int] = None
+        self.poison: Optional[str] = None
         self.hanging = threading.Event()
         self.let_go = threading.Event()
         receiver = self
@@ -138,6 +139,8 @@ class Receiver:
         answer = self.answers.pop(0) if self.answers else None
         if self.most is not None and len(records) > self.most:
             answer = (413, {})
+        if self.poison is not None and any(self.poison in repr(record) for record in records):
+            answer = (400, {})
         if answer == "hang":
             self.hanging.set()
             self.let_go.wait(60)

@@ -1,9 +1,15 @@
 """What an administrator lays down, of the agent as it runs: docs/fleet.md, Administrator's files."""
 
+import contextlib
+import json
 import os
+import subprocess
 import unittest
+import urllib.error
 
-from administrator_fixture import Administered, policy
+from administrator_fixture import PATIENCE_SECONDS, Administered, policy
+from agent_fixture import ROOT, LanyardError
+from harness import browse
 
 USAGE = 64
 NOT_PERMITTED = 1007
@@ -33,6 +39,16 @@ class Configuration(Administered):
             self.assertIn(self.path("agent.json"), shown)
         self.assertIn("enforces limits.connections, lockAfterSeconds", self.log(scene))
 
+    def test_schema_has_the_members_of_the_persons_file_and_enforced(self):
+        def schema(name):
+            with open(os.path.join(ROOT, "Schemas", name)) as file:
+                return json.load(file)
+
+        own, person = schema("administrator.schema.json"), schema("agent.schema.json")
+        self.assertEqual(own["properties"].pop("enforced")["$ref"], "agent.schema.json")
+        self.assertEqual({name: of["$ref"] for name, of in own["properties"].items()},
+                         {name: f"agent.schema.json#/properties/{name}" for name in person["properties"]})
+
     def test_default_counts_where_the_person_says_nothing(self):
         scene = self.laid({"lockAfterSeconds": 1})
         scene.start()
@@ -61,6 +77,42 @@ class Configuration(Administered):
                 status = client.call("agent.status")["administrator"]
                 self.assertTrue(any(place in problem for problem in status["problems"]), status)
                 self.assertNotIn("file", status)
+
+    def test_bad_file_takes_nothing_away_that_was_enforced_before(self):
+        scene = self.laid({"enforced": {"lockAfterSeconds": 7}})
+        scene.start()
+        scene.end()
+        self.lay("agent.json", '{"enforced": ')
+        scene.start()
+        client = self.client(scene)
+        told = client.call("agent.status")["administrator"]
+        self.assertEqual((told["enforced"], told["file"]), (["lockAfterSeconds"], self.path("agent.json")))
+        self.assertTrue(any("is not JSON" in problem for problem in told["problems"]), told)
+        scene.end()
+        os.unlink(self.path("agent.json"))
+        scene.start()
+        self.assertNotIn("administrator", self.client(scene).call("agent.status"))
+        scene.end()
+        self.lay("agent.json", '{"enforced": ')
+        scene.start()
+        self.assertEqual(self.client(scene).call("agent.status")["administrator"]["enforced"], [])
+
+    def test_small_limit_of_descriptors_does_not_hide_the_file(self):
+        scene = self.laid({"enforced": {"lockAfterSeconds": 7}})
+        with open(os.path.join(scene.directory, "agent.log"), "ab") as log:
+            scene.process = subprocess.Popen(
+                ["prlimit", "--nofile=4:1024", *scene.command], stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                env=scene.environment)
+        client = self.client(scene)
+        client.connect(wait_seconds=PATIENCE_SECONDS)
+        self.assertEqual(client.call("agent.status")["administrator"]["enforced"], ["lockAfterSeconds"])
+        # And where all that may be open is open already.
+        other = self.laid({"enforced": {"lockAfterSeconds": 7}})
+        script = "for n in $(seq 3 23); do eval \"exec $n</dev/null\"; done; exec \"$@\""
+        done = subprocess.run(
+            ["prlimit", "--nofile=24:24", "bash", "-c", script, "bash", *other.command], env=other.environment,
+            capture_output=True, timeout=PATIENCE_SECONDS)
+        self.assertNotEqual(done.returncode, 0)
 
     def test_file_that_others_could_have_written_does_not_count(self):
         for spoil, words in (
@@ -235,6 +287,23 @@ class Providers(Administered):
         self.assertEqual([one["name"] for one in client.call("provider.list")["providers"]], ["corp"])
         self.assertIn(self.path("providers.d/corp.json") + ":1:2: ", self.log(scene))
 
+    def test_log_has_a_line_a_problem_and_few_of_them(self):
+        scene = self.laid({})
+        os.makedirs(self.path("providers.d"))
+        for name in [f"{number:03}" for number in range(100)] + ["a\nb", "\x1b[31m"]:
+            with open(self.path("providers.d") + f"/{name}.json", "w") as file:
+                file.write("{")
+        scene.start()
+        self.client(scene).call("agent.status")
+        self.assertEqual(len([line for line in self.log(scene).splitlines() if "providers.d" in line]), 20)
+        self.assertIn("82 more problems of the administrator's files", self.log(scene))
+        for name in os.listdir(self.path("providers.d")):
+            if name[0] in "0123456789":
+                os.unlink(self.path("providers.d/" + name))
+        self.lay("providers.d/z.json", "{")
+        self.until(lambda: "z.json" in str(self.client(scene).call("agent.status")), "the new file")
+        self.assertNotIn("\x1b", self.log(scene))
+
     def test_unreadable_folder_is_told_and_what_it_held_stays(self):
         provider = self.provider()
         self.describe("corp", provider)
@@ -272,6 +341,51 @@ class Providers(Administered):
         self.until(lambda: client.call("agent.status").get("administrator", {}).get("problems"), "the conflict")
         self.assertEqual(client.call("provider.get", {"provider": "corp"})["provider"]["issuer"], other.issuer)
         self.assertTrue(any("of another issuer" in message for message in self.messages(client)))
+        # Without its accounts the file counts at once, and the name is free for no other.
+        self.forget(client)
+        self.refused(NOT_PERMITTED, lambda: client.call(
+            "provider.update", {"provider": "corp", "scopes": ["openid"]}))
+        self.assertEqual(client.call("provider.get", {"provider": "corp"})["provider"]["issuer"], provider.issuer)
+        self.assertEqual(client.call("agent.status")["administrator"]["problems"], [])
+
+    def test_sign_in_that_outlives_its_file_makes_no_account_and_leaves_no_token(self):
+        provider, other = self.provider(), self.provider()
+        for change in (lambda: os.unlink(self.path("providers.d/corp.json")), lambda: self.describe("corp", other)):
+            scene = self.laid({})
+            self.describe("corp", provider)
+            scene.start()
+            client = self.client(scene)
+            begun = client.call("signIn.begin", {"provider": "corp", "flow": "browser", "openBrowser": False})
+            change()
+            client.call("provider.list")
+            with contextlib.suppress(urllib.error.HTTPError):
+                browse(begun["authorizationUrl"], {"login_hint": "alice"})
+            with self.assertRaises(LanyardError):
+                client.call("signIn.wait", {"signIn": begun["signIn"], "timeoutSeconds": 10})
+            self.assertEqual(client.call("account.list")["accounts"], [])
+            self.until(lambda: not client.call("revocation.list")["revocations"], "the revocation")
+            self.assertEqual([grant["ended"] for grant in provider.get("grants")["grants"] if not grant["ended"]], [])
+            self.assertEqual(other.asked(), 0)
+            scene.end()
+
+    def test_provider_whose_file_is_gone_ends_with_its_last_account(self):
+        provider = self.provider()
+        self.describe("corp", provider)
+        scene = self.laid({})
+        scene.start()
+        client = self.client(scene)
+        self.sign_in(client, provider, "corp")
+        os.unlink(self.path("providers.d/corp.json"))
+        self.assertEqual(self.findings(client, "administratorFileGone"), ["problem"])
+        self.forget(client)
+        client.call("provider.add", {"name": "corp", "issuer": provider.issuer, "clientId": "lanyard-demo"})
+        self.assertEqual(self.findings(client, "administratorFileGone"), [])
+
+    def forget(self, client):
+        """Signs the one account out, and removes it."""
+        account = client.call("account.list")["accounts"][0]["id"]
+        client.call("account.signOut", {"account": account, "mode": "hard"})
+        client.call("account.forget", {"account": account})
 
     def test_locked_vault_takes_the_files_when_it_is_unlocked(self):
         provider = self.provider()
@@ -355,6 +469,53 @@ class Policies(Administered):
         self.assertIn(self.path("policies.d/default.json") + ":3:14: ", problem[0])
         self.assertEqual(self.can(client, account, "see"), "allowed")
         self.assertEqual([one["name"] for one in client.call("policy.list")["policies"]], ["default", "other"])
+
+
+    def test_bad_policy_at_a_start_does_not_leave_decisions_to_the_persons(self):
+        def policy(version, *capabilities):
+            window = {"kind": "read", "offlineWindowSeconds": 86_400}
+            return {"name": "default", "version": version, "capabilities": {word: window for word in capabilities}}
+
+        provider = self.provider()
+        self.describe("acme", provider)
+        self.lay("policies.d/10-base.json", policy(1, "view"))
+        scene = self.laid({})
+        scene.start()
+        client = self.client(scene)
+        account = self.sign_in(client, provider, "acme")
+
+        def decided(client, capability):
+            decision = client.call("authorization.check", {"account": account, "capability": capability})
+            return decision["effect"], decision["reason"]
+
+        self.assertEqual(decided(client, "view"), ("allow", "allowed"))
+        self.lay("policies.d/10-base.json", '{"name": "default"')
+        scene.end()
+        scene.start()
+        client = self.client(scene)
+        self.assertEqual(decided(client, "view"), ("allow", "allowed"))
+        self.assertEqual(client.call("policy.get", {"name": "default"})["source"], self.path("policies.d/10-base.json"))
+        self.assertTrue(any("10-base.json:1:19: " in message for message in self.messages(client)), self.messages(client))
+        # Gone with its file, although that is bad.
+        os.unlink(self.path("policies.d/10-base.json"))
+        scene.end()
+        scene.start()
+        client = self.client(scene)
+        client.call("policy.set", {"name": "default", "policy": policy(1, "view", "all")})
+        self.assertEqual(decided(client, "all"), ("allow", "allowed"))
+        # One that was never good denies, under the name that it gives itself or the file's.
+        for name, text in (("20.json", {"name": "default", "version": 0}), ("default.json", "{")):
+            with self.subTest(name):
+                self.lay(f"policies.d/{name}", text)
+                self.assertEqual(decided(client, "all"), ("deny", "policyError"))
+                scene.end()
+                scene.start()
+                client = self.client(scene)
+                self.assertEqual(decided(client, "all"), ("deny", "policyError"))
+                self.refused(NOT_PERMITTED, lambda: client.call(
+                    "policy.set", {"name": "default", "policy": policy(2, "all")}))
+                os.unlink(self.path(f"policies.d/{name}"))
+                self.assertEqual(decided(client, "all"), ("allow", "allowed"))
 
 
 class Backups(Administered):

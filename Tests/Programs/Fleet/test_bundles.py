@@ -42,6 +42,8 @@ http {
     ssl_certificate %(directory)s/server.pem;
     ssl_certificate_key %(directory)s/server.key;
     root %(directory)s/files;
+    location /starred/ { alias %(directory)s/files/; etag off; add_header ETag '*'; }
+    location /torn/ { alias %(directory)s/files/; etag off; add_header ETag '"a\x01b"'; }
     location /moved/ { return 301 /bundle.json; }
     location /silent/ { proxy_pass http://127.0.0.1:%(silent)d; }
   }
@@ -254,6 +256,18 @@ class Bundles(BundleFixture):
         self.assertEqual(answers[0], 200)
         self.assertEqual(set(answers[1:]), {304}, answers)
         self.assertEqual(len(self.source.asked(self.name + ".minisig")), 1)
+
+    def test_entity_tag_that_is_none_holds_no_agent_at_its_bundle(self):
+        """nginx answers `If-None-Match: *` with 304 whatever it has, and a control character can't be sent at all."""
+        for place in ("starred", "torn"):
+            with self.subTest(place):
+                self.setUp()
+                self.publish(1, policy(1, view=WINDOW))
+                _, client = self.agent(url=self.source.url(f"{place}/{self.name}"))
+                self.assertEqual(self.refresh(client)["version"], 1)
+                self.publish(2, policy(2, view=WINDOW))
+                told = self.refresh(client)
+                self.assertEqual((told["version"], told.get("lastFailure")), (2, None), told)
 
     def test_later_bundle_follows(self):
         self.publish(1, policy(1, view=WINDOW))

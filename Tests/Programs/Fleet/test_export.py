@@ -256,6 +256,33 @@ class CollectorsThatFail(Exports):
         for words in ("answers 500", "answers 429", "ended before its answer", "goes on"):
             self.assertIn(words, told)
 
+    def test_doctor_tells_a_destination_that_waits_and_one_that_is_not_served(self) -> None:
+        receiver = self.receiver()
+        scene = self.people({"export": [{"to": "otlp", "url": receiver.url}, {"to": "syslog", "socket": "/nowhere"}]})
+
+        def found() -> Dict[str, str]:
+            done = subprocess.run([LANYARD, "doctor", "--json"], env=scene.environment, capture_output=True, text=True)
+            return {one["subject"]: one["severity"] + ": " + one["message"]
+                    for one in json.loads(done.stdout)["findings"] if one["check"] == "auditExport"}
+
+        self.assertEqual({name: told.split(":")[0] for name, told in found().items()}, {"otlp": "notice", "syslog": "notice"})
+        process = self.start(scene)
+        until(lambda: found().get("otlp", "").startswith("ok") and found()["syslog"].startswith("problem"), "both")
+        self.assertIn("No daemon listens at /nowhere", found()["syslog"])
+        self.end(process)
+        self.assertIn("no `lanyard export` runs", found()["otlp"])
+
+    def test_signal_ends_it_though_the_agent_hangs(self) -> None:
+        scene = self.people({"export": [{"to": "syslog", "socket": "/nowhere"}]})
+        os.kill(scene.pid, signal.SIGSTOP)
+        self.addCleanup(os.kill, scene.pid, signal.SIGCONT)
+        process = self.start(scene)
+        # It waits for the answer once its request lies in the agent's socket.
+        time.sleep(0.3)
+        self.assertIsNone(process.poll())
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(process.wait(5), 130)
+
     def test_nothing_listens_and_once_ends_with_5(self) -> None:
         log = self.log(1, 2)
         receiver = Receiver()
@@ -346,6 +373,19 @@ class CollectorsThatFail(Exports):
         self.assertEqual(receiver.taken, [])
         self.assertNotIn("sequence", self.status(log)["otlp"])
 
+    def test_entries_that_the_receiver_refuses_hold_up_no_others(self) -> None:
+        """Also at the head of the log, in a row, and with a new process for each look at it."""
+        receiver = self.receiver()
+        receiver.poison = "tainted"
+        log = self.collector(LogOnly([entry(n, facts={"capability": "tainted"} if n in (1, 2, 5) else {}) for n in range(1, 8)]))
+        self.once(log, "otlp", receiver.url)
+        self.assertEqual([record.sequence for record in receiver.taken if record.event == "authorization.check"], [3, 4, 6, 7])
+        note = receiver.taken[0]
+        self.assertEqual((note.event, note.sequence, note.facts),
+                         ("audit.refused", 1, {"event": "authorization.check", "status": "400"}))
+        status = self.status(log)["otlp"]
+        self.assertEqual((status["exported"], status["refused"], status["waiting"]), (4, 3, 0))
+
     def test_wrong_credential_or_address_drops_nothing(self) -> None:
         for status, hint in ((401, "credential"), (403, "credential"), (404, "address"), (418, "address")):
             receiver, log = self.receiver(), self.log(1)
@@ -415,6 +455,17 @@ class LogsThatWentBack(Exports):
         new = receiver.taken[count:]
         self.assertEqual(new[0].event, "audit.wentBack")
         self.assertAgree(new[1:], self.entries(scene), names=False)
+
+    def test_cursor_beyond_what_was_exported_is_damaged(self) -> None:
+        receiver, log = self.receiver(), self.log(1, 2)
+        self.once(log, "otlp", receiver.url)
+        path = os.path.join(log.place, "state", "export", "otlp.cursor")
+        with open(path) as file:
+            cursor = json.load(file)
+        for change in ({"sequence": 10**12}, {"sequence": 10**12, "checkpoints": []}):
+            with open(path, "w") as file:
+                json.dump({**cursor, **change}, file)
+            self.assertIn("is not a cursor", self.once(log, "otlp", receiver.url, status=2).stderr)
 
     def test_damaged_cursor_ends_the_export_and_says_what_to_do(self) -> None:
         receiver, log = self.receiver(), self.log(1, 2)

@@ -21,6 +21,7 @@ from typing import Any, Dict, List, Optional
 
 from fleet_fixture import free_port, real
 from agent_fixture import BIN, PATIENCE_SECONDS, ROOT, AgentFixture, Provider, Scene, accepts
+from harness import sign_in
 from lanyard import Client, LanyardError
 
 LANYARD = os.path.join(BIN, "lanyard")
@@ -131,6 +132,23 @@ class Figures(Metrics):
         plain = self.lanyard(scene, "metrics")
         self.has_none(plain, words)
         self.lint(plain)
+
+    def test_sign_ins_and_token_exchanges_count_beside_refreshes(self) -> None:
+        provider, scene, client = self.alice()
+        provider.fault("answer", path="/token", status=400, json={"error": "invalid_client"}, count=1)
+        with contextlib.suppress(RuntimeError, urllib.error.HTTPError):
+            sign_in(client, "practice", "bob")
+        sign_in(client, "practice", "bob")
+        with contextlib.suppress(LanyardError):
+            client.call("token.exchange", {"account": "alice", "audience": "https://api.example"})
+        text = self.lanyard(scene, "metrics")
+        told = re.findall(r'^lanyard_grant_exchanges_total\{issuer="(.*)",kind="(.*)",outcome="(.*)"\} (\d+)$', text, re.MULTILINE)
+        digest = hashlib.sha256(provider.issuer.encode()).hexdigest()[:12]
+        self.assertIn((digest, "import", "granted", "1"), told)
+        self.assertIn((digest, "signIn", "granted", "1"), told)
+        self.assertIn((digest, "signIn", "providerMisconfigured", "1"), told)
+        self.assertEqual([one[1] for one in told].count("tokenExchange"), 1, told)
+        self.lint(text)
 
     def test_reading_figures_takes_the_same_room_after_many_errors_and_requests(self) -> None:
         _, scene, client, _ = self.used()
@@ -362,6 +380,29 @@ class Sockets(Metrics):
         # A client that goes away harms nothing.
         for connection in hanging[32:]:
             connection.close()
+        self.assertIn(b"lanyard_up 1\n", self.ask(path, b"GET /metrics HTTP/1.0\r\n\r\n"))
+
+    def test_agent_that_hangs_holds_up_scrapers_for_one_reading(self) -> None:
+        scene = self.scene()
+        path = self.served(scene)
+        os.kill(scene.pid, signal.SIGSTOP)
+        began = time.monotonic()
+        waiting = []
+        for _ in range(6):
+            connection = socket.socket(socket.AF_UNIX)
+            self.addCleanup(connection.close)
+            connection.settimeout(PATIENCE_SECONDS)
+            connection.connect(path)
+            connection.sendall(b"GET /metrics HTTP/1.0\r\n\r\n")
+            waiting.append(connection)
+        # A request for another page is answered meanwhile.
+        self.assertIn(b" 404 ", self.ask(path, b"GET / HTTP/1.0\r\n\r\n"))
+        self.assertLess(time.monotonic() - began, 4)
+        for connection in waiting:
+            with connection.makefile("rb") as answer:
+                self.assertIn(b"lanyard_up 0\n", answer.read())
+        self.assertLess(time.monotonic() - began, 14)
+        os.kill(scene.pid, signal.SIGCONT)
         self.assertIn(b"lanyard_up 1\n", self.ask(path, b"GET /metrics HTTP/1.0\r\n\r\n"))
 
     def test_socket_of_a_dead_server_is_replaced_and_one_in_use_is_not(self) -> None:

@@ -26,7 +26,7 @@ package final class AdministratorWatch: Sendable {
     guard let files else { return }
     let laid = read(files.listing())
     table.set(laid)
-    policies.setManaged(laid.policies, of: .files)
+    policies.setManaged(laid)
     report(since: told)
   }
 
@@ -36,12 +36,16 @@ package final class AdministratorWatch: Sendable {
     try? await turn.pass { [self] () async throws(AgentFailure) in
       let before = table.laid
       let isChanged = files.mark() != before.mark
-      guard isChanged || table.isBehind else { return }
+      guard isChanged || table.isBehind || table.isWaiting else { return }
       let problems = table.problems.map(\.text)
       let laid = isChanged ? read(files.listing()).keeping(before) : before
-      table.set(laid)
-      agent.applyManagedPolicies(of: laid)
-      await agent.applyManagedProviders(of: laid, after: before)
+      let isForAccounts = !isChanged && !table.isBehind
+      if !isForAccounts {
+        table.set(laid)
+        agent.applyManagedPolicies(of: laid)
+        await agent.loadAccounts(of: laid, before)
+      }
+      await agent.applyManagedProviders(isForAccounts: isForAccounts)
       report(since: problems)
     }
   }
@@ -58,10 +62,16 @@ package final class AdministratorWatch: Sendable {
     }
   }
 
+  /// More problems at once are told by their number: `lanyard doctor` lists them.
+  private static let mostReports = 20
+
   /// Tells the problems that are new.
   private func report(since known: [String]) {
     var told = Set(known)
-    for problem in table.problems where told.insert(problem.text).inserted { files?.report(problem.text) }
+    let new = table.problems.map(\.text).filter { told.insert($0).inserted }
+    for text in new.prefix(Self.mostReports) { files?.report(text) }
+    let rest = new.count - Self.mostReports
+    if rest > 0 { files?.report("\(rest) more problems of the administrator's files: `lanyard doctor` lists them.") }
   }
 }
 
@@ -79,7 +89,7 @@ extension AgentService {
   /// Applies the policies of the administrator's files, and tells which decide now.
   fileprivate func applyManagedPolicies(of laid: LaidDown) {
     let before = policyCache.managed
-    policyCache.setManaged(laid.policies, of: .files)
+    policyCache.setManaged(laid)
     let after = policyCache.managed
     for name in Set(before.keys).union(after.keys).sorted() {
       guard let policy = (after[name] ?? before[name])?.policy else { continue }
@@ -89,12 +99,15 @@ extension AgentService {
     }
   }
 
-  /// Brings the providers of the vault in step, and their accounts with them.
-  fileprivate func applyManagedProviders(of laid: LaidDown, after before: LaidDown) async {
+  /// An account tells its subscribers what a change of its provider makes of it only if it is loaded before.
+  fileprivate func loadAccounts(of laid: LaidDown, _ before: LaidDown) async {
     let names = Set((laid.providers + before.providers).map { $0.provider.configuration.name }).sorted()
-    // An account tells its subscribers what a change of its provider makes of it only if it is loaded before.
     for name in names { await accounts.load(await accountsOf(name)) }
-    for name in await vault.reconcile().changed {
+  }
+
+  /// Brings the providers of the vault in step, and their accounts with them.
+  fileprivate func applyManagedProviders(isForAccounts: Bool) async {
+    for name in await vault.reconcile(isForAccounts: isForAccounts).changed {
       environment.refusals.forget(name)
       await accounts.configurationChanged(await accountsOf(name))
       background.start { [revocations] in await revocations.resume(.reconfigured(name)) }

@@ -26,14 +26,37 @@ package struct ManagedProvider: Sendable {
   }
 }
 
+/// A policy whose file is there and can't be used.
+package struct UnreadPolicy: Hashable, Sendable {
+  package var name: String
+  package var path: String
+
+  package init(name: String, path: String) {
+    self.name = name
+    self.path = path
+  }
+}
+
 /// What the administrator's files say, as far as they can be used (docs/fleet.md, Administrator's files).
 package struct LaidDown: Sendable {
   package var mark: [Int64]
   package var providers: [ManagedProvider] = []
   package var policies: [ManagedPolicy] = []
+  /// The policies that files describe which can't be used, as far as their names are known.
+  package var unread: [UnreadPolicy] = []
   package var problems: [AdministratorProblem] = []
 
   package init(mark: [Int64] = []) { self.mark = mark }
+
+  /// The files of the policies that deny everything, by name: theirs can't be used, and what it said was never known.
+  package var deniedPolicies: [String: String] {
+    var denied: [String: String] = [:]
+    for policy in unread {
+      let isKnown = policies.contains { $0.source.text == policy.path || $0.policy.name == policy.name }
+      if !isKnown { denied[policy.name] = policy.path }
+    }
+    return denied
+  }
 
   /// True for a document of a file that is there and can't be used now, or whose folder can't: what it said before
   /// stays.

@@ -7,6 +7,8 @@ internal import Secrets
 package struct ManagedProviderChanges: Sendable {
   package var changed: [ProviderName] = []
   package var conflicts: [AdministratorProblem] = []
+  /// A provider whose file is gone is kept for its accounts.
+  package var hasGone = false
 }
 
 /// The providers of the administrator's files (docs/fleet.md, Administrator's files). They are records of the vault like
@@ -39,7 +41,9 @@ extension ProviderStore {
         add(try replacing(before, by: own.continuing(before)), name)
       } else if vault.directory.accounts(of: name).isEmpty {
         add(try removing(before), name)
-      } else if !before.isGone {
+      } else {
+        told.hasGone = true
+        guard !before.isGone else { continue }
         var gone = before
         gone.isGone = true
         add(try replacing(before, by: gone), name)
@@ -79,7 +83,7 @@ extension ProviderStore {
       path: managed.path,
       text: """
         \(managed.path): You have a provider \(name) \(which), and accounts of it, so the file does not count. Sign its \
-        accounts out and forget them, then remove it: `lanyard provider remove \(name)`.
+        accounts out and forget them (`lanyard forget ACCOUNT`): then it does.
         """)
   }
 }

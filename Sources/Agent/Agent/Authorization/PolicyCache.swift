@@ -15,6 +15,8 @@ package final class PolicyCache: Sendable {
     var names: [ProviderName: String] = [:]
     /// The policies of an organisation by their origin and name. They do not depend on the vault.
     var managed: [ManagedPolicyOrigin: [String: ManagedPolicy]] = [:]
+    /// The administrator's files that can't be used and whose policies are not known, by the policies' names.
+    var unread: [String: String] = [:]
     /// What is known of the organisation's bundle; nil without a source, and while the vault is locked.
     var sourced: SourcedPolicies?
 
@@ -57,7 +59,7 @@ package final class PolicyCache: Sendable {
   /// Drops what the vault holds, the bundle too; the managed policies of files stay.
   package func clear() {
     change { state in
-      state = State(managed: state.managed)
+      state = State(managed: state.managed, unread: state.unread)
       state.source(nil)
     }
   }
@@ -77,6 +79,18 @@ package final class PolicyCache: Sendable {
     let named = Dictionary(policies.map { ($0.policy.name, $0) }) { first, _ in first }
     change { $0.managed[origin] = named }
   }
+
+  /// Takes what the administrator's files say now.
+  package func setManaged(_ laid: LaidDown) {
+    let named = Dictionary(laid.policies.map { ($0.policy.name, $0) }) { first, _ in first }
+    change { state in
+      state.managed[.files] = named
+      state.unread = laid.deniedPolicies
+    }
+  }
+
+  /// The administrator's file that should describe the policy of this name and can't be used: everything is denied.
+  package func unreadFile(of name: String) -> String? { state.withLock { $0.unread[name] } }
 
   /// The managed policies that decide, by name: of two origins the stronger one's.
   package var managed: [String: ManagedPolicy] {
@@ -102,6 +116,7 @@ package final class PolicyCache: Sendable {
     return state.withLock { state in
       let named = state.names[provider]
       let name = named ?? Self.defaultName
+      guard state.unread[name] == nil else { return .unreadable(name: name) }
       if let managed = state.managed(name) {
         if case .bundle = managed.source, !state.isYoung(age) { return .unreadable(name: name) }
         return managed.document.map { .document($0) } ?? .unreadable(name: managed.policy.name)

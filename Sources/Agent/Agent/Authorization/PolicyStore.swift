@@ -79,6 +79,7 @@ package struct PolicyStore {
   /// organisation's policy has is refused.
   package func set(_ document: PolicyDocument, as written: RawJSON) throws(AgentFailure) -> ChangeSet<Int64?> {
     if let managed = vault.tables.policyCache.managed[document.name] { throw .managed(.policy, managed.source) }
+    if let path = vault.tables.policyCache.unreadFile(of: document.name) { throw .managed(.policy, .file(path)) }
     let all = try all()
     let previous = all.first { $0.name == document.name }
     if let previous, document.version < previous.version {

@@ -96,13 +96,21 @@ final class AccountDerivedTokens {
       let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
       try provider.requireSupport(of: key.details)
       guard account.derived.session == session else { throw .token(.signedOut, account.id) }
-      switch await account.dependencies.client(of: provider).exchange(subject.credential, for: key) {
-      case .token(let token, let sentAt): return (token, sentAt)
+      let answer = await account.dependencies.client(of: provider).exchange(subject.credential, for: key)
+      let (figures, issuer) = (account.dependencies.environment.figures, provider.configuration.issuer)
+      switch answer {
+      case .token(let token, let sentAt):
+        figures.grantEnded(.tokenExchange, nil, issuer: issuer)
+        return (token, sentAt)
       case .subjectRefused where !isReplaced:
         isReplaced = true
         subject = try await account.answer(to: .replacing(fingerprint: subject.facts.fingerprint), for: .standard).token
-      case .subjectRefused(let error): throw account.derived.failed(key, .misconfigured(error), session, of: account)
-      case .failed(let failure): throw account.derived.failed(key, failure, session, of: account)
+      case .subjectRefused(let error):
+        figures.grantEnded(.tokenExchange, .misconfigured(error), issuer: issuer)
+        throw account.derived.failed(key, .misconfigured(error), session, of: account)
+      case .failed(let failure):
+        figures.grantEnded(.tokenExchange, failure, issuer: issuer)
+        throw account.derived.failed(key, failure, session, of: account)
       }
     }
   }

@@ -34,6 +34,12 @@ package final class FigureKeeper: Sendable {
     }
   }
 
+  /// A sign-in or a token exchange ended; nil if it brought a token.
+  func grantEnded(_ kind: GrantKind, _ failure: ExchangeFailure?, issuer: String) {
+    let digest = digest(of: issuer)
+    figures.withLock { $0.grantEnded(kind, failure.map { ExchangeOutcome($0) } ?? .renewed, issuer: digest) }
+  }
+
   /// A request to a token endpoint that began at `began` has ended.
   func exchangeTook(since began: BootInstant) {
     let duration = clock.boot() - began

@@ -54,12 +54,10 @@ struct PolicySourceState: Sendable {
     var at: TrustedInstant
     /// The last bundle: it counts here too, so that a damaged `KeptBundle` lets no older one in.
     var edition: BundleAdmission.Edition
-    /// What the server named the bundle with; nil if it did not, or by a text that is too long to keep.
+    /// What the server named the bundle with; nil if it did not, or by a text that no request can repeat (`EntityTag`).
     var entityTag: String?
   }
 
-  /// A longer one is not kept, and the bundle is fetched whole.
-  static let longestEntityTag = 256
   static let agentIDBytes = 16
 
   /// The moment of the last confirmation by a source of this key.

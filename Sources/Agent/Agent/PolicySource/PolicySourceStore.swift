@@ -81,7 +81,7 @@ struct PolicySourceStore {
       }
       state.confirmation = .init(
         key: key, url: source.url.text, at: moment, edition: edition,
-        entityTag: entityTag.flatMap { $0.utf8.count <= PolicySourceState.longestEntityTag ? $0 : nil })
+        entityTag: entityTag.flatMap { EntityTag.isUsable($0) ? $0 : nil })
     }
     state.confirmation?.at = moment
     records.append(.put(.vault, .policySource, state.record))

@@ -78,6 +78,10 @@ struct AdmissionStore {
   /// One durable transaction: the account is there with its grant, or nothing is. The same identity lands on the same
   /// account id, also after it was signed out.
   func admit(_ admission: Admission) throws(AgentFailure) -> ChangeSet<Admitted> {
+    // It may have been removed or replaced while the person signed in. Tokens of a client that is not known any more
+    // could be neither used nor revoked.
+    let live = try vault.providers.provider(named: admission.provider.text)
+    guard live.issuer(of: admission.issuedBy) != nil else { throw .signIn(.cancelled) }
     let known = try vault.profile(of: admission.identity, at: admission.provider)
     if let expected = admission.expected, known?.id != expected { throw .signIn(.otherPerson) }
     if let alias = admission.alias { try vault.directory.requireFree(alias, for: known?.id) }

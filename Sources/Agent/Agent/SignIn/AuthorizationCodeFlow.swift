@@ -253,9 +253,13 @@ final class AuthorizationCodeFlow {
     await admission.drainBeforeIssue(job)
     let answer = await client.exchange(
       code: code, redirectURI: request.redirectURI, verifier: request.verifier, boundTo: job.deviceKey)
+    let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)
     switch answer {
-    case .failed(let failure): throw .exchange(failure)
+    case .failed(let failure):
+      figures.grantEnded(.signIn, failure, issuer: issuer)
+      throw .exchange(failure)
     case .answered(let body, let sentAt):
+      figures.grantEnded(.signIn, nil, issuer: issuer)
       do throws(AgentFailure) {
         return try await admission.admit(
           SignInAdmission.IssuedAnswer(body, sentAt, of: job, nonce: .required(request.nonce)), client, of: signIns)

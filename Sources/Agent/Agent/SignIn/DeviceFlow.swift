@@ -41,8 +41,10 @@ struct DeviceFlow: Sendable {
   private func ask(_ job: SignInJob, _ device: DeviceAuthorization, of signIns: isolated SignInCoordinator) async {
     let id = job.id
     let client = dependencies.client(of: job.provider)
+    let (figures, issuer) = (dependencies.environment.figures, job.provider.configuration.issuer)
     switch await client.ask(about: device.deviceCode, boundTo: job.deviceKey) {
     case .answered(let body, let sentAt):
+      figures.grantEnded(.signIn, nil, issuer: issuer)
       do throws(AgentFailure) {
         // RFC 8628 has no nonce: nothing of ours went through a browser, and the ID token comes from the endpoint.
         let admitted = try await admission.admit(
@@ -57,7 +59,9 @@ struct DeviceFlow: Sendable {
       case .ask(let pause):
         signIns.jobs[id]?.way = .device(device, polling, asksAt: signIns.clock.boot() + pause)
         signIns.watch()
-      case .ended(let end): signIns.finish(id, .failed(AgentFailure(end)))
+      case .ended(let end):
+        if case .failed(let failure) = end { figures.grantEnded(.signIn, failure, issuer: issuer) }
+        signIns.finish(id, .failed(AgentFailure(end)))
       }
     }
   }

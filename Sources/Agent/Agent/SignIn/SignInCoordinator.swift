@@ -192,9 +192,14 @@ package actor SignInCoordinator {
     if let alias { try await requirePossible(alias, at: provider) }
     try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
     let client = dependencies.client(of: provider)
-    switch await client.refresh(refreshToken, key: .standard) {
-    case .failed(let failure): throw .signIn(.exchange(failure))
+    let answer = await client.refresh(refreshToken, key: .standard)
+    let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)
+    switch answer {
+    case .failed(let failure):
+      figures.grantEnded(.import, failure, issuer: issuer)
+      throw .signIn(.exchange(failure))
     case .answered(let body, let sentAt):
+      figures.grantEnded(.import, nil, issuer: issuer)
       return try await admission.admit(
         SignInAdmission.IssuedAnswer(
           body, sentAt, importing: refreshToken, scopes: provider.configuration.scopes, alias: alias),

@@ -15,19 +15,21 @@ struct AdministratorDocuments {
   static func read(_ listing: AdministratorListing, signer: any ClientKeySigner) -> LaidDown {
     var documents = AdministratorDocuments(signer: signer, found: LaidDown(mark: listing.mark))
     documents.each(of: listing.providers) { $0.provider($1, $2) }
-    documents.each(of: listing.policies) { $0.policy($1, $2) }
+    documents.each(of: listing.policies, unused: { $0.unread($1, nil) }) { $0.policy($1, $2) }
     return documents.found
   }
 
   private mutating func each(
-    of folder: AdministratorListing.Folder,
+    of folder: AdministratorListing.Folder, unused: (inout Self, AdministratorListing.File) -> Void = { _, _ in },
     _ read: (inout Self, AdministratorListing.File, [UInt8]) -> Void
   ) {
     if let problem = folder.problem { add(problem, folder.path) }
     for file in folder.files {
       switch file.content {
       case .bytes(let bytes): read(&self, file, bytes)
-      case .problem(let text): add(text, file.path)
+      case .problem(let text):
+        add(text, file.path)
+        unused(&self, file)
       }
     }
   }
@@ -102,11 +104,24 @@ struct AdministratorDocuments {
       }
       found.policies.append(ManagedPolicy(document, as: RawJSON(stored: bytes), from: .file(file.path)))
     } catch {
+      unread(file, bytes)
       // Each is a line of `lanyard doctor`.
       for problem in error.list.prefix(Self.mostProblems) {
         add(problem.text, at: problem.pointer, of: file, bytes)
       }
     }
+  }
+
+  /// Notes a policy whose document can't be used: under the name that it gives itself, or else under the file's.
+  private mutating func unread(_ file: AdministratorListing.File, _ bytes: [UInt8]?) {
+    let own = bytes?.withUnsafeBytes { bytes -> String? in
+      var tape = JSONTape()
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { $0.kind == .object ? $0["name"]?.string : nil }
+    }
+    let names = [own ?? nil, file.stem].compactMap { $0 }
+    guard let name = names.first(where: PolicyDocument.isName) else { return }
+    found.unread.append(UnreadPolicy(name: name, path: file.path))
   }
 
   /// Of one policy.

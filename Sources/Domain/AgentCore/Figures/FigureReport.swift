@@ -128,6 +128,13 @@ public struct FigureReport: Sendable {
             .init([("issuer", digest), ("outcome", outcome.rawValue)], issuer.count(of: outcome))
           }
         }),
+      Figure(
+        "lanyard_grant_exchanges",
+        "Sign-ins and token exchanges that a token endpoint answered or failed, by kind, outcome and digest of the issuer.",
+        figures.grants.map { cell, count in
+          let outcome = cell.outcome == .renewed ? "granted" : cell.outcome.rawValue
+          return .init([("issuer", cell.issuer), ("kind", cell.kind.rawValue), ("outcome", outcome)], count)
+        }.sorted { $0.labels.map(\.value).joined(separator: " ") < $1.labels.map(\.value).joined(separator: " ") }),
       Figure("lanyard_pauses", "Pauses that began after a failed refresh.", figures.pauses),
       Figure(
         "lanyard_decisions", "Decisions of policies, by effect and by the reason that is told.",

@@ -23,7 +23,16 @@ public struct Figures: Sendable {
     }
   }
 
+  /// What is counted of other exchanges than refreshes.
+  public struct GrantCell: Hashable, Sendable {
+    public var issuer: String
+    public var kind: GrantKind
+    public var outcome: ExchangeOutcome
+  }
+
   public private(set) var issuers: [String: Issuer] = [:]
+  /// Sign-ins and token exchanges that ended; none of those that never did.
+  public private(set) var grants: [GrantCell: Int64] = [:]
   /// How long requests to token endpoints took.
   public private(set) var exchanges = DurationHistogram()
   /// How long exchanges waited for their turn.
@@ -43,11 +52,22 @@ public struct Figures: Sendable {
 
   /// An exchange ended. `issuer`: the digest of its issuer.
   public mutating func exchangeEnded(_ outcome: ExchangeOutcome, issuer: String, at now: BootInstant) {
-    let name = issuers[issuer] != nil || issuers.count < Self.mostIssuers ? issuer : Self.otherIssuer
+    let name = bounded(issuer)
     var counted = issuers[name] ?? Issuer()
     counted.outcomes[ExchangeOutcome.allCases.firstIndex(of: outcome)!] += 1
     if outcome == .renewed || outcome == .noToken { counted.renewedAt = now }
     issuers[name] = counted
+  }
+
+  /// A sign-in or a token exchange ended; `.renewed` if it brought a token.
+  public mutating func grantEnded(_ kind: GrantKind, _ outcome: ExchangeOutcome, issuer: String) {
+    let name = bounded(issuer)
+    if issuers[name] == nil { issuers[name] = Issuer() }
+    grants[GrantCell(issuer: name, kind: kind, outcome: outcome), default: 0] += 1
+  }
+
+  private func bounded(_ issuer: String) -> String {
+    issuers[issuer] != nil || issuers.count < Self.mostIssuers ? issuer : Self.otherIssuer
   }
 
   public mutating func exchangeTook(_ duration: Milliseconds) { exchanges.record(duration) }

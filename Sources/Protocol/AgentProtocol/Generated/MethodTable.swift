@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "6ed39121132ed6ae752fc6d9c95c8aac69935979ea9b4683e8c30f3dccdb5569"
+  public static let schemaDigest = "a6523b2d51e63b98bec4cbb094797154f28216d79608b6d566b8ad792e41c07e"
 }

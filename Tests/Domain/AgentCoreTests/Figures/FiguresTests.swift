@@ -16,6 +16,20 @@ struct FiguresTests {
     #expect(figures.issuers["issuer3"]?.count(of: .offline) == 1)
   }
 
+  @Test("Sign-ins and token exchanges count beside refreshes, by kind, with the same bound of issuers")
+  func grants() {
+    var figures = Figures()
+    figures.grantEnded(.signIn, .renewed, issuer: "a")
+    figures.grantEnded(.tokenExchange, .offline, issuer: "a")
+    for number in 0..<100 { figures.grantEnded(.signIn, .renewed, issuer: "b\(number)") }
+    let told = FigureReport(figures, present(at: now)).counters.first { $0.name == "lanyard_grant_exchanges" }?.samples
+    #expect(told?.count == Figures.mostIssuers + 2)
+    #expect(told?[0].labels.map(\.value) == ["a", "signIn", "granted"] && told?[0].value == 1)
+    #expect(told?[1].labels.map(\.value) == ["a", "tokenExchange", "offline"])
+    #expect(told?.last?.labels[0].value == Figures.otherIssuer && told?.last?.value == 85)
+    #expect(figures.issuers["a"]?.renewedAt == nil)
+  }
+
   @Test("A failure leaves the time of the last good refresh")
   func lastRefresh() {
     var figures = Figures()

@@ -9,8 +9,8 @@ struct Doctor: ParsableCommand {
     abstract: "Check the agent, its files and the accounts, and suggest remedies.",
     discussion: """
       Checks the agent, its directories and files, the protection of the store, the records of every account, the \
-      database, the audit log, the disk, the clock, and revocations that wait. It changes nothing and starts no agent. \
-      It asks providers only with --online. If no agent runs, `lanyard-agent --check` examines the store.
+      database, the audit log and its export, the disk, the clock, and revocations that wait. It changes nothing and \
+      starts no agent. It asks providers only with --online. If no agent runs, `lanyard-agent --check` examines the store.
 
       ok: no fault found. notice: worth knowing. problem: needs a remedy.
 
@@ -30,9 +30,11 @@ struct Doctor: ParsableCommand {
   func run() throws {
     var findings: [Finding] = []
     let socket = try? AgentPaths.socket()
-    var agentRuns = true
+    var (agentRuns, destinations) = (true, [String]())
     do throws(CommandFailure) {
-      findings += try askAgent()
+      var agent = try Agent.connect(mayStart: false)
+      findings += try AgentFindings.ask(&agent, online: online)
+      destinations = try ExportFindings.configured(&agent)
     } catch {
       agentRuns = error.name != "noAgent"
       findings +=
@@ -43,12 +45,7 @@ struct Doctor: ParsableCommand {
     files.lookAtState(AgentPaths.stateDirectory, agentRuns: agentRuns)
     if let socket { files.lookAtSocket(socket, agentRuns: agentRuns) }
     files.lookAtAnchors(AgentPaths.anchorDirectory)
-    findings += files.list
+    findings += files.list + ExportFindings.look(at: AgentPaths.stateDirectory, configured: destinations)
     try Finding.answer(findings, json: common.json)
-  }
-
-  private func askAgent() throws(CommandFailure) -> [Finding] {
-    var agent = try Agent.connect(mayStart: false)
-    return try AgentFindings.ask(&agent, online: online)
   }
 }

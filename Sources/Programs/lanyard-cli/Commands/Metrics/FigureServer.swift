@@ -3,9 +3,10 @@ import CommandSupport
 import Glibc
 import MetricsExposition
 
-/// Answers scrapers at a unix socket: one thread, one request for each connection.
+/// Answers scrapers at a unix socket: one thread, one request for each connection, and a thread that reads the figures.
 ///
-/// A client that is slow holds one of `mostClients` places until its deadline, and holds up no other.
+/// A client that is slow holds one of `mostClients` places until its deadline, and holds up no other. An agent that is slow
+/// holds up those who wait for its figures, and all of them for one reading.
 struct FigureServer {
   /// A server scrapes with one connection. More wait in the backlog.
   private static let mostClients = 32
@@ -18,9 +19,19 @@ struct FigureServer {
     let descriptor: Int32
     var deadline: Int64
     var request = ScrapeRequest()
-    /// What is still to be sent; nil while the request is read.
+    /// The request is there and waits for the figures.
+    var wanted: ScrapeRequest.Answer?
+    /// What is still to be sent; nil before.
     var answer: ArraySlice<UInt8>?
     var isOver = false
+
+    var events: Int16 { answer != nil ? Int16(POLLOUT) : wanted == nil ? Int16(POLLIN) : 0 }
+
+    mutating func answer(by page: () -> FigurePage) {
+      guard let wanted else { return }
+      answer = wanted.bytes(page)[...]
+      deadline = Stopwatch.milliseconds + FigureServer.patience
+    }
   }
 
   private let socket: FigureSocket
@@ -37,18 +48,27 @@ struct FigureServer {
     _ = lanyard_notify("READY=1")
     Output.note("The figures are at \(Text.shown(socket.path)). Ctrl-C ends this.")
     var clients: [Client] = []
+    let reading = SharedReading()
+    var isReading = false
     while !interruption.isPending {
       var watched = [
         pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0),
         pollfd(fd: clients.count < Self.mostClients ? listener : -1, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: isReading ? reading.descriptor : -1, events: Int16(POLLIN), revents: 0),
       ]
-      watched += clients.map {
-        pollfd(fd: $0.descriptor, events: Int16($0.answer == nil ? POLLIN : POLLOUT), revents: 0)
-      }
+      watched += clients.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
       let next = clients.map { max(0, $0.deadline - Stopwatch.milliseconds) }.min() ?? -1
       guard poll(&watched, nfds_t(watched.count), Int32(next)) >= 0 || errno == EINTR else { continue }
       if watched[0].revents != 0 { break }
-      for index in clients.indices where watched[index + 2].revents != 0 { go(on: &clients[index], interruption) }
+      if watched[2].revents != 0, let page = reading.take()?.labeled(labels) {
+        isReading = false
+        for index in clients.indices where clients[index].answer == nil { clients[index].answer { page } }
+      }
+      for index in clients.indices where watched[index + 3].revents != 0 { go(on: &clients[index]) }
+      if !isReading, clients.contains(where: { $0.wanted != nil && $0.answer == nil && !$0.isOver }) {
+        isReading = reading.begin()
+        if !isReading { for index in clients.indices { clients[index].isOver = clients[index].answer == nil } }
+      }
       end(&clients)
       if watched[1].revents != 0 { accept(at: listener, &clients) }
     }
@@ -74,12 +94,17 @@ struct FigureServer {
     }
   }
 
-  private func go(on client: inout Client, _ interruption: Interruption) {
-    if client.answer == nil { read(&client, interruption) }
-    if client.answer != nil { write(&client) }
+  private func go(on client: inout Client) {
+    if client.answer != nil { return write(&client) }
+    guard client.wanted == nil else {
+      // It went away meanwhile.
+      client.isOver = true
+      return
+    }
+    read(&client)
   }
 
-  private func read(_ client: inout Client, _ interruption: Interruption) {
+  private func read(_ client: inout Client) {
     var buffer = [UInt8](repeating: 0, count: 4096)
     let count = Glibc.read(client.descriptor, &buffer, buffer.count)
     guard count > 0 else {
@@ -87,9 +112,13 @@ struct FigureServer {
       return
     }
     guard case .complete(let answer) = client.request.receive(buffer.prefix(count)) else { return }
-    let labels = labels
-    client.answer = answer.bytes { FigureReader.page(interruption: interruption).0.labeled(labels) }[...]
-    client.deadline = Stopwatch.milliseconds + Self.patience
+    client.wanted = answer
+    if case .refused = answer {
+      client.answer { FigurePage.down(nowSeconds: 0) }
+      return write(&client)
+    }
+    // The reading before may still run, and then its own.
+    client.deadline = Stopwatch.milliseconds + 3 * Self.patience
   }
 
   private func write(_ client: inout Client) {

@@ -1,0 +1,44 @@
+internal import AgentCore
+internal import Glibc
+
+/// The administrator's configuration file as it was good last: a copy in the state directory. It counts as long as the
+/// file itself is there and can't be used, so that a mistake in it takes nothing away that is enforced.
+struct KeptConfiguration {
+  let path: String
+
+  init(stateDirectory: String) { path = stateDirectory + "/administrator.json" }
+
+  /// Nil if there is none, or it is not a plain file of this user alone.
+  func read() -> AdministratorConfiguration? {
+    guard let bytes = bytes() else { return nil }
+    return try? AdministratorConfiguration(parsing: bytes)
+  }
+
+  /// Keeps what the file says now; nil, for a file that is gone, removes the copy. Best effort: the next start tries again.
+  func keep(_ content: [UInt8]?) {
+    guard let content else {
+      unlink(path)
+      return
+    }
+    guard bytes() != content else { return }
+    let new = path + ".new"
+    unlink(new)
+    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+    guard file >= 0 else { return }
+    let isWritten = write(file, content, content.count) == content.count && fsync(file) == 0
+    close(file)
+    if !isWritten || rename(new, path) != 0 { unlink(new) }
+  }
+
+  private func bytes() -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
+      status.st_mode & 0o022 == 0, (0...AgentConfiguration.maximumBytes).contains(Int(status.st_size))
+    else { return nil }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    return Glibc.read(file, &bytes, bytes.count) == bytes.count ? bytes : nil
+  }
+}
