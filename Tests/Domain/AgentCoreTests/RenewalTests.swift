@@ -81,7 +81,7 @@ import Testing
 
   /// Maintenance ends for all agents of a fleet in one moment.
   @Test func retryAfterThatNoCallerWaitsFor_isSpread() {
-    var grant = Grant.fresh()
+    var grant = grant()
     grant.wants()
     grant.advance(260)
     grant.renews()
