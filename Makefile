@@ -220,10 +220,13 @@ packages-fleet: packages-tests ## Install what an organisation runs, as far as t
 build-tests: packages-tests ## Build all programs and the tests.
 	$(SWIFT) build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error --build-tests
 
+# Without the library a link that leads nowhere: the linker then takes the shared one.
 release: packages ## Build the programs as they are installed.
+	@mkdir -p .build/static-c++
+	@ln -sf "$$(cc -print-file-name=libstdc++.a)" .build/static-c++/libstdc++.a
 	@for program in $(PROGRAMS); do \
 	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
-	  LANYARD_STATIC_PIE=1 $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
+	  LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++ $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
 	done
 endif
 

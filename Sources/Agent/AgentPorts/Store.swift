@@ -120,16 +120,38 @@ public struct PartitionID: Hashable, Comparable, Sendable {
   /// Records of no account: providers, the account directory, settings.
   public static let vault = PartitionID(bytes: [UInt8](repeating: 0, count: byteCount))!
 
+  // The bytes, the first one the most significant: ten thousand arrays would take memory.
+  private let high, low: UInt64
+
   /// The random bytes of the id; zeros for `vault`.
-  public let bytes: [UInt8]
+  public var bytes: [UInt8] {
+    [UInt8](unsafeUninitializedCapacity: Self.byteCount) { bytes, count in
+      for index in 0..<8 {
+        bytes[index] = UInt8(truncatingIfNeeded: high >> UInt64(56 - 8 * index))
+        bytes[index + 8] = UInt8(truncatingIfNeeded: low >> UInt64(56 - 8 * index))
+      }
+      count = Self.byteCount
+    }
+  }
+
+  /// The first of `bytes`.
+  public var firstByte: UInt8 { UInt8(truncatingIfNeeded: high >> 56) }
 
   /// Takes exactly `byteCount` bytes; nil for any other length.
   public init?(bytes: [UInt8]) {
-    guard bytes.count == Self.byteCount else { return nil }
-    self.bytes = bytes
+    let parsed = bytes.withUnsafeBytes { PartitionID($0) }
+    guard let parsed else { return nil }
+    self = parsed
   }
 
-  public static func < (a: PartitionID, b: PartitionID) -> Bool { a.bytes.lexicographicallyPrecedes(b.bytes) }
+  /// The same, of bytes that lie in no array.
+  package init?(_ bytes: UnsafeRawBufferPointer) {
+    guard bytes.count == Self.byteCount else { return nil }
+    high = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 0, as: UInt64.self))
+    low = UInt64(bigEndian: bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self))
+  }
+
+  public static func < (a: PartitionID, b: PartitionID) -> Bool { (a.high, a.low) < (b.high, b.low) }
 }
 
 /// The type of a record's content. A number is part of the encrypted format and is never reused for another type.

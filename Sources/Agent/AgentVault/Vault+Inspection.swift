@@ -8,14 +8,21 @@ extension Vault {
   /// that does not open; requests for its account fail with `integrity`.
   package func forEachProfile(_ body: (PartitionID, Secret?) -> Void) throws(VaultFailure) {
     let ledger = try ledger()
-    var missing = Set(ledger.partitions)
+    var found = 0
     try onStore { () throws(StoreFailure) in
       try store.forEachRecord(of: .profile) { row in
         let partition = row.key.partition
-        // A row without a ledger entry was inserted or restored from outside; it is ignored.
-        guard missing.remove(partition) != nil else { return }
+        // A row without a ledger entry was inserted or restored from outside; it is ignored. So is one with an id: a
+        // partition has one profile.
+        guard row.key.id.isEmpty, ledger.generation(of: partition) != nil else { return }
+        found += 1
         body(partition, try? seals.open(profile: row))
       }
+    }
+    guard found < ledger.count else { return }
+    var missing = Set(ledger.partitions)
+    try onStore { () throws(StoreFailure) in
+      try store.forEachRecord(of: .profile) { row in if row.key.id.isEmpty { missing.remove(row.key.partition) } }
     }
     for partition in missing { body(partition, nil) }
   }

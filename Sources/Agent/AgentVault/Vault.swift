@@ -20,7 +20,7 @@ package final class Vault {
   package internal(set) var repeats: PendingRepeats
   /// Compares the ledger's count with the anchor outside the store.
   package let witness: RollbackGuard
-  private var partitions: [PartitionID: Partition] = [:]
+  private var partitions = OpenPartitions()
   private var knownLedger: VaultLedger?
   /// The next change raises the ledger's count, also if its kind does not.
   private var owesCount = false
@@ -77,8 +77,8 @@ package final class Vault {
     return found
   }
 
-  /// Opens a partition and compares its rows with its head, and its head with the ledger. Once is enough: afterwards
-  /// only this vault writes to the partition.
+  /// Opens a partition and compares its rows with its head, and its head with the ledger. Once is enough while it is
+  /// among the open ones: only this vault writes to it.
   package func open(_ partition: PartitionID) throws(VaultFailure) -> Partition {
     if let known = partitions[partition] { return known }
     let rows = try onStore { () throws(StoreFailure) in try store.records(in: partition) }
@@ -206,7 +206,7 @@ package final class Vault {
   /// Seals new records under `keys` from now on; records under `previous` can still be opened.
   package func adopt(_ keys: VaultKeys, previous: VaultKeys?) {
     seals = RecordSeals(databaseID: store.databaseID, keys: keys, previousKeys: previous)
-    forget(Array(partitions.keys))
+    forget(partitions.all)
     auditMemory = nil
   }
 

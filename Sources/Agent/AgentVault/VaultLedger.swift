@@ -20,6 +20,9 @@ package struct VaultLedger {
   /// The partitions that must exist.
   package var partitions: [PartitionID] { heads.flatMap(\.keys) }
 
+  /// How many there are.
+  package var count: Int { heads.reduce(0) { $0 + $1.count } }
+
   /// The marks with entries; a mark that is not stored is empty.
   var usedMarks: Set<Int> { Set(heads.indices.filter { !heads[$0].isEmpty }) }
 
@@ -38,7 +41,7 @@ package struct VaultLedger {
   package mutating func pass(_ anchored: UInt64) { sequence = max(sequence, anchored) }
 
   // The bytes of a partition's id are random.
-  static func mark(of partition: PartitionID) -> Int { Int(partition.bytes[0]) % marks }
+  static func mark(of partition: PartitionID) -> Int { Int(partition.firstByte) % marks }
 
   // MARK: records
 
@@ -71,9 +74,9 @@ package struct VaultLedger {
       guard bytes.count % size == 0 else { return nil }
       var found: [(PartitionID, UInt64)] = []
       for start in stride(from: 0, to: bytes.count, by: size) {
-        guard let partition = PartitionID(bytes: Array(bytes[start..<start + PartitionID.byteCount])),
-          let generation = Self.number(
-            UnsafeRawBufferPointer(rebasing: bytes[start + PartitionID.byteCount..<start + size]))
+        let end = start + PartitionID.byteCount
+        guard let partition = PartitionID(UnsafeRawBufferPointer(rebasing: bytes[start..<end])),
+          let generation = Self.number(UnsafeRawBufferPointer(rebasing: bytes[end..<start + size]))
         else { return nil }
         found.append((partition, generation))
       }

@@ -31,15 +31,6 @@ static typeof(&inflate) inflate_more;
 static typeof(&inflateReset) inflate_reset;
 static typeof(&inflateEnd) inflate_end;
 static bool is_open;
-// The number of objects that were loaded before libcurl; those loaded with it come after them.
-static size_t objects_before;
-
-static int count_object(struct dl_phdr_info *object, size_t size, void *count) {
-  (void)object;
-  (void)size;
-  ++*(size_t *)count;
-  return 0;
-}
 
 // libcurl copies headers, bodies and responses, and frees every copy through these functions, which wipe it.
 
@@ -60,7 +51,6 @@ static void *wiping_realloc(void *memory, size_t size) {
 }
 
 static void open_once(void) {
-  dl_iterate_phdr(count_object, &objects_before);
   void *library = lanyard_open_library("libcurl.so.4");
   if (!library) return;
 #define RESOLVE(name) if (!(name = (typeof(name))dlsym(library, "curl_" #name))) return;
@@ -269,8 +259,7 @@ CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result) {
 // marked writable in their header, even if they are read-only now.
 static int drop_pages(struct dl_phdr_info *object, size_t size, void *context) {
   (void)size;
-  size_t *index = context;
-  if ((*index)++ < objects_before) return 0;
+  (void)context;
   // The program headers lie in pages that are dropped here: read them all first, or the reading brings pages back.
   struct {
     uintptr_t start, end;
@@ -293,6 +282,5 @@ void ccurl_limit_heaps(int count) { mallopt(M_ARENA_MAX, count); }
 
 void ccurl_give_memory_back(void) {
   malloc_trim(0);
-  size_t index = 0;
-  dl_iterate_phdr(drop_pages, &index);
+  dl_iterate_phdr(drop_pages, NULL);
 }

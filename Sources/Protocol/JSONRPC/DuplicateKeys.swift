@@ -1,7 +1,8 @@
 /// Finds duplicate keys of an object by their values: `"a"` and `"\u0061"` are the same key.
 enum DuplicateKeys {
-  /// Up to this number of members every pair is compared; with more members keys are hashed, which takes linear time.
-  private static let pairwiseMembers = 12
+  /// Up to this number of members every pair is compared, mostly by length alone; with more members keys are hashed,
+  /// which takes linear time, and an allocation for each. A sealed record has up to 24.
+  private static let pairwiseMembers = 24
 
   static func found(
     inObjectAt index: Int, members: Int, of entries: [JSONTapeEntry], bytes: UnsafePointer<UInt8>

@@ -60,6 +60,9 @@ public struct JSONWriter: ~Copyable {
     self.count = count
   }
 
+  /// Makes room for this number of bytes in all, so that a long line is not moved while it grows.
+  public mutating func reserveCapacity(_ capacity: Int) { if capacity > count { reserve(capacity - count) } }
+
   private mutating func reserve(_ more: Int) {
     guard count + more > memory.count else { return }
     let larger = UnsafeMutableRawBufferPointer.allocate(

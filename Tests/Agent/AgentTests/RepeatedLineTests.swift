@@ -35,6 +35,32 @@ import Testing
     #expect(found("") == nil && found("41") == nil)
   }
 
+  /// The ids that are found in a batch after `line`.
+  private func ids(_ batch: String) -> [String]? {
+    var repeated = RepeatedLine()
+    Array(Self.line.utf8).withUnsafeBytes {
+      repeated.remember($0, id: UnsafeRawBufferPointer(rebasing: $0[Self.start...].prefix(2)))
+    }
+    return Array(batch.utf8).withUnsafeBytes { bytes in
+      repeated.ids(inBatch: bytes)?.map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  @Test func batchOfRepeatedRequests_isFound() {
+    #expect(ids("[\(line("1"))]") == ["1"])
+    #expect(ids("[\(line("1")),\(line("0")),\(line("123456"))]") == ["1", "0", "123456"])
+  }
+
+  @Test func anyOtherBatch_isNot() {
+    let batch = "[\(line("1")),\(line("2"))]"
+    for end in batch.utf8.indices.dropFirst() { #expect(ids(String(batch[..<end])) ?? [] == []) }
+    #expect(ids("[]") == nil && ids("[,]") == nil && ids("[\(line("1")),]") == nil && ids(" \(batch)") == nil)
+    #expect(ids("[\(line("1"))\(line("2"))]") == nil && ids("[\(line("1")), \(line("2"))]") == nil)
+    #expect(ids("[\(line("1")),\(line("2").replacing("work", with: "home"))]") == nil)
+    #expect(ids("[\(line("1")),\(line("02"))]") == nil && ids("[\(line("1"))}") == nil)
+    #expect(ids("[[\(line("1"))]]") == nil && ids("[\(line("1"))]]") == nil && ids("[\(line("1"))],") == nil)
+  }
+
   @Test func lineWithATextAsItsId_isNotRemembered() {
     let text = Self.line.replacing("41", with: #""a""#)
     #expect(found(text, after: text, id: #""a""#) == nil)

@@ -63,7 +63,7 @@ extension ProofRequest {
     }
     // A disabled account's tokens are not served, either.
     if account.loaded?.machine.health == .locked { throw .token(.locked, account.id) }
-    if let derived = try account.derived.live(fingerprint, within: permission, of: account) {
+    if let derived = try account.rareParts.derived?.live(fingerprint, within: permission, of: account) {
       return AccessCredential(derived.secret, boundTo: derived.deviceKey)
     }
     guard let token = account.tokens.live(fingerprint: fingerprint, of: account) else {

@@ -21,10 +21,7 @@ package actor Account {
   let tokens = AccountTokens()
   let renewal = RenewalPlan()
   let rightsFetcher = RightsFetcher()
-  let identity = AccountIdentity()
-  let derived = AccountDerivedTokens()
-  let roles = AccountRoles()
-  let confirmer: AccountConfirmer
+  private(set) var rareParts = RareParts()
   /// The `reachabilityGeneration` that was last reported to the machine.
   private var noticedReachability: UInt64 = 0
   /// Counts the changes of the provider's configuration, so that a slow read is detected as outdated.
@@ -40,9 +37,9 @@ package actor Account {
     var toldState: AccountState
     /// When that state began, on the provider's timeline.
     var stateSince: Timestamp?
-    var lastFailure: LastFailure?
+    @Rare var lastFailure: LastFailure? = nil
     /// The last failure of the store.
-    var storeError: AgentFailure?
+    @Rare var storeError: AgentFailure? = nil
     /// The identity in the ID token of the sign-in, which every later ID token must repeat.
     var idTokenIdentity: IDTokenIdentity?
     /// The memory that the rights snapshot is read from.
@@ -52,7 +49,30 @@ package actor Account {
   package init(id: AccountID, dependencies: AccountDependencies) {
     self.id = id
     self.dependencies = dependencies
-    confirmer = AccountConfirmer(id, decisions: dependencies.decisions)
+  }
+
+  /// The parts that most accounts never need: each is made when it is first used, and takes no memory before.
+  struct RareParts {
+    fileprivate(set) var identity: AccountIdentity?
+    fileprivate(set) var derived: AccountDerivedTokens?
+    fileprivate(set) var roles: AccountRoles?
+    fileprivate(set) var confirmer: AccountConfirmer?
+  }
+
+  var identity: AccountIdentity { part(\.identity, orMade: AccountIdentity()) }
+  var derived: AccountDerivedTokens { part(\.derived, orMade: AccountDerivedTokens()) }
+  var roles: AccountRoles { part(\.roles, orMade: AccountRoles()) }
+  var confirmer: AccountConfirmer {
+    part(\.confirmer, orMade: AccountConfirmer(id, decisions: dependencies.decisions))
+  }
+
+  private func part<Part>(
+    _ place: WritableKeyPath<RareParts, Part?>, orMade make: @autoclosure () -> Part
+  ) -> Part {
+    if let used = rareParts[keyPath: place] { return used }
+    let made = make()
+    rareParts[keyPath: place] = made
+    return made
   }
 
   package var clock: any AgentClock { dependencies.environment.clock }
@@ -67,14 +87,14 @@ package actor Account {
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
     loader.outdate()
-    confirmer.signedIn()
+    rareParts.confirmer?.signedIn()
     closeConnections()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
     tokens.removeAll()
-    identity.forget(telling: nil)
-    derived.forget(telling: .token(.signedOut, id))
-    roles.forget(telling: .token(.signedOut, id))
+    rareParts.identity?.forget(telling: nil)
+    rareParts.derived?.forget(telling: .token(.signedOut, id))
+    rareParts.roles?.forget(telling: .token(.signedOut, id))
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.answers.keep(only: exchanges.machine.neededAnswers)
@@ -86,7 +106,8 @@ package actor Account {
     }
     loaded = Loaded(
       profile: profile, machine: machine, grant: grant, toldState: .active,
-      stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap(IDTokenIdentity.read), rights: rights)
+      stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) },
+      rights: rights)
     dependencies.tokenCache.setState(.active, of: id)
     tokens.publish(of: self)
     // A caller that waited for the old grant's token gets the new grant's.
@@ -105,9 +126,9 @@ package actor Account {
     tokens.withdraw(of: self)
     refuseWaiters(error)
     rightsFetcher.refuseWaiters(error)
-    identity.forget(telling: error)
-    derived.forget(telling: error)
-    roles.forget(telling: error)
+    rareParts.identity?.forget(telling: error)
+    rareParts.derived?.forget(telling: error)
+    rareParts.roles?.forget(telling: error)
     loaded = nil
     exchanges.machine.released()
     renewal.clear()
@@ -119,7 +140,7 @@ package actor Account {
 
   /// The provider's configuration changed: requests that it refused before are sent again.
   package func configurationChanged() async {
-    confirmer.configurationChanged()
+    rareParts.confirmer?.configurationChanged()
     closeConnections()
     configurationChanges += 1
     let change = configurationChanges
@@ -128,9 +149,9 @@ package actor Account {
     else { return }
     loaded?.profile.issuedBy = profile.issuedBy
     loaded?.profile.isIssuedElsewhere = profile.isIssuedElsewhere
-    identity.reconfigured()
-    derived.forgetFailures()
-    roles.forgetFailures()
+    rareParts.identity?.reconfigured()
+    rareParts.derived?.forgetFailures()
+    rareParts.roles?.forgetFailures()
     perform(loaded?.machine.reconfigured(rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere) ?? [])
   }
 
@@ -162,8 +183,8 @@ package actor Account {
     guard noticedReachability != reachabilityGeneration else { return }
     noticedReachability = reachabilityGeneration
     loaded?.machine.reconnected()
-    derived.forgetFailures()
-    roles.forgetFailures()
+    rareParts.derived?.forgetFailures()
+    rareParts.roles?.forgetFailures()
   }
 
   func clockChanged() { tokens.clockChanged(of: self) }

@@ -6,6 +6,7 @@ internal import AgentPorts
 /// The parts of the agent that `Account` uses.
 package final class AccountDependencies: Sendable {
   package let vault: VaultActor
+  let admissions: AdmissionGroups
   package let background: BackgroundWork
   package let gate: ExchangeGate
   let renewals: RenewalTimer
@@ -35,6 +36,7 @@ package final class AccountDependencies: Sendable {
     environment: AgentEnvironment, revoker: Handle<RevocationWorker>, operations: Handle<OperationWorker>
   ) {
     self.vault = vault
+    admissions = AdmissionGroups(vault: vault)
     self.background = background
     gate = ExchangeGate(clock: environment.clock, background: background)
     renewals = RenewalTimer(clock: environment.clock, background: background)

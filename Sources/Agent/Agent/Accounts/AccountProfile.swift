@@ -146,6 +146,18 @@ extension AccountProfile {
     isErased = false
   }
 
+  /// Refers to the texts of another account where they are the same: those of one provider's accounts are, and each
+  /// copy would take memory of its own.
+  mutating func shareTexts(of other: AccountProfile) {
+    identity.issuer = identity.issuer.shared(with: other.identity.issuer)
+    guard provider == other.provider, let others = other.issuedBy, issuedBy != nil else { return }
+    issuedBy!.issuer = issuedBy!.issuer.shared(with: others.issuer)
+    issuedBy!.clientID = issuedBy!.clientID.shared(with: others.clientID)
+    if let endpoint = others.tokenEndpoint {
+      issuedBy!.tokenEndpoint = issuedBy!.tokenEndpoint?.shared(with: endpoint)
+    }
+  }
+
   /// Copies the facts that lists show before the account's grant is opened.
   mutating func remember(_ memory: GrantMemory) {
     health = memory.health
@@ -178,6 +190,11 @@ extension AccountProfile {
     case .signedOut: return .signedOut
     }
   }
+}
+
+extension String {
+  /// `other`, if it has the same bytes: then the two take the memory of one.
+  func shared(with other: String) -> String { equalCodePoints(self, other) ? other : self }
 }
 
 extension Identity {

@@ -54,7 +54,7 @@ extension ExchangeRunner {
     account.loaded?.grant = renewed.grant
     account.loaded?.lastFailure = nil
     account.loaded?.storeError = nil
-    account.confirmer.exchangeEnded()
+    account.rareParts.confirmer?.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
     account.identity.adopt(data.idToken, for: answer.key, of: account)
     data.token = nil
@@ -91,5 +91,19 @@ extension Account.Loaded {
     }
     guard let refreshed = IDTokenIdentity.read(idToken) else { return nil }
     return idTokenIdentity?.changes(in: refreshed).first
+  }
+}
+
+extension IDTokenIdentity {
+  /// The identity in an ID token, in memory beside its account, whose texts are mostly the same.
+  init?(_ token: Secret, sharingTextsOf profile: AccountProfile) {
+    guard var read = Self.read(token) else { return nil }
+    read.issuer = read.issuer.shared(with: profile.identity.issuer)
+    read.subject = read.subject.shared(with: profile.identity.subject)
+    if let clientID = profile.issuedBy?.clientID {
+      read.audiences = read.audiences.map { $0.shared(with: clientID) }
+      read.authorizedParty = read.authorizedParty?.shared(with: clientID)
+    }
+    self = read
   }
 }

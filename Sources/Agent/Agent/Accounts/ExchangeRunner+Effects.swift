@@ -45,7 +45,7 @@ extension ExchangeRunner {
     switch report {
     case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
-      account.confirmer.exchangeEnded()
+      account.rareParts.confirmer?.exchangeEnded()
       account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =

@@ -39,7 +39,7 @@ final class GrantLoader {
         profile: profile, machine: machine, grant: grant, toldState: state,
         stateSince: state == profile.restingState ? profile.stateSince : time.now(for: profile.provider),
         lastFailure: signedOut ? nil : grant.memory.lastFailure,
-        idTokenIdentity: found?.idToken.flatMap(IDTokenIdentity.read), rights: found?.rights)
+        idTokenIdentity: found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }, rights: found?.rights)
       account.exchanges.machine.loaded(epoch: profile.epoch)
       account.dependencies.tokenCache.setState(state, of: account.id)
       if let found, !signedOut {

@@ -8,7 +8,7 @@ internal import SecretJSON
 package struct GrantMemory: Sendable, Equatable {
   var health: TokenMachine.Health
   var interactions: [TokenKey: String?] = [:]
-  package var patience: Patience?
+  @Rare package var patience: Patience? = nil
 
   package struct Patience: Sendable, Equatable {
     package var until: Timestamp

@@ -18,7 +18,7 @@ package struct GrantRecord: Sendable {
   package var refreshToken: Secret?
   /// The key that its tokens are bound to (docs/dpop.md); nil for bearer tokens. In one record with the refresh token,
   /// since neither is of use without the other, so that they come and go together.
-  package var deviceKey: DeviceKey?
+  @Rare package var deviceKey: DeviceKey? = nil
   /// The last answer brought a bearer token in spite of the key.
   var isDowngraded = false
   /// Counts the exchanges that were committed.
@@ -31,9 +31,9 @@ package struct GrantRecord: Sendable {
   /// Scopes that the sign-in granted and that an exchange took away.
   var lostScopes = ScopeSet([])
   /// What the sign-in asked for (RFC 9396), which signing in again asks for, too.
-  var requestedDetails: AuthorizationDetails?
+  @Rare var requestedDetails: AuthorizationDetails? = nil
   /// What the provider said last that it granted; nil if it said nothing, or that it granted none.
-  var details: AuthorizationDetails?
+  @Rare var details: AuthorizationDetails? = nil
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?
   /// The fingerprint of the stored ID token, if its signature was checked before it was stored.

@@ -6,21 +6,39 @@ internal import Synchronization
 ///
 /// Written by `VaultActor` and the accounts, in the order of their commits; every entry is immutable.
 package final class TokenCache: Sendable {
+  /// What is known of one account: in one table, since three would take twice the memory.
+  fileprivate struct Known {
+    var token: PublishedToken?
+    var alias: Alias?
+    /// The account is in the directory.
+    var isListed = false
+    /// Of an account with an open grant.
+    var state: AccountState?
+
+    var isEmpty: Bool { token == nil && !isListed && state == nil }
+  }
+
   fileprivate struct State {
-    private var tokens: [AccountID: PublishedToken] = [:]
+    /// The parts of the tokens that answer. Apart from `accounts`, whose values own references.
     private(set) var shown: [AccountID: PublishedToken.Shown] = [:]
-    /// The alias of every account of the directory; nil inside for an account without one.
-    var aliases: [AccountID: Alias?] = [:]
+    private(set) var accounts: [AccountID: Known] = [:]
     var accountsOfAlias: [String: Set<AccountID>] = [:]
     var active: AccountID?
     /// The opening of the vault that the cache belongs to; nil while the vault is locked.
     var unlockGeneration: UInt64?
-    /// The states of the accounts with an open grant.
-    var states: [AccountID: AccountState] = [:]
+
+    init() {}
+
+    init(capacity: Int) { accounts.reserveCapacity(capacity) }
+
+    mutating func change(_ account: AccountID, _ body: (inout Known) -> Void) {
+      body(&accounts[account, default: Known()])
+      if accounts[account]?.isEmpty == true { accounts[account] = nil }
+    }
 
     mutating func show(_ token: PublishedToken?, of account: AccountID) {
       shown[account] = token?.shown
-      tokens[account] = token  // the one before goes, after what pointed into it
+      change(account) { $0.token = token }  // the one before goes, after what pointed into it
     }
   }
   private let state = Mutex(State())
@@ -65,7 +83,7 @@ package final class TokenCache: Sendable {
     state.withLock { state in
       switch selector {
       case .active: return Set([state.active].compactMap { $0 })
-      case .id(let id): return state.aliases[id] == nil ? [] : [id]
+      case .id(let id): return state.accounts[id]?.isListed == true ? [id] : []
       case .alias(let alias): return state.accountsOfAlias[alias] ?? []
       }
     }
@@ -74,9 +92,11 @@ package final class TokenCache: Sendable {
   /// False while the vault is locked: the cache then knows no account.
   package var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
 
-  package func state(of account: AccountID) -> AccountState? { state.withLock { $0.states[account] } }
+  package func state(of account: AccountID) -> AccountState? { state.withLock { $0.accounts[account]?.state } }
 
-  func setState(_ new: AccountState, of account: AccountID) { state.withLock { $0.states[account] = new } }
+  func setState(_ new: AccountState, of account: AccountID) {
+    state.withLock { state in state.change(account) { $0.state = new } }
+  }
 
   package func publish(_ token: PublishedToken) {
     change { $0.show(token, of: token.account) }
@@ -90,8 +110,7 @@ package final class TokenCache: Sendable {
 
   func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?, unlockGeneration: UInt64) {
     change { state in
-      state = State()
-      state.aliases.reserveCapacity(accounts.count)
+      state = State(capacity: accounts.count)
       for (id, alias) in accounts { state.set(id, alias: alias) }
       state.active = active
       state.unlockGeneration = unlockGeneration
@@ -104,9 +123,8 @@ package final class TokenCache: Sendable {
   package func remove(_ id: AccountID) {
     change { state in
       state.set(id, alias: nil)
-      state.aliases.removeValue(forKey: id)
       state.show(nil, of: id)
-      state.states[id] = nil
+      state.change(id) { $0 = Known() }
       if state.active == id { state.active = nil }
     }
   }
@@ -116,11 +134,14 @@ package final class TokenCache: Sendable {
 
 extension TokenCache.State {
   fileprivate mutating func set(_ id: AccountID, alias: Alias?) {
-    if let old = aliases[id]??.text {
+    if let old = accounts[id]?.alias?.text {
       accountsOfAlias[old]?.remove(id)
       if accountsOfAlias[old]?.isEmpty == true { accountsOfAlias[old] = nil }
     }
-    aliases.updateValue(alias, forKey: id)
+    change(id) { known in
+      known.alias = alias
+      known.isListed = true
+    }
     if let alias { accountsOfAlias[alias.text, default: []].insert(id) }
   }
 }

@@ -29,7 +29,7 @@ extension Account {
     let stepUps = dependencies.stepUps.known(id)
     let isOnline =
       dependencies.connectivity.isReachable(profile.provider)
-      && !(confirmer.lacksAnswer ?? machine.lacksAnswer)
+      && !(rareParts.confirmer?.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: PolicyFacts.Token(machine.standardToken, at: now),

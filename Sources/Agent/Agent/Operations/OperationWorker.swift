@@ -77,8 +77,13 @@ package actor OperationWorker {
 
   /// The account signed in, or its data was opened.
   package func accountReturned(_ id: AccountID) async {
-    queues[id] = OperationQueue()
+    queues[id] = nil
     settled.remove(id)
+    let hadOperations = try? await dependencies.vault.read { (vault) throws(AgentFailure) in
+      vault.operationTallies[id] != nil
+    }
+    // Most accounts never had one.
+    guard hadOperations ?? false else { return }
     _ = try? await dependencies.vault.commit { vault throws(AgentFailure) -> ChangeSet<[Operation]> in
       guard (try? vault.operations.enqueueable(.id(id))) != nil else { return .unchanged([]) }
       return try vault.operations.changeAll(of: id) { $0.machine.signedInAgain() }

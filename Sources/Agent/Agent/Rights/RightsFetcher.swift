@@ -11,7 +11,7 @@ internal import Secrets
 /// answered the old snapshot stays, with its age. A part of `Account`, to which all its functions are isolated.
 final class RightsFetcher {
   /// The end of a fetch; without `failure` it succeeded.
-  struct Outcome: Sendable { var failure: AgentFailure? }
+  struct Outcome: Sendable { @Rare var failure: AgentFailure? = nil }
 
   private struct Waiter {
     /// The number of the fetch that was begun before this caller came: its outcome is too old.

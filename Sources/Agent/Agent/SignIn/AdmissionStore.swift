@@ -171,6 +171,8 @@ struct AdmissionStore {
     profile.remember(GrantMemory(health: .ok))
     profile.tokenBinding = admission.grant.tokenBinding
     profile.issuedBy = admission.issuedBy
+    // One text for all accounts, and not one for each.
+    profile.identity.issuer = profile.identity.issuer.shared(with: admission.issuedBy.issuer)
     profile.isIssuedElsewhere = vault.directory.providers[profile.provider]?.mayReceive(profile.issuedBy) == false
     profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
     return (profile, replaced)

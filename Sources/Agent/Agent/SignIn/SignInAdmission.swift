@@ -104,9 +104,7 @@ struct SignInAdmission: Sendable {
       alias: answer.alias, displayName: person.displayName,
       email: person.email, grant: grant, idToken: person.idToken, tokens: AccessTokens(token.map { [$0] } ?? []),
       told: told, sentAt: answer.sentAt, expected: answer.expected)
-    let admitted = try await dependencies.vault.commit { vault throws(AgentFailure) in
-      try vault.admissions.admit(admission)
-    }
+    let admitted = try await dependencies.admissions.admit(admission)
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
       admitted.profile, admitted.grant, rule: client.provider.refreshRule, admitted.tokens.all.first,

@@ -190,7 +190,7 @@ package actor SignInCoordinator {
     // No key was there when the token was issued, and it may be good only once.
     if provider.refusesBearerTokens { throw .signIn(.notBound) }
     if let alias { try await requirePossible(alias, at: provider) }
-    try await dependencies.vault.read { vault throws(AgentFailure) in try vault.admissions.requireWritable() }
+    try await dependencies.admissions.requireWritable()
     let client = dependencies.client(of: provider)
     let answer = await client.refresh(refreshToken, key: .standard)
     let (figures, issuer) = (dependencies.environment.figures, provider.configuration.issuer)

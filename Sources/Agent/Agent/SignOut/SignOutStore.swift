@@ -158,7 +158,8 @@ package struct SignOutStore {
 
   /// The accounts that an earlier version erased, but for their names.
   var namedAfterErasure: [AccountProfile] {
-    vault.directory.sortedProfiles.filter { $0.signInStatus == .signedOutHard && !$0.isErased }
+    vault.directory.profiles.values.filter { $0.signInStatus == .signedOutHard && !$0.isErased }
+      .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
   }
 
   /// Erases whose account it was.

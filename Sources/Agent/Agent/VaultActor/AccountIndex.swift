@@ -14,7 +14,8 @@ struct AccountIndex {
   private var erased: [ProviderName: Set<AccountID>] = [:]
   private var named: [String: Set<AccountID>] = [:]
 
-  init(of profiles: some Sequence<AccountProfile>) {
+  init(of profiles: some Collection<AccountProfile>) {
+    persons.reserveCapacity(profiles.count)
     for profile in profiles { add(profile) }
   }
 

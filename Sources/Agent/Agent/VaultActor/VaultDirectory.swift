@@ -8,7 +8,7 @@ internal import SecretJSON
 /// The accounts and the providers in memory, so that look-ups open no record: read when the vault is opened, and kept
 /// in step with each commit.
 package struct VaultDirectory {
-  package private(set) var profiles: [AccountID: AccountProfile] = [:]
+  package private(set) var profiles: AccountProfiles
   private var index: AccountIndex
   /// Partitions whose profile does not open: requests for their accounts fail with `integrity`, others are not
   /// affected.
@@ -42,14 +42,17 @@ package struct VaultDirectory {
       rules.append(rule)
     }
     rules.sort { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
-    var profiles: [AccountID: AccountProfile] = [:]
+    var profiles = AccountProfiles(minimumCapacity: try records.ledger().count)
     var damaged: Set<PartitionID> = []
+    var last: AccountProfile?
     try records.forEachProfile { partition, plain in
-      guard let profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
+      guard var profile = plain.flatMap({ AccountProfile($0, partition: partition) }) else {
         damaged.insert(partition)
         return
       }
-      profiles[profile.id] = profile
+      if let last { profile.shareTexts(of: last) }
+      last = profile
+      _ = profiles.put(profile)
     }
     self.profiles = profiles
     index = AccountIndex(of: profiles.values)
@@ -67,14 +70,14 @@ package struct VaultDirectory {
 
   /// Returns the profile that was there before.
   package mutating func put(_ profile: AccountProfile) -> AccountProfile? {
-    let previous = profiles.updateValue(profile, forKey: profile.id)
+    let previous = profiles.put(profile)
     if let previous { index.remove(previous) }
     index.add(profile)
     return previous
   }
 
   package mutating func remove(_ id: AccountID) {
-    if let profile = profiles.removeValue(forKey: id) { index.remove(profile) }
+    if let profile = profiles.remove(id) { index.remove(profile) }
   }
 
   mutating func setActive(_ id: AccountID?) {

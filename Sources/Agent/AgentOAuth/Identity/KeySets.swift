@@ -15,7 +15,16 @@ package final class KeySets: Sendable {
     var keys: JWKSet
   }
 
+  /// Where a key set comes from, and how it is asked for.
+  fileprivate struct Source: Hashable {
+    var configuration: ProviderConfiguration
+    var url: String
+  }
+  /// Nil for a caller that has to read by itself, since the one that read for it failed.
+  fileprivate typealias Reading = GroupedWork<ProviderDocuments, Result<JWKSet, DocumentFailure>?>
+
   private let entries = Mutex<[ProviderName: Entry]>([:])
+  private let readings = Mutex<[Source: Reading]>([:])
 
   package init() {}
 
@@ -31,15 +40,41 @@ package final class KeySets: Sendable {
       entries[name] = Entry(issuer: issuer, keys: keys)
     }
   }
+
+  /// Sign-ins that come at the same moment share a request, which leaves after they came.
+  fileprivate func reading(of source: Source) -> Reading {
+    readings.withLock { readings in
+      if let known = readings[source] { return known }
+      if readings.count >= Self.most { readings.removeAll() }
+      let reading = Reading { callers in
+        let result = await callers[0].keys(at: source.url)
+        let others = if case .success = result { result } else { nil as Result<JWKSet, DocumentFailure>? }
+        return [result] + callers.dropFirst().map { _ in others }
+      }
+      readings[source] = reading
+      return reading
+    }
+  }
 }
 
 extension ProviderDocuments {
   /// Reads the key set anew. Nil if the provider has no address for one.
   package func readKeys(into sets: KeySets?) async throws(DocumentFailure) -> JWKSet? {
     guard let url = client.provider.endpoints.jwks else { return nil }
-    let keys = try await read(url) { node in try? JWKSet(parsing: node.raw) }
-    sets?.keep(keys, of: client.provider)
+    guard let sets else { return try await keys(at: url).get() }
+    let source = KeySets.Source(configuration: client.provider.configuration, url: url)
+    let shared = await sets.reading(of: source)(self)
+    let keys = if let shared { try shared.get() } else { try await keys(at: url).get() }
+    sets.keep(keys, of: client.provider)
     return keys
+  }
+
+  fileprivate func keys(at url: String) async -> Result<JWKSet, DocumentFailure> {
+    do throws(DocumentFailure) {
+      return .success(try await read(url) { node in try? JWKSet(parsing: node.raw) })
+    } catch {
+      return .failure(error)
+    }
   }
 }
 

@@ -113,6 +113,34 @@ struct CachedAnswers: ~Copyable {
     return .whole
   }
 
+  /// Answers a batch whose members all repeat the last request for a token with other ids, without a scan: the token is
+  /// looked up once for all of them. False for any other line; nothing is handed over then.
+  mutating func answerRepeatedBatch(_ line: UnsafeRawBufferPointer, at moment: () -> BootInstant) -> Bool {
+    guard let lastQuestion, case .token(let selected, _) = lastQuestion, isCurrent(selected) else { return false }
+    guard line.count <= Limits.lineBytes, let ids = lastLine.ids(inBatch: line), !ids.isEmpty,
+      ids.allSatisfy({ dispatcher.mayAnswerNow($0) })
+    else { return false }
+    flush()
+    let now = moment()
+    guard writeResult(lastQuestion, at: now) else { return false }
+    var result = JSONWriter(capacity: answers.count)
+    answers.withBytes { result.verbatim($0) }
+    answers.drop(to: 0)
+    answers.reserveCapacity(ids.reduce(2) { $0 + $1.count + result.count + 40 })
+    for (index, id) in ids.enumerated() {
+      answers.byte(index == 0 ? UInt8(ascii: "[") : UInt8(ascii: ","))
+      begin(id)
+      result.withBytes { answers.verbatim($0) }
+      answers.byte(UInt8(ascii: "}"))
+    }
+    answers.byte(UInt8(ascii: "]"))
+    answers.byte(0x0A)
+    agent.idle.used(at: now)
+    for _ in ids.dropFirst() { figures.tokenCameFromMemory() }
+    flush()
+    return true
+  }
+
   private mutating func answerMember(_ member: JSONNode, at moment: () -> BootInstant) -> Bool {
     if let (id, question) = repeatedQuestion(member.raw) { return write(id, question, at: moment()) }
     guard let (id, question) = question(member), write(id, question, at: moment()) else { return false }
@@ -201,10 +229,7 @@ struct CachedAnswers: ~Copyable {
   /// Adds the answer to those that are gathered; false if the question has none in memory: then nothing is added.
   private mutating func write(_ id: UnsafeRawBufferPointer, _ question: Question, at now: BootInstant) -> Bool {
     let before = answers.count
-    answers.beginLine()
-    answers.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
-    answers.verbatim(id)
-    answers.verbatim(",\"result\":")
+    begin(id)
     guard writeResult(question, at: now) else {
       answers.drop(to: before)
       return false
@@ -212,6 +237,14 @@ struct CachedAnswers: ~Copyable {
     answers.byte(UInt8(ascii: "}"))
     agent.idle.used(at: now)
     return true
+  }
+
+  /// Writes what stands before a result.
+  private mutating func begin(_ id: UnsafeRawBufferPointer) {
+    answers.beginLine()
+    answers.verbatim("{\"jsonrpc\":\"2.0\",\"id\":")
+    answers.verbatim(id)
+    answers.verbatim(",\"result\":")
   }
 
   private mutating func writeResult(_ question: Question, at now: BootInstant) -> Bool {

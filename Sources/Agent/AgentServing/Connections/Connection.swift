@@ -124,7 +124,7 @@ public final class Connection: Conversation, @unchecked Sendable {
 
   /// Takes one line; false if it is longer than a line of its kind may be.
   private func take(_ line: UnsafeRawBufferPointer) -> Bool {
-    if cached.answerRepeated(line, at: readTime) { return true }
+    if cached.answerRepeated(line, at: readTime) || cached.answerRepeatedBatch(line, at: readTime) { return true }
     do {
       try JSONScanner.scan(line, onto: &tape)
     } catch {

@@ -25,6 +25,31 @@ struct RepeatedLine: ~Copyable {
     return Self.isPlainNumber(id) ? id : nil
   }
 
+  /// The ids of a batch, if each of its members is equal to the remembered line but for a number as its id; nil for any
+  /// other line.
+  func ids(inBatch line: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
+    guard headCount > 0, line.first == UInt8(ascii: "["), line.last == UInt8(ascii: "]") else { return nil }
+    var ids: [UnsafeRawBufferPointer] = []
+    var rest = line.dropFirst()
+    while !rest.isEmpty {
+      guard let id = idOfFirstMember(UnsafeRawBufferPointer(rebasing: rest)) else { return nil }
+      ids.append(id)
+      rest = rest.dropFirst(headCount + id.count + tailCount + 1)
+    }
+    return ids
+  }
+
+  /// The id of the member at the beginning of `rest`, which goes on with another member or with the end of the batch.
+  private func idOfFirstMember(_ rest: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+    var idCount = 0
+    while headCount + idCount < rest.count, rest[headCount + idCount] &- UInt8(ascii: "0") <= 9 { idCount += 1 }
+    let end = headCount + idCount + tailCount
+    guard end < rest.count, rest[end] == (end == rest.count - 1 ? UInt8(ascii: "]") : UInt8(ascii: ",")) else {
+      return nil
+    }
+    return id(in: UnsafeRawBufferPointer(rebasing: rest[..<end]))
+  }
+
   /// Remembers a line, whose id stands in it. A line with an id of another kind is not remembered.
   mutating func remember(_ line: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
     forget()

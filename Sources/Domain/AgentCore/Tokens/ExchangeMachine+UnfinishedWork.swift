@@ -3,7 +3,8 @@ internal import AgentModel
 extension ExchangeMachine {
   /// The work that runs left for the next one.
   public struct UnfinishedWork: Hashable, Sendable {
-    public enum Leftover: Hashable, Sendable {
+    // Indirect: mostly there is nothing, which takes no room then.
+    public indirect enum Leftover: Hashable, Sendable {
       case nothing
       /// An answer that is not committed: the disk failed, or the agent ended. Its bytes stay in guarded memory.
       case answer(ExchangeIntent)
@@ -25,7 +26,7 @@ extension ExchangeMachine {
     public internal(set) var leftover = Leftover.nothing
     /// An answer that was held for an earlier sign-in, and made way for one of the current: it is revoked by the next
     /// run.
-    var overtakenAnswer: ExchangeIntent?
+    @Rare var overtakenAnswer: ExchangeIntent? = nil
 
     /// An answer that is held until a run commits it.
     public var heldAnswer: ExchangeIntent? { if case .answer(let intent) = leftover { intent } else { nil } }

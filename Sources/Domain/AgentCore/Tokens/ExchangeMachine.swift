@@ -18,9 +18,9 @@ public struct ExchangeMachine: Hashable, Sendable {
   struct Grant: Hashable {
     var epoch: UInt64
     /// The attempt of the token machine that waits for a run's end.
-    var attempt: TokenMachine.Attempt?
+    @Rare var attempt: TokenMachine.Attempt? = nil
     /// The request whose outcome is unknown, as the journal has it: a replay that never left goes back to it.
-    var uncertain: ExchangeIntent?
+    @Rare var uncertain: ExchangeIntent? = nil
 
     /// What stays in the journal: what is in doubt, and if a replay never left, what was in doubt before it.
     mutating func journalEnd(after failure: ExchangeFailure, of intent: ExchangeIntent) -> JournalEnd {

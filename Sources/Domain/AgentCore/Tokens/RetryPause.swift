@@ -3,7 +3,7 @@ internal import AgentModel
 /// The pause after failures in a row, during which the provider is not asked again.
 struct RetryPause {
   /// The last pause, also once it is over; nil after a success.
-  private(set) var patience: TokenMemory.Patience?
+  @Rare private(set) var patience: TokenMemory.Patience?
 
   init(_ patience: TokenMemory.Patience?) { self.patience = patience }
 

@@ -19,9 +19,9 @@ extension TokenMachine {
   /// The facts about one resource and its scopes.
   struct Audience: Hashable {
     var token: TokenFacts?
-    var interaction: Interaction?
+    @Rare var interaction: Interaction? = nil
     /// The provider does not grant the request for this audience.
-    var rejectedRequest: RejectedRequest?
+    @Rare var rejectedRequest: RejectedRequest? = nil
     /// When the token was made because the one before was rejected.
     var replacedAt: BootInstant?
     /// When it was last asked for.
@@ -41,29 +41,43 @@ extension TokenMachine {
     /// How often a request was rejected is remembered for this long beyond its pause.
     static let rejectionMemory = Milliseconds.seconds(600)
 
-    private var known: [TokenKey: Audience] = [:]
+    /// Most accounts have one audience, so that a list takes a third of a dictionary's memory.
+    private var known: [(key: TokenKey, facts: Audience)] = []
     /// The tokens that others have replaced, the newest last.
     private var retired: [(fingerprint: String, key: TokenKey)] = []
 
     subscript(key: TokenKey) -> Audience {
-      get { known[key] ?? Audience() }
-      set { known[key] = newValue == Audience() ? nil : newValue }
+      get { known.first { $0.key == key }?.facts ?? Audience() }
+      set {
+        guard newValue != Audience() else { return known.removeAll { $0.key == key } }
+        if let index = known.firstIndex(where: { $0.key == key }) {
+          known[index].facts = newValue
+        } else {
+          known.append((key, newValue))
+        }
+      }
+    }
+
+    /// The audiences of which this is known, with it.
+    private func all<Fact>(_ fact: KeyPath<Audience, Fact?>) -> [TokenKey: Fact] {
+      Dictionary(
+        uniqueKeysWithValues: known.compactMap { entry in entry.facts[keyPath: fact].map { (entry.key, $0) } })
     }
 
     /// The audiences that have a token, with it.
-    var tokens: [TokenKey: TokenFacts] { known.compactMapValues(\.token) }
+    var tokens: [TokenKey: TokenFacts] { all(\.token) }
 
     /// When the last access token expires; nil if none lives.
     func lastExpiry(at now: BootInstant) -> BootInstant? {
-      tokens.values.map(\.expiresAt).filter { now < $0 }.max()
+      known.compactMap(\.facts.token?.expiresAt).filter { now < $0 }.max()
     }
 
     /// The audiences for which the provider wants the person, with the claims that it asked for.
-    var interactions: [TokenKey: String?] { known.compactMapValues(\.interaction).mapValues(\.claims) }
+    var interactions: [TokenKey: String?] { all(\.interaction).mapValues(\.claims) }
 
     /// The key of the token with this fingerprint; nil if it is none of the last.
     public func key(ofFingerprint fingerprint: String) -> TokenKey? {
-      known.first { $0.value.token?.fingerprint == fingerprint }?.key
+      known.first { $0.facts.token?.fingerprint == fingerprint }?.key
         ?? retired.last { $0.fingerprint == fingerprint }?.key
     }
 
@@ -97,7 +111,7 @@ extension TokenMachine {
       for (key, token) in soonestFirst where token.expiresAt <= now || tokens.count > Self.most {
         self[key].token = nil
       }
-      for key in known.keys where self[key].token == nil { self[key].lastWanted = nil }
+      for key in known.map(\.key) where self[key].token == nil { self[key].lastWanted = nil }
     }
 
     private mutating func retire(_ token: TokenFacts, of key: TokenKey) {

@@ -13,7 +13,7 @@ public import AgentModel
 /// `TokenMachine+Outcomes.swift`, and what happens from outside in `TokenMachine+Changes.swift`.
 public struct TokenMachine: Sendable {
   public internal(set) var grant: GrantState
-  public internal(set) var exchange: Attempt?
+  @Rare public internal(set) var exchange: Attempt? = nil
   var attempts: UInt64 = 0
   var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.

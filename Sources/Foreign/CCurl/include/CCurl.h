@@ -73,8 +73,9 @@ bool ccurl_multi_poll(CURLM *multi, int wake, int timeout_milliseconds);
 // The next transfer that ended; NULL if there is none.
 CURL *ccurl_multi_next_done(CURLM *multi, CURLcode *result);
 
-// Returns free heap memory to the system, and the pages of libcurl and its dependencies that equal their files: 10 MB
-// of code and constants. The next transfer reads them again from the page cache.
+// Returns free heap memory to the system, and the pages of the program and its libraries that equal their files: with
+// libcurl and what a transfer needs of the program, 20 MB of code and constants. What is needed again is read from the
+// page cache.
 void ccurl_give_memory_back(void);
 
 // All threads together use so many heaps (mallopt(3)), instead of one each that keeps the memory of its largest body.

@@ -1,0 +1,85 @@
+import AgentModel
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// Refresh tokens of other programs that come at the same moment.
+@Suite(.tellsItsSeed) struct ImportTests {
+  /// Alice is signed in, and twelve others are known to the provider.
+  private func begin(_ world: SimulatedWorld) async throws -> Scene {
+    var options = Scene.options
+    options.users += (0..<12).map { PracticeUser(name: "person-\($0)") }
+    return try await Scene.signedIn(world, options: options)
+  }
+
+  /// Each person's refresh token, sent over one connection in one go.
+  private func importAll(
+    _ persons: [(name: String, alias: String?)], _ scene: Scene, _ world: SimulatedWorld
+  ) async throws -> [SimulatedAnswer] {
+    let client = try world.client()
+    let asked = try persons.map { person in
+      let token = try #require(try scene.idp.signIn(user: person.name).refreshToken)
+      let alias = person.alias.map { #","alias":"\#($0)""# } ?? ""
+      return client.send("signIn.import", #"{"provider":"idp","refreshToken":"\#(token)"\#(alias)}"#)
+    }
+    var answers: [SimulatedAnswer] = []
+    for id in asked { answers.append(await client.answer(to: id)) }
+    return answers
+  }
+
+  @Test func importsAtOnce_shareCommits() throws {
+    for seed in Seeds.asked(10) {
+      try scenario(seed: seed) { world in
+        let scene = try await begin(world)
+        let before = world.commits
+        let answers = try await importAll((0..<12).map { ("person-\($0)", nil) }, scene, world)
+        let accounts = answers.compactMap { $0["account"] }
+        #expect(Set(accounts).count == 12, "seed \(seed): \(answers)")
+        #expect(world.commits - before < 12, "seed \(seed): \(world.commits - before) commits for 12 imports")
+        for account in accounts {
+          let told = try await world.client().call("token.get", #"{"account":"\#(account)"}"#)
+          #expect(scene.works(told), "seed \(seed): \(told)")
+        }
+        try await world.restart()
+        for account in accounts {
+          let told = try await world.client().call("token.get", #"{"account":"\#(account)"}"#)
+          #expect(scene.works(told), "seed \(seed), after a restart: \(told)")
+        }
+      }
+    }
+  }
+
+  /// What depends on one another is judged one after the other.
+  @Test func importsAtOnce_ofOnePersonOrUnderOneAlias() throws {
+    for seed in Seeds.asked(20) {
+      try scenario(seed: seed) { world in
+        let scene = try await begin(world)
+        let persons: [(String, String?)] = [
+          ("bob", nil), ("bob", nil), ("person-1", "both"), ("person-2", "both"),
+        ]
+        let answers = try await importAll(persons, scene, world)
+        #expect(answers[0]["account"] == answers[1]["account"] && answers[0].error == nil, "seed \(seed): \(answers)")
+        #expect(answers[2...].filter { $0.error == nil }.count == 1, "seed \(seed): \(answers)")
+        #expect(answers[2...].filter { $0.code == 2002 }.count == 1, "seed \(seed): \(answers)")
+      }
+    }
+  }
+
+  /// An import that was answered is on the disk, and one that is not on the disk was not answered.
+  @Test func importsAtOnce_survivePowerLoss() throws {
+    for seed in Seeds.asked(10) {
+      for commit in 1...4 {
+        try scenario(seed: seed) { world in
+          let scene = try await begin(world)
+          world.crash(at: seed % 2 == 0 ? .before(commit) : .after(commit))
+          let answers = try await importAll((0..<6).map { ("person-\($0)", nil) }, scene, world)
+          try await world.restart()
+          for account in answers.compactMap({ $0["account"] }) {
+            let told = try await world.client().call("account.get", #"{"account":"\#(account)"}"#)
+            #expect(told.error == nil, "seed \(seed), commit \(commit): \(told)")
+          }
+        }
+      }
+    }
+  }
+}
