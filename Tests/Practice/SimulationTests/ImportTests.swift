@@ -61,6 +61,37 @@ import Testing
         #expect(answers[0]["account"] == answers[1]["account"] && answers[0].error == nil, "seed \(seed): \(answers)")
         #expect(answers[2...].filter { $0.error == nil }.count == 1, "seed \(seed): \(answers)")
         #expect(answers[2...].filter { $0.code == 2002 }.count == 1, "seed \(seed): \(answers)")
+        let account = try #require(answers[0]["account"])
+        let client = try world.client()
+        for method in ["token.get", "token.refresh"] {
+          let told = await client.call(method, #"{"account":"\#(account)"}"#)
+          #expect(scene.works(told), "seed \(seed): \(told)")
+        }
+      }
+    }
+  }
+
+  @Test func importsAtOnce_areLoggedUnderTheClientThatAsked() throws {
+    for seed in Seeds.asked(10) {
+      try scenario(seed: seed) { world in
+        let scene = try await begin(world)
+        var asked: [(client: SimulatedClient, id: Int)] = []
+        for number in 0..<6 {
+          let client = try world.client()
+          _ = await client.call("agent.hello", #"{"client":{"name":"desk-\#(number)","version":"1"}}"#)
+          let token = try #require(try scene.idp.signIn(user: "person-\(number)").refreshToken)
+          asked.append((client, client.send("signIn.import", #"{"provider":"idp","refreshToken":"\#(token)"}"#)))
+        }
+        var clients: [String: String] = [:]
+        for (number, (client, id)) in asked.enumerated() {
+          clients[try #require(await client.answer(to: id)["account"])] = "desk-\(number)"
+        }
+        let log = try await world.client().call("audit.list", #"{"limit":1000}"#)
+        let entries = log.result?["entries"]?.arrayValue ?? []
+        for (account, client) in clients {
+          let named = entries.filter { $0["event"]?.stringValue == "signIn" && $0["account"]?.stringValue == account }
+          #expect(named.map { $0["client"]?.stringValue } == [client], "seed \(seed): \(named)")
+        }
       }
     }
   }

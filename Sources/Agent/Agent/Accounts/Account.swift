@@ -86,6 +86,8 @@ package actor Account {
     _ profile: AccountProfile, _ grant: GrantRecord, rule: ProviderConfiguration.RefreshRule,
     _ token: AccessToken?, idToken: Secret?, rights: RightsMemory?, unlockGeneration: UInt64
   ) {
+    // A later sign-in came here first: this grant is replaced already, also on the disk.
+    if let loaded, loaded.profile.epoch > profile.epoch { return }
     loader.outdate()
     rareParts.confirmer?.signedIn()
     closeConnections()

@@ -38,8 +38,10 @@ extension VaultActor {
   }
 
   private func admit(_ admission: Admission) -> Result<Admitted, AgentFailure> {
-    result { () throws(AgentFailure) in
-      try commit { vault throws(AgentFailure) in try vault.admissions.admit(admission) }
+    Caller.$current.withValue(admission.caller) {
+      result { () throws(AgentFailure) in
+        try commit { vault throws(AgentFailure) in try vault.admissions.admit(admission) }
+      }
     }
   }
 
@@ -60,7 +62,9 @@ extension VaultActor {
   private func admitTogether(_ admissions: [Admission]) -> [Result<Admitted, AgentFailure>]? {
     guard let vault else { return nil }
     let plans = admissions.map { admission in
-      result { () throws(AgentFailure) in try vault.admissions.admit(admission) }
+      Caller.$current.withValue(admission.caller) {
+        result { () throws(AgentFailure) in try vault.admissions.admit(admission) }
+      }
     }
     do throws(AgentFailure) {
       var admitted = try commit(ChangeSet(together: plans.compactMap { try? $0.get() }), to: vault)[...]

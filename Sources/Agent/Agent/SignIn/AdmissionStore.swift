@@ -48,6 +48,8 @@ struct Admission: Sendable {
   var sentAt: BootInstant
   /// The account that the person said they are signing in again.
   var expected: AccountID?
+  /// Who asked, for the audit log: the commit may run in another caller's task (`AdmissionGroups`).
+  var caller = Caller.current
 }
 
 package struct Admitted: Sendable {

@@ -83,7 +83,7 @@ struct SignInAdmission: Sendable {
       dependencies.environment.log.log(.notice, "odd ID token", [(.reason, .name(warning.rawValue))])
     }
     if configuration.revocationScope != .grant { await dependencies.drain(configuration.name, person.identity) }
-    // The last await before the disk is behind us.
+    // The last await before the sign-in is handed to its group (`AdmissionGroups`).
     if let ended = signIns.failureOfEnded(answer.job) { throw ended }
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
