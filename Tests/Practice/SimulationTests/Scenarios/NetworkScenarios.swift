@@ -91,7 +91,7 @@ import Testing
       world.network.next("/token", portal, times: nil)
       for _ in 0..<chance.number(1...6) {
         let answer = try await scene.token()
-        answer.isExpected(3002, account: scene.account, pause: 1...300_000)
+        answer.isExpected(3002, account: scene.account, pause: 1...600_000)
         await world.clock.sleep(for: Milliseconds((answer.retryAfterMs ?? 0) + 1))
       }
       #expect(try await scene.session()["state"] == "active")

@@ -92,7 +92,7 @@ import Testing
       scene.idp.enqueueFault("/token", .status(400, body, count: times))
       for attempt in 1...times {
         let answer = try await scene.token(method: chance.one(of: ["token.get", "token.refresh"]))
-        answer.isExpected(3002, account: scene.account, pause: 1...300_000)
+        answer.isExpected(3002, account: scene.account, pause: 1...600_000)
         #expect(scene.refreshes.count == attempt)
         await world.clock.sleep(for: Milliseconds((answer.retryAfterMs ?? 0) + 1))
       }

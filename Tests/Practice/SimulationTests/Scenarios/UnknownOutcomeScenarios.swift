@@ -144,7 +144,7 @@ import Testing
         #expect(witness.expiries == [])
         try await scene.livesOn()
       case .none:
-        for answer in answers { answer.isExpected(3002, account: scene.account, pause: 1...300_000) }
+        for answer in answers { answer.isExpected(3002, account: scene.account, pause: 1...600_000) }
         await world.clock.sleep(for: .seconds(2))
         #expect(scene.works(try await scene.token()))
         #expect(witness.expiries == [])
