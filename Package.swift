@@ -15,12 +15,8 @@ let strict: [SwiftSetting] = [
 /// that would lengthen the build by more than it saves. Nothing is checked less: preconditions and overflow
 /// traps stay, and no code uses `assert`. (In `-c release`, `-enable-testing` crashes the optimiser of Swift 6.3.1.)
 /// `LANYARD_UNOPTIMIZED=1 swift build` builds for a debugger, and for the next try: it compiles only what changed.
-///
-/// A module is optimised as a whole: each file is read once, which takes a third less than file by file. With threads the
-/// compiler writes an object for each file, as the package manager expects.
 let isOptimized = Context.environment["LANYARD_UNOPTIMIZED"] == nil
-let wholeModule = ["-O", "-whole-module-optimization", "-num-threads", "2", "-disable-batch-mode"]
-let optimized: [SwiftSetting] = isOptimized ? [.unsafeFlags(wholeModule, .when(configuration: .debug))] : []
+let optimized: [SwiftSetting] = isOptimized ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
 let optimizedC: [CSetting] = isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
 
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
@@ -167,7 +163,7 @@ let practice: [Target] = [
   ),  // seeded executor, virtual clocks, fault plans over the real store
   .target(
     name: "FleetSimulation", dependencies: ["AgentCore", "AgentModel"], path: "Sources/Practice/FleetSimulation",
-    swiftSettings: strict + [.unsafeFlags(wholeModule, .when(configuration: .debug))]
+    swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
   ),  // ten thousand agents and one provider: discrete events over the machines of AgentCore
   module(
     "TranscriptHarness", in: "Practice",
