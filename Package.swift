@@ -161,10 +161,8 @@ let practice: [Target] = [
       "StorageFaults", "TokenSignatures",
     ]
   ),  // seeded executor, virtual clocks, fault plans over the real store
-  .target(
-    name: "FleetSimulation", dependencies: ["AgentCore", "AgentModel"], path: "Sources/Practice/FleetSimulation",
-    swiftSettings: strict + [.unsafeFlags(["-O"], .when(configuration: .debug))]
-  ),  // ten thousand agents and one provider: discrete events over the machines of AgentCore
+  // ten thousand agents and one provider: discrete events over the machines of AgentCore
+  module("FleetSimulation", in: "Practice", ["AgentCore", "AgentModel"]),
   module(
     "TranscriptHarness", in: "Practice",
     [

@@ -49,8 +49,6 @@ struct EventHeap {
   private var events: [FleetEvent] = []
   private var orders: UInt64 = 0
 
-  var isEmpty: Bool { events.isEmpty }
-
   mutating func plan(
     _ kind: FleetEvent.Kind, of agent: Int, at moment: Int64, stamp: UInt32 = 0, result: ProviderResult = .served
   ) {

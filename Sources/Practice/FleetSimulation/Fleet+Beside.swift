@@ -150,7 +150,6 @@ extension Fleet {
     }
     agents[agent].isSigningIn = false
     agents[agent].signInFailures = 0
-    agents[agent].hasEndedSession = false
     let token = token(of: agent, at: now)
     _ = agents[agent].machine.adopt(token, for: .standard)
     keyOfProvider()

@@ -129,7 +129,6 @@ extension Fleet {
         agents[agent].exchanges.began(run, .durable), agents[agent].exchanges.marked(run, .done)
       else { return }
     }
-    if result == .served, agents[agent].hasEndedSession { result = .invalidGrant }
     if result == .served, plan.scenario == .sessionsEnded, !agents[agent].isSigningIn, endedBeforeToken(agent) {
       result = .invalidGrant
     }

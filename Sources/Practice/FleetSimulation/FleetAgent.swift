@@ -8,7 +8,6 @@ struct FleetAgent {
   var queue = ExchangeQueue()
   /// Nil where no program asks for ID tokens.
   var identity: IDTokenMachine?
-  var signOut: SignOutMachine?
 
   /// Mean pause between two requests of its programs, in milliseconds.
   var pauseOfPrograms: Int64
@@ -42,8 +41,6 @@ struct FleetAgent {
   var signInFailures = 0
   /// A program was refused, and got no token since.
   var isUnwell = false
-  /// The provider ended the session: the next refresh tells.
-  var hasEndedSession = false
   /// Failures in a row of a naive client.
   var failures = 0
   var isTrying = false
