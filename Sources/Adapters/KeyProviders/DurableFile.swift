@@ -1,4 +1,4 @@
-internal import AgentPorts
+package import AgentPorts
 internal import CPlatform
 internal import Glibc
 
@@ -29,7 +29,7 @@ func readAll(_ file: Int32, into buffer: UnsafeMutableRawBufferPointer) -> Int? 
 /// Writes a file of mode 0600 atomically: it is complete and on the disk when this returns, or absent.
 ///
 /// - Parameter replacing: whether an existing file of that name may be replaced; if not, it stays and this throws.
-func writeDurably(
+package func writeDurably(
   _ bytes: UnsafeRawBufferPointer, to path: String, replacing: Bool
 ) throws(KeySourceFailure) {
   guard let slash = path.lastIndex(of: "/") else { throw .unavailable }

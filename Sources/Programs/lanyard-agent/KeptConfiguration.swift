@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import Glibc
+internal import KeyProviders
 
 /// The administrator's configuration file as it was good last: a copy in the state directory. It counts as long as the
 /// file itself is there and can't be used, so that a mistake in it takes nothing away that is enforced.
@@ -21,13 +22,7 @@ struct KeptConfiguration {
       return
     }
     guard bytes() != content else { return }
-    let new = path + ".new"
-    unlink(new)
-    let file = open(new, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { return }
-    let isWritten = write(file, content, content.count) == content.count && fsync(file) == 0
-    close(file)
-    if !isWritten || rename(new, path) != 0 { unlink(new) }
+    content.withUnsafeBytes { try? writeDurably($0, to: path, replacing: true) }
   }
 
   private func bytes() -> [UInt8]? {
