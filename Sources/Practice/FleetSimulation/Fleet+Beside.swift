@@ -75,7 +75,6 @@ extension Fleet {
     agents[agent].owesRevocation = true
     agents[agent].askStamp &+= 1
     agents[agent].nextLook = nil
-    revocationBegan()
     switch signOut.state {
     case .queueing:
       // As `SignOutStore`: sent when the provider may be reachable again, and at the latest then.
@@ -115,7 +114,6 @@ extension Fleet {
     case .confirmed, .unsupported:
       agents[agent].owesRevocation = false
       agents[agent].revocationAttempts = 0
-      revocationEnded()
     }
   }
 

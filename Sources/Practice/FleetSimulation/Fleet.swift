@@ -23,8 +23,6 @@ final class Fleet {
   private(set) var unwellAtReturn = 0
   private(set) var nearlyAllWellAt: Int64?
   private(set) var signInsTold = 0
-  private(set) var revocationsOpen = 0
-  private(set) var lastRevocation: Int64 = 0
 
   static let issuer = "https://idp.example"
   /// What a program wants (`token.get`, default of `minimumLifetimeSeconds`).
@@ -71,8 +69,7 @@ final class Fleet {
       plan: plan, arrivals: provider.arrivals, policyRequests: policyRequests, unwell: unwellByBin,
       allWellAfter: unwell > 0 ? nil : max(0, allWellAt - plan.eventEnds * 1000),
       nearlyAllWellAfter: nearlyAllWellAt.map { max(0, $0 - plan.eventEnds * 1000) } ?? (unwell > 0 ? nil : 0),
-      served: provider.served, refused: provider.refused, signInsTold: signInsTold, revocationsOpen: revocationsOpen,
-      lastRevocationAfter: lastRevocation > 0 ? lastRevocation - plan.eventEnds * 1000 : nil)
+      refused: provider.refused, signInsTold: signInsTold)
   }
 
   // MARK: the beginning
@@ -265,9 +262,4 @@ final class Fleet {
   }
 
   func personIsTold() { signInsTold += 1 }
-  func revocationBegan() { revocationsOpen += 1 }
-  func revocationEnded() {
-    revocationsOpen -= 1
-    lastRevocation = now
-  }
 }

@@ -10,12 +10,9 @@ public struct FleetReport: Sendable {
   public let allWellAfter: Int64?
   /// As `allWellAfter`, for 99 of 100 of those that were unwell.
   public let nearlyAllWellAfter: Int64?
-  public let served: Int
   public let refused: Int
   /// How many persons were told to sign in again.
   public let signInsTold: Int
-  public let revocationsOpen: Int
-  public let lastRevocationAfter: Int64?
 
   public static func of(_ plan: FleetPlan) -> FleetReport {
     let fleet = Fleet(plan)

@@ -29,7 +29,6 @@ struct SimulatedProvider {
   /// When it is done with all that it took.
   private var busyUntil = 0.0
   private(set) var arrivals: [[Int32]]
-  private(set) var served = 0
   private(set) var refused = 0
   /// Of the signing key.
   var keyNumber = 0
@@ -66,7 +65,6 @@ struct SimulatedProvider {
       return (plan.overload, plan.overload == .silent ? now + 30_000 : near)
     }
     busyUntil += cost
-    served += 1
     return (.served, Int64(busyUntil) + 50)
   }
 
