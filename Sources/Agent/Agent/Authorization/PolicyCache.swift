@@ -74,19 +74,22 @@ package final class PolicyCache: Sendable {
     }
   }
 
-  /// Replaces the managed policies of one origin; of two with one name the first counts.
+  /// Replaces the managed policies of one origin.
   package func setManaged(_ policies: [ManagedPolicy], of origin: ManagedPolicyOrigin) {
-    let named = Dictionary(policies.map { ($0.policy.name, $0) }) { first, _ in first }
-    change { $0.managed[origin] = named }
+    change { $0.managed[origin] = Self.byName(policies) }
   }
 
   /// Takes what the administrator's files say now.
   package func setManaged(_ laid: LaidDown) {
-    let named = Dictionary(laid.policies.map { ($0.policy.name, $0) }) { first, _ in first }
     change { state in
-      state.managed[.files] = named
+      state.managed[.files] = Self.byName(laid.policies)
       state.unread = laid.deniedPolicies
     }
+  }
+
+  /// Of two policies with one name the first counts.
+  private static func byName(_ policies: [ManagedPolicy]) -> [String: ManagedPolicy] {
+    Dictionary(policies.map { ($0.policy.name, $0) }) { first, _ in first }
   }
 
   /// The administrator's file that should describe the policy of this name and can't be used: everything is denied.
