@@ -14,6 +14,7 @@ from agent_fixture import AgentFixture, ConnectionLost, LanyardError, PATIENCE_S
 
 KILLS = int(os.environ.get("LANYARD_KILLS", "10").replace("all", "200"))
 OVERLOADED = 1003
+BATCHES, RENAMES = 40, 50
 POLICY = {
     "name": "default",
     "version": 1,
@@ -126,6 +127,51 @@ class Repeats(AgentFixture):
             decision = client.call("authorization.check", {"account": "alice", "capability": "read"})
             self.assertEqual((decision["effect"], decision["reason"]), ("deny", "signedOut"))
             self.assertEqual(self.counts(client)["read"], 301)
+
+    def test_a_long_batch_is_one_line_beside_other_answers_and_events(self):
+        scene = self.prepare()
+        with scene.client() as client:
+            account = client.call("account.get", {"account": "alice"})["account"]
+            token = client.call("token.get", {"account": account})["accessToken"]
+        request = '{"jsonrpc":"2.0","id":%d,"method":"token.get","params":{"account":"' + account + '"}}'
+        status = '{"jsonrpc":"2.0","id":"status %d","method":"agent.status"}\n'
+        batch = "[" + ",".join(request % number for number in range(500)) + "]\n"
+        subscribe = '{"jsonrpc":"2.0","id":"subscribe","method":"event.subscribe","params":{}}\n'
+
+        def rename():
+            with scene.client() as client:
+                for number in range(RENAMES):
+                    names = ("alice", "other")
+                    client.call("account.rename", {"account": names[number % 2], "alias": names[(number + 1) % 2]})
+
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(PATIENCE_SECONDS)
+            connection.connect(scene.socket)
+            lines = connection.makefile("rb")
+            connection.sendall(subscribe.encode())
+            self.assertIn("result", json.loads(lines.readline()))
+            requests = request % 0 + "\n" + "".join(status % number + batch for number in range(BATCHES))
+            sending = threading.Thread(target=connection.sendall, args=(requests.encode(),))
+            renaming = threading.Thread(target=rename)
+            sending.start()
+            renaming.start()
+            # The first answers come while nothing is read, so that parts of batches wait.
+            time.sleep(0.2)
+            counts = {"batch": 0, "status": 0, "event": 0}
+            while counts != {"batch": BATCHES, "status": BATCHES, "event": RENAMES}:
+                answer = json.loads(lines.readline())
+                if isinstance(answer, list):
+                    self.assertEqual([member["id"] for member in answer], list(range(500)))
+                    self.assertEqual({member["result"]["accessToken"] for member in answer}, {token})
+                    counts["batch"] += 1
+                elif "method" in answer:
+                    self.assertEqual(answer["params"]["type"], "account.renamed")
+                    counts["event"] += 1
+                elif answer["id"] != 0:
+                    self.assertIn("result", answer)
+                    counts["status"] += 1
+            sending.join(PATIENCE_SECONDS)
+            renaming.join(PATIENCE_SECONDS)
 
     def test_each_client_has_an_entry_of_its_own(self):
         scene = self.prepare()
