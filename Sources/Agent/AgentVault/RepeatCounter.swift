@@ -153,11 +153,16 @@ private struct RepeatSlot {
   func sealed(
     by key: SealingKey, epoch: UInt32, _ additionalData: [UInt8], _ nonces: inout NoncePool
   ) -> [UInt8] {
-    let numbers = [
-      batch, tally.sequence, tally.repeats.count, tally.repeats.firstAt.milliseconds, tally.repeats.lastAt.milliseconds,
-    ].map(\.littleEndian)
-    let sealed = numbers.withUnsafeBytes { key.seal($0, additionalData: additionalData, nonces: &nonces) }
-    return withUnsafeBytes(of: epoch.littleEndian) { Array($0) } + sealed
+    let numbers = (
+      batch.littleEndian, tally.sequence.littleEndian, tally.repeats.count.littleEndian,
+      tally.repeats.firstAt.milliseconds.littleEndian, tally.repeats.lastAt.milliseconds.littleEndian
+    )
+    let sealed = withUnsafeBytes(of: numbers) { key.seal($0, additionalData: additionalData, nonces: &nonces) }
+    var content: [UInt8] = []
+    content.reserveCapacity(4 + sealed.count)
+    withUnsafeBytes(of: epoch.littleEndian) { content.append(contentsOf: $0) }
+    content.append(contentsOf: sealed)
+    return content
   }
 
   static func epoch(of bytes: [UInt8]) -> UInt32? {
