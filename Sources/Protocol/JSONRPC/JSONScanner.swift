@@ -191,6 +191,7 @@ public struct JSONScanner {
     var escaped = false
     position += 1
     while true {
+      skipPlainCharacters()
       guard position < count else { throw .incomplete }
       let byte = bytes[position]
       if byte == UInt8(ascii: "\"") {
@@ -208,6 +209,28 @@ public struct JSONScanner {
       }
     }
     append(.string, from: start, escaped: escaped, onto: &tape)
+  }
+
+  /// Skips characters of a string that need no look, eight at a time, and may leave some of the last ones. A long string
+  /// is read on the thread that all clients share.
+  private mutating func skipPlainCharacters() {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    while count - position >= 8 {
+      let word = UnsafeRawPointer(bytes + position).loadUnaligned(as: UInt64.self).littleEndian
+      let quote = word ^ (ones &* UInt64(UInt8(ascii: "\"")))
+      let backslash = word ^ (ones &* UInt64(UInt8(ascii: "\\")))
+      // The highest bit of a byte says that it is 0, 0, below 0x20, or above 0x7F. A borrow can set it wrongly, but only
+      // in bytes behind one for which it is right.
+      let isQuote = (quote &- ones) & ~quote
+      let isBackslash = (backslash &- ones) & ~backslash
+      let isControl = (word &- (ones &* 0x20)) & ~word
+      let found = (isQuote | isBackslash | isControl | word) & (ones &* 0x80)
+      guard found == 0 else {
+        position += found.trailingZeroBitCount / 8
+        return
+      }
+      position += 8
+    }
   }
 
   private mutating func escape() throws(Failure) {

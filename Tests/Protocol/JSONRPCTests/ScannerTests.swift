@@ -112,6 +112,24 @@ import Testing
     }
   }
 
+  /// Characters are looked at eight at a time.
+  @Test func everyByte_isJudgedAtEveryPlaceOfALongString() {
+    for place in 0..<20 {
+      for byte in UInt8.min...UInt8.max {
+        var text = [UInt8](repeating: UInt8(ascii: "~"), count: 20)
+        text[place] = byte
+        let line = Array("[\"".utf8) + text + Array("\"]".utf8)
+        let isPlain = byte >= 0x20 && byte < 0x80 && byte != 0x22 && byte != 0x5C
+        // A quote ends the string, and what follows is no JSON; no escape is named `~`, and none of the bytes above 0x7F
+        // is a character by itself. A backslash before the last quote escapes it.
+        let expected: Verdict =
+          isPlain
+          ? .value : byte == UInt8(ascii: "\\") && place == 19 ? .refused(.incomplete) : .refused(.malformed)
+        #expect(verdict(line) == expected, "byte \(byte) at \(place)")
+      }
+    }
+  }
+
   @Test func tape_isReusedForAnotherLine() {
     var tape = JSONTape()
     for (text, twice) in [(#"{"a":1,"a":2}"#, true), ("[", false), (#"{"a":1}"#, false), ("x", false)] {
