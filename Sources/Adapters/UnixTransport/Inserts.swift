@@ -1,11 +1,11 @@
 internal import JSONRPC
 
-/// Places in an output queue where bytes of the program (`StaticBytes`) stand between the queue's own.
+/// Places in an output queue where shared bytes stand between the queue's own.
 struct Inserts {
   private struct Entry {
     /// The number of the queue's own bytes before this piece, counted since `left` was 0.
     var position: Int
-    var piece: StaticBytes
+    var piece: SharedBytes
   }
 
   private var entries: [Entry] = []
@@ -20,7 +20,7 @@ struct Inserts {
   var isEmpty: Bool { first == entries.count }
 
   /// Inserts `piece` after `waiting` own bytes that are queued.
-  mutating func append(_ piece: StaticBytes, after waiting: Int) {
+  mutating func append(_ piece: SharedBytes, after waiting: Int) {
     guard piece.count > 0 else { return }
     entries.append(Entry(position: left + waiting, piece: piece))
     count += piece.count

@@ -2,7 +2,7 @@ internal import Glibc
 internal import JSONRPC
 
 /// Bytes that wait until a client reads them. Bytes of lines are wiped as they are written, since they may hold tokens;
-/// the program's own bytes are constants and stay in place.
+/// bytes that many lines share stay in place.
 struct OutputQueue: ~Copyable {
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
   private var start = 0
@@ -30,7 +30,7 @@ struct OutputQueue: ~Copyable {
     line.forEachPiece { piece in
       switch piece {
       case .own(let bytes): append(bytes)
-      case .program(let piece): inserts.append(piece, after: end - start)
+      case .shared(let piece): inserts.append(piece, after: end - start)
       }
     }
   }

@@ -7,7 +7,7 @@ public struct JSONWriter: ~Copyable {
   /// Number of bytes written, without referred ones.
   public private(set) var count = 0
   private var needsComma = false
-  /// Constant bytes that are referred to instead of copied, in order.
+  /// Bytes that are referred to instead of copied, in order.
   private var inserts: [WireBytes.Insert] = []
   /// What the finished line keeps.
   public var kept: [any AnyObject & Sendable] = []
@@ -23,7 +23,7 @@ public struct JSONWriter: ~Copyable {
     memory.deallocate()
   }
 
-  /// Lends the bytes written so far. The line must not refer to `StaticBytes`.
+  /// Lends the bytes written so far. The line must not refer to `SharedBytes`.
   public func withBytes<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
     precondition(inserts.isEmpty)
     return body(UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<count]))
@@ -53,7 +53,7 @@ public struct JSONWriter: ~Copyable {
   /// What is written next stands by itself, and not behind a value of the line before.
   public mutating func beginLine() { needsComma = false }
 
-  /// Wipes what was written after the first `count` bytes. The line must not refer to `StaticBytes`.
+  /// Wipes what was written after the first `count` bytes. The line must not refer to `SharedBytes`.
   public mutating func drop(to count: Int) {
     precondition(inserts.isEmpty && count <= self.count)
     explicit_bzero(memory.baseAddress! + count, self.count - count)
@@ -87,8 +87,8 @@ public struct JSONWriter: ~Copyable {
     verbatim(UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
   }
 
-  /// Refers to constant bytes that are JSON.
-  public mutating func verbatim(_ piece: StaticBytes) {
+  /// Refers to bytes that are JSON.
+  public mutating func verbatim(_ piece: SharedBytes) {
     inserts.append(WireBytes.Insert(position: count, piece: piece))
   }
 
@@ -155,7 +155,7 @@ public struct JSONWriter: ~Copyable {
   }
 
   /// Refers to a constant value.
-  public mutating func raw(_ value: StaticBytes) {
+  public mutating func raw(_ value: SharedBytes) {
     separate()
     verbatim(value)
   }
@@ -167,7 +167,7 @@ public struct JSONWriter: ~Copyable {
     value.forEachPiece { piece in
       switch piece {
       case .own(let bytes): verbatim(bytes)
-      case .program(let piece): verbatim(piece)
+      case .shared(let piece): verbatim(piece)
       }
     }
   }

@@ -3,7 +3,7 @@ public struct RawJSON: Sendable {
   private enum Storage: Sendable {
     case bytes([UInt8])
     /// Constant text of the program, which is never copied.
-    case program(StaticBytes)
+    case constant(SharedBytes)
   }
   private let storage: Storage
 
@@ -11,7 +11,7 @@ public struct RawJSON: Sendable {
   public init(_ node: JSONNode) { storage = .bytes([UInt8](node.raw)) }
 
   /// Refers to constant JSON text.
-  public init(_ text: StaticString) { storage = .program(StaticBytes(text)) }
+  public init(_ text: StaticString) { storage = .constant(SharedBytes(text)) }
 
   /// Takes bytes that came from a `RawJSON` before.
   public init(stored bytes: [UInt8]) { storage = .bytes(bytes) }
@@ -27,13 +27,13 @@ public struct RawJSON: Sendable {
   public func withBytes<Value>(_ body: (UnsafeRawBufferPointer) -> Value) -> Value {
     switch storage {
     case .bytes(let bytes): bytes.withUnsafeBytes(body)
-    case .program(let piece): body(piece.bytes)
+    case .constant(let piece): body(piece.bytes)
     }
   }
 
   public func write(to writer: inout JSONWriter) {
     switch storage {
-    case .program(let piece) where piece.count > Self.worthReferring: writer.raw(piece)
+    case .constant(let piece) where piece.count > Self.worthReferring: writer.raw(piece)
     default: withBytes { writer.raw($0) }
     }
   }

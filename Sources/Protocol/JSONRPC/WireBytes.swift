@@ -1,6 +1,6 @@
 import Glibc
 
-/// A line for a client. It may contain a token, so its memory is wiped on release; constant parts are referred to.
+/// A line for a client. It may contain a token, so its memory is wiped on release; parts that many lines have are referred to.
 public final class WireBytes: @unchecked Sendable {
   // `@unchecked Sendable`: a `JSONWriter` wrote the memory; afterwards it is only read.
   private let memory: UnsafeMutableRawBufferPointer
@@ -11,18 +11,18 @@ public final class WireBytes: @unchecked Sendable {
   /// Length of the whole line in bytes.
   public let count: Int
 
-  /// Constant bytes, and their position among the line's own bytes.
+  /// Bytes that are referred to, and their position among the line's own bytes.
   struct Insert {
     var position: Int
-    var piece: StaticBytes
+    var piece: SharedBytes
   }
 
   /// A part of a line.
   public enum Piece {
     /// Memory of the line, wiped with it.
     case own(UnsafeRawBufferPointer)
-    /// Constant bytes.
-    case program(StaticBytes)
+    /// Bytes that are referred to.
+    case shared(SharedBytes)
   }
 
   init(
@@ -47,6 +47,12 @@ public final class WireBytes: @unchecked Sendable {
     memory.deallocate()
   }
 
+  /// The bytes of a line without references, which live as long as it does.
+  var ownBytes: UnsafeRawBufferPointer {
+    precondition(inserts.isEmpty)
+    return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(memory)[..<own])
+  }
+
   /// Lends the parts in order; no part is empty.
   public func forEachPiece(_ body: (Piece) -> Void) {
     let bytes = UnsafeRawBufferPointer(memory)
@@ -55,7 +61,7 @@ public final class WireBytes: @unchecked Sendable {
       if position < insert.position {
         body(.own(UnsafeRawBufferPointer(rebasing: bytes[position..<insert.position])))
       }
-      body(.program(insert.piece))
+      body(.shared(insert.piece))
       position = insert.position
     }
     if position < own { body(.own(UnsafeRawBufferPointer(rebasing: bytes[position..<own]))) }
@@ -68,7 +74,7 @@ public final class WireBytes: @unchecked Sendable {
     forEachPiece { piece in
       switch piece {
       case .own(let bytes): whole.verbatim(bytes)
-      case .program(let piece): whole.verbatim(piece.bytes)
+      case .shared(let piece): whole.verbatim(piece.bytes)
       }
     }
     return whole.withBytes(body)

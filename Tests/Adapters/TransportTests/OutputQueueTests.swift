@@ -7,7 +7,7 @@ import Testing
 /// Queued output leaves in order and complete, however little the descriptor takes at a time.
 @Suite struct OutputQueueTests {
   static let pieces = ["[", "", "a document", String(repeating: "long ", count: 2000)].map { text in
-    StaticBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
+    SharedBytes { writer in text.utf8.withContiguousStorageIfAvailable { writer.verbatim(UnsafeRawBufferPointer($0)) }
     }
   }
 
@@ -70,7 +70,7 @@ import Testing
   @Test func referencedBytes_countAsWaiting() {
     var queue = OutputQueue()
     var writer = JSONWriter(capacity: 64)
-    writer.verbatim(StaticBytes("0123456789"))
+    writer.verbatim(SharedBytes("0123456789"))
     writer.byte(0x0A)
     queue.append(writer.finish())
     #expect(queue.count == 11 && !queue.isEmpty)
@@ -85,7 +85,7 @@ import Testing
     var queue = OutputQueue()
     func line(_ bytes: Int, keeping kept: Kept?) -> WireBytes {
       var writer = JSONWriter(capacity: 64)
-      writer.verbatim(StaticBytes("[]"))
+      writer.verbatim(SharedBytes("[]"))
       [UInt8](repeating: 97, count: bytes - 2).withUnsafeBytes { writer.verbatim($0) }
       if let kept { writer.kept.append(kept) }
       return writer.finish()

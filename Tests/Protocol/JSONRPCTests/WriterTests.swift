@@ -86,7 +86,7 @@ import Testing
   }
 
   @Test func programBytes_areReferencedAndNotCopied() {
-    let document = StaticBytes("{\"long\":true}")
+    let document = SharedBytes("{\"long\":true}")
     func answer() -> WireBytes {
       var writer = JSONWriter(capacity: 64)
       writer.beginArray()
@@ -106,12 +106,12 @@ import Testing
     #expect(line.withBytes { String(decoding: $0, as: UTF8.self) } == expected)
     #expect(line.count == expected.utf8.count)
     var referred: [UnsafeRawPointer?] = []
-    line.forEachPiece { if case .program(let piece) = $0 { referred.append(piece.bytes.baseAddress) } }
+    line.forEachPiece { if case .shared(let piece) = $0 { referred.append(piece.bytes.baseAddress) } }
     #expect(referred == [document.bytes.baseAddress, document.bytes.baseAddress])
   }
 
   @Test func programBytes_areWrittenOnce() {
-    let piece = StaticBytes { $0.string("always the same") }
+    let piece = SharedBytes { $0.string("always the same") }
     #expect(piece.bytes.elementsEqual(#""always the same""#.utf8))
   }
 

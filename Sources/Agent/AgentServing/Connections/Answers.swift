@@ -60,11 +60,11 @@ final class BatchAnswers: Sendable {
 /// An error answer that differs only in its id.
 struct FixedRefusal: Sendable {
   /// The bytes of the answer after the id.
-  let rest: StaticBytes
+  let rest: SharedBytes
   let withoutID: WireBytes
 
   init(_ error: RPCError) {
-    rest = StaticBytes { writer in
+    rest = SharedBytes { writer in
       writer.verbatim(",\"error\":")
       error.write(to: &writer)
       writer.byte(UInt8(ascii: "}"))

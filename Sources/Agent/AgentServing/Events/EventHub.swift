@@ -21,12 +21,12 @@ final class EventHub: Sendable {
     /// The account of the event, also if its members do not name it.
     var about: AccountID?
     /// The members after `subscription`, as JSON.
-    var body: WireBytes
+    var body: SharedBytes
     /// `discreet` is the same body without `mentions`, for a subscriber whose grant does not cover that account.
     var mentions: AccountID?
-    var discreet: WireBytes?
+    var discreet: SharedBytes?
 
-    func body(within covered: Set<AccountID>?) -> WireBytes {
+    func body(within covered: Set<AccountID>?) -> SharedBytes {
       guard let mentions, let discreet, let covered, !covered.contains(mentions) else { return body }
       return discreet
     }
@@ -98,7 +98,7 @@ final class EventHub: Sendable {
 
   private func body(
     _ sequence: Int64, _ data: some WireEvent, _ account: AccountID?
-  ) -> WireBytes {
+  ) -> SharedBytes {
     var writer = JSONWriter(capacity: 256)
     writer.member("epoch", epoch)
     writer.member("sequence", sequence)
@@ -107,16 +107,17 @@ final class EventHub: Sendable {
     writer.member("at", clock.wall().rfc3339)
     writer.key("data")
     data.write(to: &writer)
-    return writer.finish()
+    return SharedBytes(writer.finish())
   }
 
-  fileprivate static func line(_ subscription: String, _ body: WireBytes) -> WireBytes {
-    var writer = JSONWriter(capacity: body.count + 96)
+  /// The line for one subscription. All lines of an event share its body.
+  fileprivate static func line(_ subscription: String, _ body: SharedBytes) -> WireBytes {
+    var writer = JSONWriter(capacity: 96)
     writer.verbatim("{\"jsonrpc\":\"2.0\",\"method\":\"event\",\"params\":{\"subscription\":\"")
     var name = subscription
     name.withUTF8 { writer.verbatim(UnsafeRawBufferPointer($0)) }
     writer.verbatim("\",")
-    body.withBytes { writer.verbatim($0) }
+    writer.verbatim(body)
     writer.verbatim("}}\n")
     return writer.finish()
   }

@@ -1,15 +1,18 @@
-/// Constant, public bytes that live as long as the process, such as a document or a fixed error line.
+/// Bytes that lines refer to instead of holding a copy: a document, a fixed error line, the body of an event.
 ///
-/// Lines refer to them without a copy, so a client that requests a long document many times and reads no response uses
-/// little memory.
-public struct StaticBytes: @unchecked Sendable {
-  // `@unchecked Sendable`: the bytes are never written again and never freed.
+/// So a client that requests a long document many times and reads no response uses little memory, and so do a thousand
+/// subscriptions to the same events.
+public struct SharedBytes: @unchecked Sendable {
+  // `@unchecked Sendable`: the bytes are never written again, and live as long as this value.
   /// The bytes.
   public let bytes: UnsafeRawBufferPointer
+  /// What the bytes belong to; nil if they live as long as the process.
+  private let owner: WireBytes?
 
   /// Refers to constant text.
   public init(_ text: StaticString) {
     bytes = UnsafeRawBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount)
+    owner = nil
   }
 
   /// Keeps what `write` writes. The memory is never freed, so use it for constants only.
@@ -21,6 +24,13 @@ public struct StaticBytes: @unchecked Sendable {
       kept.copyMemory(from: written)
       return UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(kept)[..<written.count])
     }
+    owner = nil
+  }
+
+  /// Refers to a line that refers to nothing itself.
+  public init(_ line: WireBytes) {
+    bytes = line.ownBytes
+    owner = line
   }
 
   /// Number of bytes.
