@@ -38,6 +38,8 @@ let bound: [LinkerSetting] = [
 /// `lanyard` as static-pie: at another address each time. The Makefile asks for it in a release, together with
 /// `--disable-local-rpath`: with a RUNPATH, glibc ends a static-pie at its start. Gold, Swift's usual linker, has none.
 let isStaticPIE = Context.environment["LANYARD_STATIC_PIE"] != nil
+/// The relocations of a start are packed: they take 4 KB instead of 490.
+let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
 /// A program of `Sources/Programs`.
 func program(_ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
@@ -144,6 +146,7 @@ let foreign: [Target] = [
     name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
     linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
+  shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
   shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
@@ -185,9 +188,9 @@ let programs: [Target] = [
     ]
   ),  // wiring only
   program(
-    "lanyard", ["CommandSupport"],
+    "lanyard", ["CQuickToken", "CommandSupport"],
     linker: [
-      .unsafeFlags(["-static-executable"] + (isStaticPIE ? ["-use-ld=lld", "-Xclang-linker", "-static-pie"] : []))
+      .unsafeFlags(["-static-executable"] + (isStaticPIE ? staticPIE : []))
     ]
   ),  // `token` by hand, fast; everything else is lanyard-cli
   program(
@@ -295,14 +298,21 @@ let checks: [Target] = [
   tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),
 ]
 
-/// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make demo`: planning and building take less.
-let isForPersons = Context.environment["LANYARD_PROGRAMS_ONLY"] != nil
+/// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make release`; with `demo` also what the demo
+/// does not show. Planning and building take less.
+let programsOnly = Context.environment["LANYARD_PROGRAMS_ONLY"]
+let isForPersons = programsOnly != nil
+let besidesDemo = [
+  "AuditExport", "CTLSServer", "MCPBridge", "ProxyCore", "StreamingHTTP", "TLSServing", "lanyard-export", "lanyard-mcp",
+  "lanyard-proxy",
+]
 let ofDevelopers =
   [
     "AgentSimulation", "CFaultVFS", "FleetSimulation", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness",
     "lanyard-fleet", "lanyard-schemas",
   ]
   + client.map(\.name)
+let leftOut = (isForPersons ? ofDevelopers : []) + (programsOnly == "demo" ? besidesDemo : [])
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 
 /// What programs may depend on.
@@ -311,19 +321,16 @@ let libraries: [Product] = [
   .library(name: "LanyardHTTP", targets: ["LanyardHTTP"]),
 ]
 
+/// The programs that are installed.
+let installed = [
+  "lanyard", "lanyard-cli", "lanyard-agent", "lanyard-demo", "lanyard-export", "lanyard-mcp", "lanyard-proxy",
+].filter { !leftOut.contains($0) }
+
 let package = Package(
   name: "lanyard",
-  products: [
-    .executable(name: "lanyard", targets: ["lanyard"]),
-    .executable(name: "lanyard-cli", targets: ["lanyard-cli"]),
-    .executable(name: "lanyard-agent", targets: ["lanyard-agent"]),
-    .executable(name: "lanyard-demo", targets: ["lanyard-demo"]),
-    .executable(name: "lanyard-export", targets: ["lanyard-export"]),
-    .executable(name: "lanyard-mcp", targets: ["lanyard-mcp"]),
-    .executable(name: "lanyard-proxy", targets: ["lanyard-proxy"]),
-  ] + (isForPersons ? [] : libraries),
+  products: installed.map { .executable(name: $0, targets: [$0]) } + (isForPersons ? [] : libraries),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],
-  targets: isForPersons ? targets.filter { !ofDevelopers.contains($0.name) } : targets + checks
+  targets: targets.filter { !leftOut.contains($0.name) } + (isForPersons ? [] : checks)
 )

@@ -5,14 +5,25 @@ public import JSONRPC
 /// One connection to the agent, used by one thread: it makes one call at a time, or waits for events.
 public struct AgentConnection: ~Copyable {
   private let socket: Int32
-  private var lines = LineReader()
+  private var lines: LineReader
   private var tape = JSONTape()
-  private var lastID: Int64 = 0
+  /// The id of the request that was sent last.
+  private(set) var lastID: Int64 = 0
   /// How long `result` waits for an answer; nil: as long as it takes.
   public var patienceMilliseconds: Int32?
 
   /// Takes a connected socket. `deinit` closes it.
-  init(socket: Int32) { self.socket = socket }
+  init(socket: Int32) {
+    self.socket = socket
+    lines = LineReader()
+  }
+
+  /// Takes a connection on which the request `id` was sent, and the beginning of its answer.
+  public init(socket: Int32, sent id: Int64, received: UnsafeRawBufferPointer) {
+    self.socket = socket
+    lines = LineReader(received: received)
+    lastID = id
+  }
 
   deinit { close(socket) }
 

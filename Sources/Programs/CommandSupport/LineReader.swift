@@ -12,6 +12,16 @@ public struct LineReader: ~Copyable {
 
   public init() {}
 
+  /// Begins with bytes that were read before.
+  init(received: UnsafeRawBufferPointer) {
+    if received.count > memory.count {
+      memory.deallocate()
+      memory = .allocate(byteCount: received.count, alignment: 8)
+    }
+    memory.copyMemory(from: received)
+    end = received.count
+  }
+
   deinit {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()

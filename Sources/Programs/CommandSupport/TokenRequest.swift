@@ -16,9 +16,10 @@ public struct TokenRequest: Sendable {
 
   public init() {}
 
-  public func run() throws(CommandFailure) {
+  /// - Parameter begun: a connection on which this request was sent; it is used for the first try.
+  public func run(begun: consuming AgentConnection? = nil) throws(CommandFailure) {
     do throws(CommandFailure) {
-      try runOnce()
+      try runOnce(begun)
     } catch {
       guard forced, error.status == .providerUnreachable else { throw error }
       var told = error
@@ -27,10 +28,10 @@ public struct TokenRequest: Sendable {
     }
   }
 
-  private func runOnce() throws(CommandFailure) {
+  private func runOnce(_ begun: consuming AgentConnection?) throws(CommandFailure) {
     let selection = try AccountSelection.choose(argument: account, option: option)
     do throws(CommandFailure) {
-      try askUntilAnswered(selection.selector)
+      try askUntilAnswered(selection.selector, begun)
     } catch {
       guard error.name == "accountNotFound" else { throw error }
       // Look for an e-mail address or a name only now: most programs use an alias, and this is a second request.
@@ -41,9 +42,12 @@ public struct TokenRequest: Sendable {
     }
   }
 
-  private func askUntilAnswered(_ account: String) throws(CommandFailure) {
+  private func askUntilAnswered(
+    _ account: String, _ begun: consuming AgentConnection? = nil
+  ) throws(CommandFailure) {
     for _ in 1..<Self.attempts {
       do throws(CommandFailure) {
+        if var agent = begun.take() { return try showAnswer(to: agent.lastID, on: &agent) }
         return try ask(account)
       } catch {
         // The agent is ending. The request may be repeated: it changes nothing, and nothing was printed.
@@ -62,7 +66,7 @@ public struct TokenRequest: Sendable {
 
   private func ask(_ account: String) throws(CommandFailure) {
     var agent = try Agent.connect(mayStart: mayStart)
-    try agent.call(method) { writer in
+    let id = try agent.send(method) { writer in
       writer.key("account")
       writer.string(account)
       if !scopes.isEmpty {
@@ -79,7 +83,12 @@ public struct TokenRequest: Sendable {
         writer.key("minimumLifetimeSeconds")
         writer.integer(minimumLifetimeSeconds)
       }
-    } result: { (result) throws(CommandFailure) in
+    }
+    try showAnswer(to: id, on: &agent)
+  }
+
+  private func showAnswer(to id: Int64, on agent: inout AgentConnection) throws(CommandFailure) {
+    try agent.result(of: id) { (result) throws(CommandFailure) in
       if json {
         try Self.print(result.raw)
       } else {
