@@ -58,9 +58,9 @@ help: ## List the targets.
 demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),$(if $(wildcard $(DEBUG)/lanyard-demo),build,build-demo),demo-is-built) ## Build what it takes, and see Lanyard at work with a practice provider on this machine.
 	@$(firstword $(wildcard $(DEBUG)/lanyard-demo) $(DEMO)/lanyard-demo)
 
-# The programs alone, and neither optimised nor with what a debugger reads: the build takes a quarter of the time.
+# The programs that the demo shows, and neither optimised nor with what a debugger reads: the build takes a quarter of the time.
 build-demo: packages
-	LANYARD_PROGRAMS_ONLY=1 LANYARD_UNOPTIMIZED=1 $(SWIFT) build --scratch-path $(dir $(DEMO)) -Xswiftc -gnone $(SWIFT_FLAGS)
+	LANYARD_PROGRAMS_ONLY=demo LANYARD_UNOPTIMIZED=1 $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
 
 demo-is-built:
 	@[ -x $(DEBUG)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
@@ -224,10 +224,8 @@ build-tests: packages-tests ## Build all programs and the tests.
 release: packages ## Build the programs as they are installed.
 	@mkdir -p .build/static-c++
 	@ln -sf "$$(cc -print-file-name=libstdc++.a)" .build/static-c++/libstdc++.a
-	@for program in $(PROGRAMS); do \
-	  echo $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program; \
-	  LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++ $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product $$program || exit 1; \
-	done
+	LANYARD_PROGRAMS_ONLY=1 LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++ \
+	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS)
 endif
 
 format: ## Format the Swift sources.
