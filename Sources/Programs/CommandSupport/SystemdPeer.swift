@@ -1,5 +1,5 @@
 internal import CPlatform
-public import Glibc
+internal import Glibc
 
 /// The unit for which systemd connected: its end of the connection is bound to the abstract address
 /// `RANDOM/unit/UNIT/CREDENTIAL`.

@@ -1,4 +1,4 @@
-public import JSONRPC
+internal import JSONRPC
 
 /// An object whose member names are data, such as header fields or pins. It keeps their order.
 public struct WireMap<Value: Sendable>: Sendable {

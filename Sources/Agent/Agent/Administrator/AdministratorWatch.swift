@@ -1,4 +1,4 @@
-package import AgentModel
+internal import AgentModel
 internal import AgentOAuth
 package import AgentPorts
 

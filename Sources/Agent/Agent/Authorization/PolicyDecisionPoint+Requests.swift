@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 internal import JSONRPC

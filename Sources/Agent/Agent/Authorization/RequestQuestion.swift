@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 
 /// What the policy is asked about one request of an account.

@@ -1,5 +1,5 @@
 package import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentPorts
 
 /// The requests of callers for a token of another audience (RFC 8693).

@@ -1,6 +1,6 @@
 internal import AgentCore
 internal import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 internal import AgentPorts
 
 /// Tries a provider before a person signs in there (docs/tokens.md, Trying a provider).

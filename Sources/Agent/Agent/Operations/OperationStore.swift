@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
-package import AgentPorts
-package import AgentVault
+internal import AgentPorts
+internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets

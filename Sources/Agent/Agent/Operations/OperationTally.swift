@@ -1,7 +1,7 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 internal import AgentPorts
-package import AgentVault
+internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets

@@ -1,5 +1,5 @@
 internal import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentPorts
 
 /// Fetches the organisation's policy bundle: when `BundlePolling` says so, or a person asks. One fetch at a time, and

@@ -1,6 +1,6 @@
 package import AgentCore
 package import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 internal import AgentPorts
 
 /// The issuer that a URL belongs to, and what it offers.

@@ -1,5 +1,5 @@
-package import AgentCore
-package import AgentModel
+internal import AgentCore
+internal import AgentModel
 internal import AgentOAuth
 
 /// Decides about every target of a request that the agent sends, also one that a redirect leads to.

@@ -1,6 +1,6 @@
-package import AgentCore
-package import AgentModel
-package import AgentPorts
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
 internal import Synchronization
 
 /// Asks the person whether a request may be made (docs/offline.md, Step-up): one question at a time for each account, and

@@ -1,5 +1,5 @@
 internal import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentOAuth
 package import AgentPorts
 internal import Secrets

@@ -2,7 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
-package import AgentVault
+internal import AgentVault
 
 extension OpenVault {
   package var rules: RuleStore { RuleStore(vault: self) }

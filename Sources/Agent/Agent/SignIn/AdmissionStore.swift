@@ -1,5 +1,5 @@
 package import AgentCore
-package import AgentModel
+internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault

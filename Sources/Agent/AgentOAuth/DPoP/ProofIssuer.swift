@@ -1,4 +1,4 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 package import AgentPorts
 package import Secrets

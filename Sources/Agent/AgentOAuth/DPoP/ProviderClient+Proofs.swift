@@ -1,5 +1,5 @@
 internal import AgentCore
-package import AgentModel
+internal import AgentModel
 package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON

@@ -1,4 +1,4 @@
-package import AgentModel
+internal import AgentModel
 package import JSONRPC
 internal import SecretJSON
 

@@ -1,9 +1,9 @@
-package import AgentCore
+internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 package import JSONRPC
 internal import SecretJSON
-package import Secrets
+internal import Secrets
 
 /// Reads what a provider publishes of itself, and what it says of its tokens.
 package struct ProviderDocuments: Sendable {

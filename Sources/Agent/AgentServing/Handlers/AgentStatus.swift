@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
 

@@ -34,7 +34,7 @@ enum ProviderAddHandler: MethodHandler {
     }
     if params.clientId == nil { try await call.agent.identifyClient(&provider) }
     do throws(AgentFailure) {
-      try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
+      _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
         try vault.providers.requireCovered(params.name, by: limits)
         return try vault.providers.add(provider)
       }

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// The administrator's configuration file (docs/fleet.md, Administrator's files): the members of the person's file, and
 /// under `enforced` the same members once more.
 public struct AdministratorConfiguration: Hashable, Sendable {
@@ -45,8 +47,8 @@ private struct ConfigurationMember: Sendable {
   let value: @Sendable (AgentConfiguration) -> AnyHashable?
   let copy: @Sendable (_ from: AgentConfiguration, _ to: inout AgentConfiguration) -> Void
 
-  private init<Value: Hashable>(
-    _ name: String, _ path: WritableKeyPath<AgentConfiguration, Value?> & Sendable
+  private init<Value: Hashable & Sendable>(
+    _ name: String, _ path: any WritableKeyPath<AgentConfiguration, Value?> & Sendable
   ) {
     self.name = name
     value = { $0[keyPath: path].map { AnyHashable($0) } }
