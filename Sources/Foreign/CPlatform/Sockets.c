@@ -82,12 +82,22 @@ done:
   return result;
 }
 
+// The same descriptor above 2: where a program was started without stdout, what it prints must not go to the socket.
+static int above_standard(int fd) {
+  if (fd < 0 || fd > STDERR_FILENO) return fd;
+  int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+  int error = errno;
+  close(fd);
+  errno = error;
+  return above;
+}
+
 int lanyard_connect_unix(const char *path) {
   struct sockaddr_un address;
   int directory;
   int result = address_of(path, &address, &directory);
   if (result < 0) return result;
-  int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  int fd = above_standard(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   if (fd < 0) {
     result = -errno;
   } else {

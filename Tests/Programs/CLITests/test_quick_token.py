@@ -129,6 +129,17 @@ class QuickTokenTests(Person):
         self.assertIn("could not be written: Broken pipe", done.stderr)
         self.assertEqual(agent.calls, [REQUEST] * 2)
 
+    def test_no_output_at_all(self):
+        agent = self.agent({"token.get": lambda params, connection: self.bytes(TOKEN_LINE)(connection.stream)})
+        for words in (["token", "work"], ["token", "-u", "work"]):
+            done = subprocess.run(
+                ["sh", "-c", 'exec "$@" >&-', "sh", *self.command(words)], env=self.settings(None),
+                stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, timeout=PATIENCE_SECONDS)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn("could not be written: Bad file descriptor", done.stderr)
+        # Nothing but the requests came over the socket.
+        self.assertEqual(agent.calls, [REQUEST] * 2)
+
     def test_ctrl_c_while_the_agent_waits(self):
         agent = self.agent({"token.get": lambda params, connection: self.bytes()(connection.stream)})
         process = self.start("token", "work")
