@@ -110,6 +110,28 @@ import Testing
     #expect(referred == [document.bytes.baseAddress, document.bytes.baseAddress])
   }
 
+  @Test func sharedLine_livesAsLongAsALineThatRefersToIt() throws {
+    weak var body: WireBytes?
+    var lines: [WireBytes] = []
+    do {
+      let shared = WireBytes(Array("true".utf8))
+      body = shared
+      for name in ["a", "b"] {
+        var writer = JSONWriter(capacity: 64)
+        writer.beginObject()
+        writer.key(name)
+        writer.raw(SharedBytes(shared))
+        writer.endObject()
+        lines.append(writer.finish())
+      }
+    }
+    #expect(lines.map { $0.withBytes { String(decoding: $0, as: UTF8.self) } } == [#"{"a":true}"#, #"{"b":true}"#])
+    lines.removeFirst()
+    #expect(body != nil)
+    lines = []
+    #expect(body == nil)
+  }
+
   @Test func programBytes_areWrittenOnce() {
     let piece = SharedBytes { $0.string("always the same") }
     #expect(piece.bytes.elementsEqual(#""always the same""#.utf8))
