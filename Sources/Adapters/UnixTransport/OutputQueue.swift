@@ -87,7 +87,7 @@ struct OutputQueue: ~Copyable {
 
   /// Joins the next pieces for one write: there may be thousands of a few bytes each.
   private func writePieces(to fd: Int32, isSocket: Bool, piece: Int) -> Int {
-    withUnsafeTemporaryAllocation(byteCount: Self.joinedBytes, alignment: 8) { joined in
+    withUnsafeTemporaryAllocation(byteCount: min(Self.joinedBytes, count), alignment: 8) { joined in
       let own = UnsafeRawBufferPointer(rebasing: memory[start..<end])
       let filled = inserts.fill(joined, own: own)
       defer { explicit_bzero(joined.baseAddress!, filled) }

@@ -96,17 +96,16 @@ static bool has_no_grant(void) {
   return length > 0 && length < path_bytes && lstat(path, &information) != 0 && (errno == ENOENT || errno == ENOTDIR);
 }
 
-// A connection to an agent of this user; negative if there is none.
+// A connection to an agent of this user; negative if there is none, or a grant to present on it.
 static int connected(void) {
   char path[path_bytes];
-  if (!socket_path(path)) return -1;
+  if (!has_no_grant() || !socket_path(path)) return -1;
   int connection = lanyard_connect_unix(path);
   if (connection < 0) return connection;
   pid_t pid;
   uid_t uid;
   gid_t gid;
-  if (lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 && uid == geteuid() && has_no_grant())
-    return connection;
+  if (lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 && uid == geteuid()) return connection;
   close(connection);
   return -1;
 }
@@ -144,8 +143,31 @@ static bool receive_line(void) {
   return false;
 }
 
-// The token of the received line with a newline behind it, in place; NULL unless it stands first in a result, as the
-// agent writes it, and has no escapes.
+// True if `rest`, which ends with "}}\n", goes on in an object and closes it just there.
+static bool closes_at_its_end(const char *rest, const char *end) {
+  int depth = 2;
+  bool in_string = false;
+  for (; rest < end - 3; rest++) {
+    if ((unsigned char)*rest < ' ') return false;
+    if (in_string) {
+      if (*rest == '\\') {
+        rest++;
+      } else if (*rest == '"') {
+        in_string = false;
+      }
+    } else if (*rest == '"') {
+      in_string = true;
+    } else if (*rest == '{' || *rest == '[') {
+      depth++;
+    } else if ((*rest == '}' || *rest == ']') && --depth < 2) {
+      return false;
+    }
+  }
+  return depth == 2 && !in_string && rest == end - 3;
+}
+
+// The token of the received line, in place; NULL unless it stands first in a result, as the agent writes it, has no
+// escapes, and the result ends the line.
 static char *token(size_t *length) {
   static const char head[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"accessToken\":\"";
   const size_t head_length = sizeof head - 1;
@@ -154,15 +176,15 @@ static char *token(size_t *length) {
     return NULL;
   char *first = begun.bytes + head_length, *last = first;
   while (last < end && *last > ' ' && *last < 0x7F && *last != '"' && *last != '\\') last++;
-  if (last == first || last == end || *last != '"' || (last[1] != ',' && last[1] != '}')) return NULL;
+  if (last == first || last >= end - 3 || *last != '"' || (last[1] != ',' && last[1] != '}')) return NULL;
+  if (!closes_at_its_end(last + 1, end)) return NULL;
   *length = (size_t)(last - first);
   return first;
 }
 
-static void fail(void) {
-  static const char head[] = "lanyard: The answer could not be written: ";
+static void fail(int error) {
   char text[256];
-  int length = snprintf(text, sizeof text, "%s%s.\n", head, strerror(errno));
+  int length = snprintf(text, sizeof text, "lanyard: The answer could not be written: %s.\n", strerror(error));
   ssize_t ignored = write(STDERR_FILENO, text, (size_t)length);
   (void)ignored;
 }
@@ -181,7 +203,7 @@ static int print(char *text, size_t count) {
       text[count - 1] = kept;
       return -1;
     } else if (!(written < 0 && errno == EINTR)) {
-      fail();
+      fail(written < 0 ? errno : EIO);
       return failed;
     }
   }
@@ -191,9 +213,9 @@ static int print(char *text, size_t count) {
 static void answer(int count, char **words, char **environment) {
   (void)environment;
   if (!is_ours(count, words)) return;
+  prepare_for_signals();
   begun.connection = connected();
   if (begun.connection < 0) return;
-  prepare_for_signals();
   if (!send_request(words[2])) {
     close(begun.connection);
     begun.connection = -1;

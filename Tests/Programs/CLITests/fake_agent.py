@@ -80,6 +80,7 @@ class FakeAgent:
         self.path = path
         self.answers = dict(answers or {})
         self.calls = []
+        self.accepted = 0
         self.last = None  # the method after whose answer a connection is closed
         self.closed = threading.Event()
         os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
@@ -95,6 +96,7 @@ class FakeAgent:
                 stream, _ = self.listener.accept()
             except OSError:
                 return
+            self.accepted += 1
             threading.Thread(target=Connection(self, stream).serve, daemon=True).start()
 
     def methods(self):

@@ -250,6 +250,21 @@ class JourneyTests(RealProvider):
         self.assertEqual(self.answer("unlock"), "The vault is unlocked.\n")
         self.answer("token", "work")
 
+    def test_a_named_account_is_answered_before_swift_starts(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        faults = {}
+        for words, account in ((("token", "work"), None), (("token",), "work")):
+            process = self.start(*words, environment={"LANYARD_ACCOUNT": account})
+            out = process.stdout.read()
+            _, status, usage = os.wait4(process.pid, 0)
+            process.returncode = os.waitstatus_to_exitcode(status)
+            process.communicate(timeout=PATIENCE_SECONDS)
+            self.assertEqual((process.returncode, len(out.split())), (0, 1))
+            faults[words] = usage.ru_minflt
+        # Swift's runtime, the types that it makes and the code that follows take a hundred pages more.
+        self.assertLess(faults["token", "work"], 0.75 * faults["token",], faults)
+
     def test_signing_out(self):
         self.add_provider()
         self.sign_in("alice", "--alias", "work")
