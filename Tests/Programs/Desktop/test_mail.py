@@ -25,7 +25,7 @@ import urllib.parse
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 from desktop_fixture import PATIENCE_SECONDS, Desktop, certificates, program  # noqa: E402
-from loopback import accepts, free_port  # noqa: E402
+from loopback import accepts, free_ports  # noqa: E402
 
 MAILBOX = "alice"
 """The person's name at the practice provider, which Dovecot takes for the mailbox."""
@@ -137,7 +137,7 @@ class Dovecot:
         # Dovecot's own users go through this directory, so it can't be one of the test's private directories.
         self.place = tempfile.mkdtemp(prefix="lanyard-dovecot-")
         os.chmod(self.place, 0o755)
-        self.imap, self.submission = free_port(), free_port()
+        self.imap, self.submission = free_ports(2)
         self.log = os.path.join(self.place, "log")
         mail = os.path.join(self.place, "mail")
         os.mkdir(mail)
