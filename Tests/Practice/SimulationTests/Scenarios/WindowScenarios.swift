@@ -132,7 +132,7 @@ import Testing
       // The provider's answer begins a new window, and carries the time.
       world.setWall(aheadBy: .zero)
       world.setOnline(true)
-      await world.clock.sleep(for: .seconds(301))  // longer than the pause after a denial had the provider asked
+      await world.clock.sleep(for: .seconds(601))  // longer than any pause after a denial had the provider asked
       let answer = try await scene.token(method: "token.refresh")
       #expect(scene.works(answer), "\(answer)")
       let after = try await watch.decide()
