@@ -179,7 +179,7 @@ import Testing
         let lie = Self.wrongness(chance)
         scene.idp.setClockOffset(milliseconds: lie.count)
         // Longer than the pause after a denial had the provider asked.
-        await world.clock.sleep(for: chance.seconds(301...7200))
+        await world.clock.sleep(for: chance.seconds(601...7200))
         #expect(scene.works(try await scene.token(method: "token.refresh")))
         let counted = Counted(since: try #require(scene.refreshes.last?.at))
         world.setOnline(false)
