@@ -121,7 +121,8 @@ import Testing
         await world.clock.sleep(for: chance.milliseconds(0...8000))
       }
       let exchanges = scene.refreshes.count
-      await world.clock.sleep(for: .seconds(60))
+      // Four failures are followed by pauses of 1, 4, 16 and 64 s.
+      await world.clock.sleep(for: .seconds(90))
       let healed = try #require(Snapshot(try await Self.ask(world, scene.account)))
       #expect(healed.entitlements == ["other"])
       #expect(scene.refreshes.count == exchanges)
