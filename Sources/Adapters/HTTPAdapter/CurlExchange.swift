@@ -46,7 +46,7 @@ public final class CurlExchange: HTTPExchange {
       keepingMilliseconds: CurlLoop.keepingMilliseconds, certificates: certificates)
   }
 
-  init(
+  package init(
     clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32,
     keepingMilliseconds: Int32 = CurlLoop.keepingMilliseconds,
     certificates: (@Sendable (String) async -> [UInt8]?)? = nil

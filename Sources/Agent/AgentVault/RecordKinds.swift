@@ -38,7 +38,7 @@ extension RecordKind {
   /// A caller's grant (docs/callers.md, Grants), without its secret.
   package static let callerGrant = RecordKind(rawValue: 27)
   /// The bounds of the audit log's rings: of security events, and of decisions.
-  static let auditChain = RecordKind(rawValue: 22)
+  package static let auditChain = RecordKind(rawValue: 22)
   static let decisionChain = RecordKind(rawValue: 34)
   /// The pepper of PINs that were set under an earlier root key.
   package static let pepper = RecordKind(rawValue: 23)

@@ -3,7 +3,7 @@ import CSQLite
 import StorageFaults
 import Testing
 
-@testable import SQLiteStore
+import SQLiteStore
 
 /// Schema versions, and files of other programs.
 @Suite struct SchemaTests {

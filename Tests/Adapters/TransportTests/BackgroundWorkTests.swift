@@ -2,9 +2,9 @@ import AgentProtocol
 import Synchronization
 import Testing
 
-@testable import Agent
-@testable import AgentServing
-@testable import AgentServing
+import Agent
+import AgentServing
+import AgentServing
 
 @Suite struct BackgroundWorkTests {
   final class Count: Sendable {

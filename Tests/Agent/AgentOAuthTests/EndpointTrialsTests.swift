@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// What a redirect says of a sign-in that was only begun (docs/tokens.md, Trying a provider).
 struct EndpointTrialsTests {

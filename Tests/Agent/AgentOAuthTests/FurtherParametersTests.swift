@@ -5,7 +5,7 @@ import AgentSimulation
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// The further parameters of a provider in each request of a sign-in.
 @Suite struct FurtherParametersTests {

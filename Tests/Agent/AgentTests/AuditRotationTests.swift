@@ -8,8 +8,8 @@ import Secrets
 import StorageFaults
 import Testing
 
-@testable import Agent
-@testable import AgentVault
+import Agent
+import AgentVault
 
 /// The audit log on a real store under a small bound: rotation drops the oldest entries, and the rest stays verified.
 @Suite struct AuditRotationTests {

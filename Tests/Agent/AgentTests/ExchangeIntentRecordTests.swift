@@ -5,7 +5,7 @@ import SecretJSON
 import Secrets
 import Testing
 
-@testable import Agent
+import Agent
 
 /// The stored form of an intent (docs/tokens.md, Journal).
 @Suite struct ExchangeIntentRecordTests {

@@ -6,7 +6,7 @@ import SecretJSON
 import Secrets
 import Testing
 
-@testable import Agent
+import Agent
 
 /// The stored form of a grant (docs/storage.md).
 @Suite struct GrantRecordTests {

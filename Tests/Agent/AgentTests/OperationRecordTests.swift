@@ -4,7 +4,7 @@ import AgentPorts
 import Secrets
 import Testing
 
-@testable import Agent
+import Agent
 
 /// What is stored of operations, and the ids that name them (docs/operations.md, Storage).
 @Suite struct OperationRecordTests {

@@ -4,7 +4,7 @@ import JSONRPC
 import Synchronization
 import Testing
 
-@testable import Agent
+import Agent
 
 /// Which policy decides for a provider's accounts.
 @Suite struct PolicyCacheTests {

@@ -7,8 +7,8 @@ import PracticeProvider
 import Secrets
 import Testing
 
-@testable import Agent
-@testable import AgentServing
+import Agent
+import AgentServing
 
 extension StepUpMethod {
   fileprivate static let badge = StepUpMethod(rawValue: "badge")

@@ -4,8 +4,8 @@ import AgentPorts
 import AgentProtocol
 import Testing
 
-@testable import Agent
-@testable import AgentServing
+import Agent
+import AgentServing
 
 /// `WireEnums.swift` converts by raw value and traps where the other side lacks a case.
 @Suite struct WireEnumTests {

@@ -2,7 +2,7 @@ import Foundation
 import LanyardClient
 import Testing
 
-@testable import LanyardHTTP
+import LanyardHTTP
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

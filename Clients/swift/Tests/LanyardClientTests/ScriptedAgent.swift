@@ -1,5 +1,5 @@
 import Foundation
-@testable import LanyardClient
+import LanyardClient
 
 /// An agent on a real socket, in threads of the test's own process. It answers `agent.hello`, `event.subscribe` and
 /// `event.unsubscribe` by itself.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-@testable import LanyardClient
+import LanyardClient
 
 @Suite("JSON on the wire") struct WireTests {
   @Test(

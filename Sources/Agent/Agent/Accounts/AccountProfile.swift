@@ -14,7 +14,7 @@ package struct AccountProfile: Sendable, Hashable {
 
   package var id: AccountID
   /// The partition of this incarnation's records; a new incarnation gets new keys.
-  var partition: PartitionID
+  package var partition: PartitionID
   /// Of an erased account, a keyed digest in place of the subject, and no tenant.
   package var identity: Identity
   /// A hard sign-out erased whose account it is (docs/sign-out.md, Modes).
@@ -48,7 +48,7 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last sign-in or import, by the machine's clocks.
   var signedInAt: TrustedInstant?
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("id", id.text)
       writer.member("issuer", identity.issuer)

@@ -5,7 +5,7 @@ internal import SecretJSON
 package import Secrets
 
 extension ExchangeIntent {
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("attempt", Int64(attempt))
       writer.member("epoch", Int64(epoch))

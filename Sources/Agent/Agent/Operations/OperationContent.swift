@@ -82,14 +82,14 @@ package struct OperationContent: Sendable {
   }
 
   /// Compares what is delivered, and not how it is stored.
-  func isSame(as other: OperationContent) -> Bool {
+  package func isSame(as other: OperationContent) -> Bool {
     guard payload.isSame(as: other.payload) else { return false }
     guard let request, let wanted = other.request else { return request == nil && other.request == nil }
     return request.method == wanted.method && request.url == wanted.url && request.isText == wanted.isText
       && request.headers.elementsEqual(wanted.headers, by: ==) && request.body.isSame(as: wanted.body)
   }
 
-  var record: Secret { SecretJSON.write { write(to: &$0) } }
+  package var record: Secret { SecretJSON.write { write(to: &$0) } }
 
   func write(to writer: inout JSONWriter) {
     if let request {
@@ -110,7 +110,7 @@ package struct OperationContent: Sendable {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> OperationContent? in
       var content = OperationContent(request: nil, payload: node["payload"].map { Secret(copying: $0.raw) })
       if let method = node["method"]?.string, let url = node["url"]?.string {
@@ -135,7 +135,7 @@ package struct OperationContent: Sendable {
 /// The answer of a resource server, as it is kept with an operation.
 package struct OperationAnswer: Sendable {
   /// The bound of the contract.
-  static let mostBytes = 64 << 10
+  package static let mostBytes = 64 << 10
 
   package var status: Int
   package var body: Secret
@@ -146,7 +146,7 @@ package struct OperationAnswer: Sendable {
 
   private init(status: Int) { (self.status, body) = (status, Secret(text: "")) }
 
-  init(_ response: ResourceResponse) {
+  package init(_ response: ResourceResponse) {
     (status, body) = (response.status, response.body)
     // It is not left at rest, and a caller that reads the operation may not have it.
     cut(to: response.repeatsToken ? 0 : Self.mostBytes)
@@ -165,7 +165,7 @@ package struct OperationAnswer: Sendable {
   }
 
   /// The answer in a record of up to this many bytes: its body is cut if it must be, its status never.
-  func fitting(_ bytes: Int) -> OperationAnswer {
+  package func fitting(_ bytes: Int) -> OperationAnswer {
     // Base64URL writes three bytes as four characters.
     let room = max(0, (bytes - Self.mostHeaderBytes) / 4 * 3)
     var fitting = self
@@ -176,7 +176,7 @@ package struct OperationAnswer: Sendable {
   /// The names of the record's members, the status and the sign that the body is cut.
   private static let mostHeaderBytes = 64
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("status", Int64(status))
       writer.member("body", body.base64URL)
@@ -184,7 +184,7 @@ package struct OperationAnswer: Sendable {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> (Int, Secret, Bool)? in
       guard let status = node["status"]?.integer, let body = node["body"]?.secret?.base64URLDecoded else { return nil }
       return (Int(status), body, node["truncated"] != nil)

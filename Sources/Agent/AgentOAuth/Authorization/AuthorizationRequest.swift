@@ -74,7 +74,7 @@ extension RequestedAuthentication {
   var maximumAge: Milliseconds? { maxAgeSeconds.map { .seconds(min($0, Self.longestAgeSeconds)) } }
 
   /// An essential `acr` in `claims` (OpenID Connect Core §5.5.1) counts before `acr_values`.
-  var context: IDTokenPolicy.Context {
+  package var context: IDTokenPolicy.Context {
     if let essential = claims.flatMap(Self.essentialContexts) { return .essential(essential) }
     return acrValues.isEmpty ? .unasked : .voluntary(acrValues)
   }

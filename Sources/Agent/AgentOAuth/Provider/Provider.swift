@@ -149,7 +149,7 @@ package struct Provider: Sendable {
   package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
 
   /// The authentication methods that the provider's metadata or its preset names; empty if neither names one.
-  var tokenEndpointAuthMethods: [String] {
+  package var tokenEndpointAuthMethods: [String] {
     if let told = metadata?.tokenEndpointAuthMethods, !told.isEmpty { return told }
     return preset?.tokenEndpointAuthMethods ?? []
   }

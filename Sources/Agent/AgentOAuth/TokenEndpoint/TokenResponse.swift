@@ -10,7 +10,7 @@ package struct TokenResponse: Sendable {
   /// Nil if there is none that this agent can use; a refresh token beside it is good all the same.
   package var accessToken: Secret?
   /// There was one, though perhaps of a type that this agent must not use (RFC 6749 §7.1).
-  var issuedAccessToken: Bool
+  package var issuedAccessToken: Bool
   /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
   /// Nil if the provider did not say.

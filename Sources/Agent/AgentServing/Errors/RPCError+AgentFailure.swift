@@ -1,4 +1,4 @@
-internal import Agent
+package import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
@@ -8,7 +8,7 @@ internal import AgentVault
 
 /// The one place that translates the agent's failures to the errors of the contract.
 extension RPCError {
-  init(_ failure: AgentFailure) {
+  package init(_ failure: AgentFailure) {
     if case .unsent(let cause) = failure {
       self.init(cause)
       if !details.contains(where: { $0.name == "outcome" }) { details.append(("outcome", .text("notSent"))) }
@@ -39,7 +39,7 @@ extension RPCError {
 }
 
 extension ErrorCode {
-  init(_ kind: FailureKind) {
+  package init(_ kind: FailureKind) {
     switch kind {
     case .agentLocked: self = .agentLocked
     case .shuttingDown: self = .shuttingDown

@@ -5,7 +5,7 @@ internal import AgentProtocol
 internal import JSONRPC
 
 /// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.
-struct RPCError: Error, Sendable {
+package struct RPCError: Error, Sendable {
   /// Facts of one error beyond the common ones.
   enum Detail: Sendable {
     case text(String), number(Int64), texts([String]), flag(Bool)
@@ -19,7 +19,7 @@ struct RPCError: Error, Sendable {
   var message: String
   var account: AccountID?
   var retryAfter: Milliseconds?
-  var reason: String?
+  package var reason: String?
   var remedies: [WireRemedy] = []
   var details: [(name: String, value: Detail)] = []
   var retryable: Bool
