@@ -1,10 +1,10 @@
 /// Finds duplicate keys of an object by their values: `"a"` and `"\u0061"` are the same key.
-enum DuplicateKeys {
+enum KeyComparison {
   /// Up to this number of members every pair is compared, mostly by length alone; with more members keys are hashed,
   /// which takes linear time, and an allocation for each. A sealed record has up to 24.
   private static let pairwiseMembers = 24
 
-  static func found(
+  static func hasDuplicates(
     inObjectAt index: Int, members: Int, of entries: [JSONTapeEntry], bytes: UnsafePointer<UInt8>
   ) -> Bool {
     if members > pairwiseMembers { return foundByHash(index, members, entries, bytes) }
