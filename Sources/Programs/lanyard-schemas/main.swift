@@ -24,7 +24,9 @@ do {
     let release = try repository.lastRelease()
     let problems = repository.drift() + (release.map(repository.incompatibilities) ?? [])
     guard problems.isEmpty else { stop(problems.joined(separator: "\n"), code: 1) }
-    print(release.map { "The contract keeps what \($0.tag) promised." } ?? "No contract was released yet: no tag v* in the history has schemas.")
+    print(
+      release.map { "The contract keeps what \($0.tag) promised." }
+        ?? "No contract was released yet: no tag v* in the history has schemas.")
   case "openrpc": print(repository.contract.openRPC, terminator: "")
   default: stop(usage, code: 64)
   }

@@ -1,4 +1,4 @@
-public import Foundation
+internal import Foundation
 
 /// What the contract promises already: the schemas of the last release, as git keeps them.
 extension ContractRepository {
@@ -9,14 +9,16 @@ extension ContractRepository {
     public var contract: Contract
   }
 
-  /// The newest tag `v*` in the history of what is checked out whose tree has schemas. Nil without such a tag, without git, and in a copy of
-  /// the sources without a history.
+  /// The newest tag `v*` in the history of what is checked out whose tree has schemas. Nil without such a tag, without
+  /// git, and in a copy of the sources without a history.
   ///
   /// - Throws: `ContractProblems` if the schemas of the release are invalid; a Foundation error if they can't be copied.
   public func lastRelease() throws -> Release? {
     let tags = git("tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname") ?? ""
     guard
-      let tag = tags.split(separator: "\n").map(String.init).first(where: { git("cat-file", "-e", "\($0):Schemas/lanyard.json") != nil })
+      let tag = tags.split(separator: "\n").map(String.init).first(where: {
+        git("cat-file", "-e", "\($0):Schemas/lanyard.json") != nil
+      })
     else { return nil }
     let folder = FileManager.default.temporaryDirectory.appending(path: "lanyard-release-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
@@ -28,7 +30,8 @@ extension ContractRepository {
     return Release(tag: tag, contract: try Contract(directory: folder.appending(path: "Schemas")))
   }
 
-  /// Changes that break clients of a release; empty if there are none. Another protocol version promises nothing to them.
+  /// Changes that break clients of a release; empty if there are none. Another protocol version promises nothing to
+  /// them.
   public func incompatibilities(with release: Release) -> [String] {
     guard release.contract.protocolVersion == contract.protocolVersion else { return [] }
     return Compatibility.problems(from: release.contract, to: contract).map { "against \(release.tag): \($0)" }

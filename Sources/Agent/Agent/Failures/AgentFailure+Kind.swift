@@ -1,18 +1,8 @@
 package import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentVault
-
-/// The kinds of failure, by the names that the audit log and the agent's log keep.
-package enum FailureKind: String, Sendable, CaseIterable {
-  case agentLocked, shuttingDown, overloaded, unsupportedProtocol, requestCancelled, timedOut, notPermitted,
-    unlockFailed
-  case accountNotFound, accountAmbiguous, signedOut, reauthenticationRequired, interactionRequired, accountLocked
-  case signInFailed, dataLocked, offline, providerUnavailable, providerMisconfigured, untrustedServer, providerNotFound
-  case stepUpRequired, stepUpFailed, stepUpThrottled, policyInvalid
-  case storeUnavailable, integrity, rolledBack, originNotAllowed, notFound, invalidParams, operationNotFound, denied
-}
 
 extension AgentFailure {
   package var kind: FailureKind {
