@@ -6,7 +6,7 @@ struct Migration: Sendable {
   let makes: Set<String>
   let sql: String
 
-  static let all: [Migration] = [.version1, .version2, .version3]
+  static let all: [Migration] = [.version1]
 
   static let objects = all.reduce(into: Set<String>()) { $0.formUnion($1.makes) }
 }
