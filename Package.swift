@@ -66,7 +66,7 @@ func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
 
 /// Values and pure decisions: no async, no I/O.
 let domain: [Target] = [
-  module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
+  module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch; FailureKind
   module("AgentCore", in: "Domain", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, …
   module("ProxyCore", in: "Domain", ["AgentCore", "AgentModel"]),  // heads, bodies and fields of a forward proxy
   module("Secrets", in: "Domain", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
@@ -75,7 +75,7 @@ let domain: [Target] = [
 /// The wire and the contract; what is generated comes from Schemas/.
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
-  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types, error codes
+  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types
   module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
 ]
 
@@ -223,7 +223,7 @@ let programs: [Target] = [
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"]),  // what a fleet does to its provider: figures and pictures
   program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
-  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
+  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,
@@ -280,9 +280,8 @@ let checks: [Target] = [
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders",
-      "Secrets",
-      "SQLiteStore", "SystemAdapters", "UnixTransport",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "KeyProviders", "SQLiteStore",
+      "Secrets", "SystemAdapters", "UnixTransport",
     ]
   ),
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),

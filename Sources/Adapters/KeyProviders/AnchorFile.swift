@@ -51,7 +51,7 @@ public struct AnchorFile: RollbackAnchor {
 
   // MARK: root keys
 
-  /// Prints lie in a file of their own, which is written at a rotation only and which earlier versions leave alone.
+  /// Prints lie in a file of their own, which is written at a rotation only.
   ///
   /// A database that is unknown here, where another one stood whose root key was changed, is answered with the prints of
   /// that one: an old root key also makes a database with a new id.

@@ -1,4 +1,4 @@
-import AgentProtocol
+import AgentModel
 import Synchronization
 import Testing
 

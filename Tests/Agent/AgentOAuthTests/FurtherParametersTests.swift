@@ -72,7 +72,7 @@ import AgentOAuth
     #expect(read.configuration == configuration)
   }
 
-  @Test func recordOfAnEarlierVersion_hasNone() throws {
+  @Test func recordOfAProviderWithoutParameters_hasNoSuchMember() throws {
     var configuration = configuration
     configuration.authorizationParameters = [:]
     let record = Provider(configuration: configuration).record

@@ -1,7 +1,6 @@
 import AgentCore
 import AgentModel
 import AgentPorts
-import AgentProtocol
 import AgentSimulation
 import PracticeProvider
 import Secrets

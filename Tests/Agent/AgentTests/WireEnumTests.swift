@@ -36,10 +36,4 @@ import AgentServing
     #expect(Self.rawValues(SignInFlow.self) == Self.rawValues(WireSignInFlow.self))
     #expect(Self.rawValues(WireAccountState.self).isSubset(of: Self.rawValues(AccountState.self)))
   }
-
-  @Test func everyKindOfFailure_isTheNameOfItsErrorCode() {
-    for kind in FailureKind.allCases {
-      #expect(ErrorCode(kind).name.description == kind.rawValue)
-    }
-  }
 }

@@ -6,7 +6,7 @@ package struct Migration: Sendable {
   let makes: Set<String>
   package let sql: String
 
-  package static let all: [Migration] = [.version1, .version2, .version3]
+  package static let all: [Migration] = [.version1]
 
   static let objects = all.reduce(into: Set<String>()) { $0.formUnion($1.makes) }
 }

@@ -96,9 +96,7 @@ final class AccountIdentity {
 
   private func read(_ token: Secret, of account: isolated Account) throws(IDTokenFailure) -> KeptIDToken {
     guard let profile = account.loaded?.profile, let now = now(of: account) else { throw .malformed }
-    let keys = profile.issuedBy.flatMap {
-      account.dependencies.keySets.keys(of: profile.provider, issuer: $0.issuer)
-    }
+    let keys = account.dependencies.keySets.keys(of: profile.provider, issuer: profile.issuedBy.issuer)
     return try KeptIDToken(
       token, of: profile, keys: keys, signatures: account.dependencies.environment.signatures, now: now)
   }

@@ -81,14 +81,6 @@ package struct OperationContent: Sendable {
     self.payload = payload
   }
 
-  /// Compares what is delivered, and not how it is stored.
-  package func isSame(as other: OperationContent) -> Bool {
-    guard payload.isSame(as: other.payload) else { return false }
-    guard let request, let wanted = other.request else { return request == nil && other.request == nil }
-    return request.method == wanted.method && request.url == wanted.url && request.isText == wanted.isText
-      && request.headers.elementsEqual(wanted.headers, by: ==) && request.body.isSame(as: wanted.body)
-  }
-
   package var record: Secret { SecretJSON.write { write(to: &$0) } }
 
   func write(to writer: inout JSONWriter) {
@@ -117,11 +109,8 @@ package struct OperationContent: Sendable {
         let texts = node["headers"]?.strings ?? []
         guard texts.count % 2 == 0 else { return nil }
         let headers = stride(from: 0, to: texts.count, by: 2).map { (name: texts[$0], value: texts[$0 + 1]) }
-        // The member of an earlier version is in the standard alphabet.
-        let old = node["bodyBase64"]?.string.flatMap { Base64.decode($0) }
-          .map { bytes in bytes.withUnsafeBytes { Secret(copying: $0) } }
-        let bytes = node["bytes"]?.secret?.base64URLDecoded ?? old
-        guard bytes != nil || node["bytes"] == nil && node["bodyBase64"] == nil else { return nil }
+        let bytes = node["bytes"]?.secret?.base64URLDecoded
+        guard bytes != nil || node["bytes"] == nil else { return nil }
         content.request = Request(
           method: method, url: url, headers: headers, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
       }
@@ -191,13 +180,6 @@ package struct OperationAnswer: Sendable {
     }
     guard let read else { return nil }
     (status, body, isTruncated) = read
-  }
-}
-
-extension Secret? {
-  fileprivate func isSame(as other: Secret?) -> Bool {
-    guard let self, let other else { return self == nil && other == nil }
-    return self.withBytes { mine in other.withBytes { mine.elementsEqual($0) } }
   }
 }
 

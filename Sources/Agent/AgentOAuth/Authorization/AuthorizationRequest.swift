@@ -81,7 +81,7 @@ extension RequestedAuthentication {
 
   /// Nil unless `claims` asks for `acr` in the ID token as an essential claim.
   private static func essentialContexts(in claims: String) -> [String]? {
-    SecretJSON.read(Secret(text: claims)) { node in
+    SecretJSON.read(Secret(text: claims), duplicateKeys: .allowed) { node in
       guard let wanted = node["id_token"]?["acr"], wanted["essential"]?.bool == true else { return nil }
       return wanted["values"]?.strings ?? [wanted["value"]?.string].compactMap { $0 }
     }

@@ -30,7 +30,7 @@ package struct ClientKey: Sendable {
   }
 
   private static func read(_ node: JSONNode) -> ClientKey? {
-    guard !node.hasDuplicateKeys, let material = material(node) else { return nil }
+    guard let material = material(node) else { return nil }
     var algorithm: SignatureAlgorithm?
     if let name = node["alg"] {
       algorithm = name.string.flatMap(SignatureAlgorithm.init)

@@ -9,14 +9,15 @@ package import Secrets
 package struct Provider: Sendable {
   package var configuration: ProviderConfiguration
   /// The client's secret; nil without one, and where the one that is stored belongs to another client or server.
-  package var clientSecret: Secret? { isIssuer(of: credentialsOf) ? storedSecret : nil }
+  package var clientSecret: Secret? { hasOwnCredentials ? storedSecret : nil }
   /// The client's key as the person gave it; nil as `clientSecret`.
-  package var clientKey: Secret? { isIssuer(of: credentialsOf) ? storedKey : nil }
+  package var clientKey: Secret? { hasOwnCredentials ? storedKey : nil }
   private var storedSecret: Secret?
   private var storedKey: Secret?
   /// The client whose secret and key are stored; nil if its issuer, id and token endpoint did not change since they were
   /// given.
   private var credentialsOf: IssuingClient?
+  private var hasOwnCredentials: Bool { credentialsOf.map { isIssuer(of: $0) } ?? true }
   /// The origins that the secret and the key were given for; nil if no endpoint was configured at another one since.
   private var credentialPlaces: Set<String>?
   /// The providers that this configuration replaced, as far as accounts still have tokens of them.
@@ -48,7 +49,7 @@ package struct Provider: Sendable {
     if let before { keepCredentials(of: before) }
     guard secret != nil || key != nil else { return }
     let isElsewhere = credentialPlaces.map { !Self.origins(of: configuration.endpoints).isSubset(of: $0) } ?? false
-    if isElsewhere || !isIssuer(of: credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
+    if isElsewhere || !hasOwnCredentials { (storedSecret, storedKey) = (nil, nil) }
     storedSecret = secret ?? storedSecret
     storedKey = key ?? storedKey
     (credentialsOf, credentialPlaces) = (nil, nil)

@@ -14,7 +14,7 @@ package struct RPCError: Error, Sendable {
     case decision(WireDecision)
   }
 
-  var code: ErrorCode
+  var kind: FailureKind
   /// The failure, its consequences and the next step, for a person.
   var message: String
   var account: AccountID?
@@ -24,10 +24,10 @@ package struct RPCError: Error, Sendable {
   var details: [(name: String, value: Detail)] = []
   var retryable: Bool
 
-  init(_ code: ErrorCode, _ message: String, retryable: Bool? = nil) {
-    self.code = code
+  init(_ kind: FailureKind, _ message: String, retryable: Bool? = nil) {
+    self.kind = kind
     self.message = message
-    self.retryable = retryable ?? code.isRetryable
+    self.retryable = retryable ?? kind.isRetryable
   }
 
   func with(_ change: (inout RPCError) -> Void) -> RPCError {
@@ -39,13 +39,13 @@ package struct RPCError: Error, Sendable {
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("code")
-    writer.integer(code.rawValue)
+    writer.integer(kind.code)
     writer.key("message")
     writer.string(message)
     writer.key("data")
     writer.beginObject()
     writer.key("name")
-    writer.string(code.name.description)
+    writer.string(kind.rawValue)
     writer.key("retryable")
     writer.bool(retryable)
     writer.member("account", account?.text)
