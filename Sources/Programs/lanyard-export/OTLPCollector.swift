@@ -1,6 +1,7 @@
 internal import AgentModel
 internal import AuditExport
 internal import CommandSupport
+internal import CurlTransfers
 internal import Glibc
 internal import JSONRPC
 internal import StreamingHTTP
@@ -38,8 +39,7 @@ final class OTLPCollector: Collector {
     self.url = url
     var settings = HTTPClientSettings { Environment.value($0) }
     if let file = destination.caFile {
-      settings.authorityFile = file
-      settings.authorityDirectory = nil
+      settings.trust.authorities = CertificateAuthorities(file: file)
     }
     client = HTTPClient(settings)
     headersFile = destination.headersFile
