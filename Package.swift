@@ -107,22 +107,23 @@ let adapters: [Target] = [
   // what libcurl does with a request, for the agent and for programs beside it
   module("CurlTransfers", in: "Adapters", ["AgentModel", "CCurl"]),
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
+  module("FileRules", in: "Adapters"),  // what must hold of a file before a program relies on it
   module(
     "HTTPAdapter", in: "Adapters",
     ["AgentModel", "AgentPorts", "CCurl", "CurlTransfers", "Secrets", "Threads"]
   ),  // HTTPExchange on libcurl
   module(
     "KeyProviders", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets", "Threads"]
+    ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "FileRules", "Secrets", "Threads"]
   ),  // key slots, anchors
   module("LoopbackHTTP", in: "Adapters", ["CPlatform", "Threads"]),  // a small HTTP/1.1 listener on loopback
   module(
-    "SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]
+    "SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite", "FileRules"]
   ),  // Store on SQLite
   module(
     "SystemAdapters", in: "Adapters",
     [
-      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets",
+      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "FileRules", "LoopbackHTTP", "Secrets",
       "Threads",
     ]
   ),  // clock, entropy, browser, prompts, signals of the machine
@@ -185,14 +186,14 @@ let practice: [Target] = [
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
   // what `lanyard` and `lanyard-cli` share
-  module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),
+  module("CommandSupport", in: "Programs", ["CPlatform", "FileRules", "JSONRPC"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
     "lanyard-agent",
     [
       "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "CStart", "DBus",
-      "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures",
+      "FileRules", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures",
       "UnixTransport",
     ]
   ),  // wiring only
@@ -205,7 +206,7 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP",
+      "AgentModel", "CPlatform", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
       "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
@@ -217,21 +218,21 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "JSONRPC",
+      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
       "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
     [
-      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "JSONRPC",
+      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
       "MCPBridge", "StreamingHTTP", "Threads",
     ]
   ),  // a server of MCP on stdio that is a remote one
   program(
     "lanyard-proxy",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "JSONRPC", "LoopbackHTTP",
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC", "LoopbackHTTP",
       "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
@@ -288,7 +289,7 @@ let checks: [Target] = [
   tests(
     "SystemTests", in: "Adapters",
     [
-      "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform",
+      "SystemAdapters", "DBus", "FileRules", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform",
       "Secrets", "Threads",
     ]),
   tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
