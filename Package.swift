@@ -154,6 +154,7 @@ let foreign: [Target] = [
     name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
     linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
+  shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
   shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
@@ -206,7 +207,7 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
+      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
       "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
