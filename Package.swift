@@ -104,26 +104,34 @@ let agent: [Target] = [
 
 /// One outside thing each.
 let adapters: [Target] = [
+  // what libcurl does with a request, for the agent and for programs beside it
+  module("CurlTransfers", in: "Adapters", ["AgentModel", "CCurl"]),
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
+  module("FileRules", in: "Adapters"),  // what must hold of a file before a program relies on it
   module(
     "HTTPAdapter", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CCurl", "Secrets", "Threads", "TransferReports"]
+    ["AgentModel", "AgentPorts", "CCurl", "CurlTransfers", "Secrets", "Threads"]
   ),  // HTTPExchange on libcurl
   module(
-    "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets", "Threads"]
+    "KeyProviders", in: "Adapters",
+    ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "FileRules", "Secrets", "Threads"]
   ),  // key slots, anchors
   module("LoopbackHTTP", in: "Adapters", ["CPlatform", "Threads"]),  // a small HTTP/1.1 listener on loopback
-  module("SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
+  module(
+    "SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite", "FileRules"]
+  ),  // Store on SQLite
   module(
     "SystemAdapters", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
+    [
+      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "FileRules", "LoopbackHTTP", "Secrets",
+      "Threads",
+    ]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module(
-    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads", "TransferReports"]
+    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "CurlTransfers", "Threads"]
   ),  // blocking requests whose bodies stream
   module("TLSServing", in: "Adapters", ["CTLSServer"]),  // TLS that ends at an authority of this run
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
-  module("TransferReports", in: "Adapters", ["AgentModel", "CCurl"]),  // why a transfer of libcurl failed
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
     "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "Threads"]
@@ -146,6 +154,7 @@ let foreign: [Target] = [
     name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
     linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
+  shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
   shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
@@ -177,14 +186,16 @@ let practice: [Target] = [
 
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
-  module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
+  // what `lanyard` and `lanyard-cli` share
+  module("CommandSupport", in: "Programs", ["CPlatform", "FileRules", "JSONRPC"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
     "lanyard-agent",
     [
       "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "CStart", "DBus",
-      "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
+      "FileRules", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures",
+      "UnixTransport",
     ]
   ),  // wiring only
   program(
@@ -196,7 +207,8 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
+      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
+      "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: [
@@ -207,18 +219,22 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
-    ["AgentCore", "AgentModel", "CPlatform", "CommandSupport", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads"]
+    [
+      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "MCPBridge", "StreamingHTTP", "Threads",
+    ]
   ),  // a server of MCP on stdio that is a remote one
   program(
     "lanyard-proxy",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP",
-      "TLSServing", "Threads",
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC", "LoopbackHTTP",
+      "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"]),  // what a fleet does to its provider: figures and pictures
@@ -263,7 +279,8 @@ let checks: [Target] = [
   tests(
     "HTTPAdapterTests", in: "Adapters",
     [
-      "AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "AgentPorts", "CurlTransfers", "HTTPAdapter", "JSONRPC", "Secrets", "StreamingHTTP",
+      "Threads",
       "TokenSignatures",
     ]
   ),
@@ -273,8 +290,8 @@ let checks: [Target] = [
   tests(
     "SystemTests", in: "Adapters",
     [
-      "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets",
-      "Threads",
+      "SystemAdapters", "DBus", "FileRules", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform",
+      "Secrets", "Threads",
     ]),
   tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
   tests(

@@ -1,3 +1,5 @@
+internal import AgentModel
+internal import CurlTransfers
 internal import Synchronization
 
 /// The loops whose connections stay open between requests: one for each user and each way of reaching and trusting
@@ -5,17 +7,13 @@ internal import Synchronization
 package final class KeptConnections: Sendable {
   struct Key: Hashable {
     var user: String
-    var authorities: CertificateAuthorities
+    var trust: TrustSettings
     var certificates: [UInt8]?
-    var proxy: String?
-    var pins: String?
 
     init(user: String, _ plan: TransferPlan) {
       self.user = user
-      authorities = plan.authorities
-      certificates = plan.certificates
-      proxy = plan.proxy
-      pins = plan.pins
+      trust = plan.request.trust
+      certificates = plan.request.certificates
     }
   }
 

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import Glibc
 internal import HTTPAdapter
 internal import SystemAdapters

@@ -1,4 +1,5 @@
 internal import CommandSupport
+internal import CurlTransfers
 internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP

@@ -1,22 +1,27 @@
 internal import CCurl
 
-/// The sockets of one loop's connections. libcurl tells a request the ends of its connection, and the socket only when
-/// it opens one. Only the loop's thread uses it.
-final class ConnectionSockets {
+/// The sockets of the connections that one thread keeps. libcurl tells a request the ends of its connection, and the
+/// socket only when it opens one. Only that thread uses it.
+package final class ConnectionSockets {
   /// The ends of a connection, which no other open connection has.
-  struct Ends: Hashable {
+  package struct Ends: Hashable {
     var peer: String
     var peerPort: Int32
     var local: String
     var localPort: Int32
   }
 
-  /// More than a loop's connections; those that are closed leave their entries behind.
+  /// More than a thread's connections; those that are closed leave their entries behind.
   private static let maximumCount = 256
   private var sockets: [Ends: Int32] = [:]
+  /// The only connection has streams (HTTP/2): bytes that wait belong to one of them, and can't be taken for a response.
+  package var isMultiplexed = false
+
+  package init() {}
 
   /// Finds the socket of a new connection among those that its transfer opened.
   func connected(_ ends: Ends, among opened: [Int32]) {
+    isMultiplexed = false
     let found = opened.filter { ccurl_local_port($0) == ends.localPort }
     // A connection without an entry is not used again.
     if sockets.count >= Self.maximumCount { sockets = [:] }

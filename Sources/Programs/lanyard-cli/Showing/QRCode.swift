@@ -1,6 +1,32 @@
+import CQRCode
 import CommandSupport
+import Glibc
 
-extension QRCode {
+/// A QR code (ISO/IEC 18004) at error correction level M: a reader recovers the text if 15 % is unreadable, for example
+/// behind a reflection on the screen.
+struct QRCode {
+  private let size: Int
+  /// Row by row; true is dark.
+  private let modules: [Bool]
+
+  /// Version 10 holds up to 213 bytes. A larger code fits on few terminals.
+  private static let largestSize = 57
+
+  /// Nil if the text is too long, or libqrencode is missing.
+  init?(_ text: String) {
+    var size: Int32 = 0
+    guard let modules = lanyard_qr_code(text, &size) else { return nil }
+    defer { free(modules) }
+    guard size <= Self.largestSize else { return nil }
+    self.size = Int(size)
+    self.modules = UnsafeBufferPointer(start: modules, count: self.size * self.size).map { $0 != 0 }
+  }
+
+  /// False outside of the code.
+  private func isDark(_ row: Int, _ column: Int) -> Bool {
+    (0..<size).contains(row) && (0..<size).contains(column) && modules[row * size + column]
+  }
+
   /// Light modules around the code (§9.1).
   private static let quiet = 4
 

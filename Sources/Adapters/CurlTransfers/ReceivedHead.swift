@@ -1,48 +1,62 @@
-internal import AgentPorts
+internal import AgentModel
 
 /// The head of a response, taken line by line. Interim responses (1xx) are dropped, trailers ignored.
-struct ResponseHead {
+public struct ReceivedHead: Sendable {
   /// Limit for all heads of one exchange together, interim ones included. Common servers send under 4 KiB and refuse
   /// more than 8 to 16.
-  static let maximumBytes = 64 << 10
+  public static let maximumBytes = 64 << 10
 
-  private(set) var status = 0
-  private(set) var fields: [(name: String, value: String)] = []
+  /// The status code.
+  public private(set) var status = 0
+  /// The fields in the order of the response.
+  public private(set) var fields: [(name: String, value: String)] = []
   /// The empty line that ends the final head was read.
-  private(set) var isComplete = false
+  package private(set) var isComplete = false
   private var bytes = 0
+
+  package init() {}
+
+  /// The value of the first field with this name, which is lower case (RFC 9110 §5.1).
+  public func field(_ lowercased: String) -> String? { fields.first { FieldSyntax.isName($0.name, lowercased) }?.value }
+
+  /// The values of all fields with this name, which is lower case.
+  public func values(_ lowercased: String) -> [String] {
+    fields.filter { FieldSyntax.isName($0.name, lowercased) }.map(\.value)
+  }
+
+  /// The media type of `Content-Type` in lower case, without its parameters; nil if there is none.
+  public var mediaType: String? {
+    guard let value = field("content-type") else { return nil }
+    let type = value.prefix { $0 != ";" && $0 != " " && $0 != "\t" && $0 != "," }
+    return type.isEmpty ? nil : type.lowercased()
+  }
 
   /// `Content-Length`, if it is a number.
   /// Nil beside a transfer coding, which overrides it (RFC 9112 §6.3).
-  var contentLength: Int? {
+  package var contentLength: Int? {
     guard list("transfer-encoding").isEmpty else { return nil }
-    return fields.first { HTTPField.isName($0.name, "content-length") }.flatMap { Int($0.value) }
+    return field("content-length").flatMap { Int($0) }
   }
 
   /// The codings that were applied to the body, in lowercase, without `identity`.
-  var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }
+  package var contentCodings: [String] { list("content-encoding").filter { $0 != "identity" } }
 
   /// `Content-Length` occurs with different values (RFC 9112 §6.3): where the body ends can't be known.
-  var hasTwoLengths: Bool { Set(list("content-length")).count > 1 }
+  package var hasTwoLengths: Bool { Set(list("content-length")).count > 1 }
 
   /// A transfer coding but `chunked`, which no request accepts (RFC 9110 §10.1.4): nothing would show that its end is
   /// missing.
-  var hasOtherTransferCoding: Bool { list("transfer-encoding").contains { $0 != "chunked" && $0 != "identity" } }
-
-  /// The fields without those that describe the body as it was sent, before it was decoded.
-  var decodedFields: [(name: String, value: String)] {
-    guard fields.contains(where: { HTTPField.isName($0.name, "content-encoding") }) else { return fields }
-    return fields.filter { !["content-encoding", "content-length"].contains($0.name.lowercased()) }
+  package var hasOtherTransferCoding: Bool {
+    list("transfer-encoding").contains { $0 != "chunked" && $0 != "identity" }
   }
 
   /// The members of a list that may stand in several fields.
   private func list(_ name: String) -> [String] {
-    fields.filter { HTTPField.isName($0.name, name) }
-      .flatMap { $0.value.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }.map { String($0) }
+    values(name).flatMap { $0.lowercased().split { $0 == "," || $0 == " " || $0 == "\t" } }.map { String($0) }
   }
 
   /// Takes one line; false if the head is too large.
-  mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
+  package mutating func take(_ line: UnsafeRawBufferPointer) -> Bool {
     bytes += line.count
     guard bytes <= Self.maximumBytes else { return false }
     guard !isComplete else { return true }
