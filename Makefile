@@ -94,7 +94,7 @@ bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (r
 replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
 	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --skip-build --filter '$(TEST)'
 
-fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/fleet.md.
+fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/ten-thousand-agents.md.
 	$(SWIFT) build $(SWIFT_FLAGS) --product lanyard-fleet
 	$(DEBUG)/lanyard-fleet --out docs/fleet $(FLEET_FLAGS)
 
