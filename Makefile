@@ -100,10 +100,12 @@ fleet: packages ## Simulate ten thousand agents and their provider: a table, and
 
 ##@ Parts of `make test`, each of which can be made alone
 
-lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files.
+lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files and of numbers.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	.ci/check-links
+	.ci/check-figures
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_figures.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(DEBUG)/lanyard-schemas check
