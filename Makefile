@@ -13,10 +13,10 @@ BENCH_FLAGS ?=
 FLEET_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
-# How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make soak`.
-SEEDS ?= 28
+# How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make nightly`.
+SEEDS ?= 10
 QUICK_SEEDS ?= 10
-SOAK_SEEDS ?= 5000
+NIGHTLY_SEEDS ?= 5000
 
 # One build serves development, the demo and the tests. Its modules are optimised: see Package.swift.
 DEBUG := .build/debug
@@ -43,7 +43,7 @@ SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo fleet build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
+.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
@@ -74,36 +74,38 @@ build: packages ## Build all programs, for development.
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in less than half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in about a quarter of an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
-test-quick: packages-tests ## Run what takes three minutes: few seeds, each transcript once, no walk of all states.
+test-quick: packages-tests ## Run what takes under three minutes: few seeds, each transcript once, no walk of all states.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
-# Before a release, or over a night: `make soak SOAK_SEEDS=100000`.
-soak: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, the Debian packages, and the README's commands on a bare machine.
-	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SOAK_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
+# Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
+nightly: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, the Debian packages, and the README's commands on a bare machine.
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
 	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
 	.ci/bare-machine
 
-bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (root, debootstrap).
+bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).
 	.ci/bare-machine
 
 replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
 	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --skip-build --filter '$(TEST)'
 
-fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/fleet.md.
+fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/ten-thousand-agents.md.
 	$(SWIFT) build $(SWIFT_FLAGS) --product lanyard-fleet
 	$(DEBUG)/lanyard-fleet --out docs/fleet $(FLEET_FLAGS)
 
 ##@ Parts of `make test`, each of which can be made alone
 
-lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files.
+lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files and of numbers.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	.ci/check-links
+	.ci/check-figures
 	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
+	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_figures.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(DEBUG)/lanyard-schemas check
@@ -126,7 +128,7 @@ test-clients: build-tests packages-clients real-provider ## The clients of all l
 	Clients/conformance/run --require --agent $(DEBUG)
 	Clients/conformance/run --require --own-tests $(DEBUG)
 
-test-client-faults: build-tests packages-clients real-provider ## A part of soak: each fault that is planted in a client makes a case fail.
+test-client-faults: build-tests packages-clients real-provider ## A part of nightly: each fault that is planted in a client makes a case fail.
 	Clients/conformance/run --require --faults
 
 test-cli: build-tests ## The command line.

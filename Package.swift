@@ -26,8 +26,8 @@ func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency]
 }
 
 /// A folder that holds the C++ library for linking it in, and nothing else. Swift's runtime is written in C++: of all that
-/// the dynamic linker looks up at a start, four fifths are names of that library (docs/decisions/0021). The Makefile names
-/// it in a release.
+/// the dynamic linker looks up at a start, four fifths are names of that library
+/// (docs/decisions/0033-the-cpp-library-is-linked-in.md). The Makefile names it in a release.
 let cxxLibrary: [String] = Context.environment["LANYARD_STATIC_CXX"].map { ["-L", $0] } ?? []
 
 /// Every symbol is bound at the start and the table is then read-only (full RELRO), so that no write can redirect a call.

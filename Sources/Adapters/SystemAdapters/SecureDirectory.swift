@@ -2,7 +2,7 @@ internal import FileRules
 internal import Glibc
 
 /// A directory that only its owners can have written to, and its files: no symbolic link leads out of it
-/// (docs/fleet.md, Administrator's files).
+/// (docs/administrator.md).
 struct SecureDirectory: ~Copyable {
   private let descriptor: Int32
   let path: String

@@ -1,4 +1,4 @@
-"""What an administrator lays down, of the agent as it runs: docs/fleet.md, Administrator's files."""
+"""What an administrator lays down, of the agent as it runs: docs/administrator.md."""
 
 import contextlib
 import json

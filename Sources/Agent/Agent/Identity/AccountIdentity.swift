@@ -5,8 +5,8 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// The ID tokens of one account, by the serials that `IDTokenMachine` refers to (docs/tokens.md, ID tokens). The bytes
-/// are read from the vault when a caller first wants one: most accounts are never asked. A part of `Account`, to which
+/// The ID tokens of one account, by the serials that `IDTokenMachine` refers to (docs/identity.md, ID tokens). The
+/// bytes are read from the vault when a caller first wants one: most accounts are never asked. A part of `Account`, to which
 /// all its functions are isolated.
 final class AccountIdentity {
   private typealias Check = CheckedContinuation<AgentFailure?, Never>

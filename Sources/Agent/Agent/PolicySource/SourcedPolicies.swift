@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 
-/// The policies of the organisation's source as `PolicyCache` has them (docs/fleet.md, Policy bundles).
+/// The policies of the organisation's source as `PolicyCache` has them (docs/policy-bundles.md).
 package struct SourcedPolicies: Sendable {
   /// Nil before the first bundle, and for a kept one that does not open: any policy may be the organisation's.
   var bundled: BundledPolicies?

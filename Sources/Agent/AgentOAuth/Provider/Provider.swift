@@ -24,7 +24,7 @@ package struct Provider: Sendable {
   package var former: [Provider] = []
   /// The client is one that the agent registered itself.
   package var registration: ClientRegistration?
-  /// The administrator's file that describes the provider (docs/fleet.md, Administrator's files); nil for one that the
+  /// The administrator's file that describes the provider (docs/administrator.md); nil for one that the
   /// person added.
   package var managedBy: String?
   /// The file is gone. The accounts wait for it: they get no token, and lose nothing.

@@ -7,7 +7,7 @@ internal import AgentProtocol
 internal import JSONRPC
 
 /// Reads the documents of the administrator's files: those of `provider.add` and of `policy.set`
-/// (docs/fleet.md, Administrator's files). A bad one is a problem, and the others count.
+/// (docs/administrator.md). A bad one is a problem, and the others count.
 struct AdministratorDocuments {
   private let signer: any ClientKeySigner
   private var found: LaidDown

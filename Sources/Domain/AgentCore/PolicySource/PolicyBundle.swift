@@ -1,7 +1,7 @@
 internal import AgentModel
 public import JSONRPC
 
-/// The policies of an organisation in one signed file, `Schemas/bundle.schema.json` (docs/fleet.md, Policy bundles).
+/// The policies of an organisation in one signed file, `Schemas/bundle.schema.json` (docs/policy-bundles.md).
 public struct PolicyBundle: Sendable {
   /// A policy and its document as written.
   public struct Policy: Sendable {

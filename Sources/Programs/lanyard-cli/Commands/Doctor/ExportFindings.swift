@@ -4,7 +4,7 @@ import FileRules
 import Glibc
 import JSONRPC
 
-/// Whether the audit log leaves the machine as the configuration file says (docs/fleet.md, The audit log elsewhere). Read
+/// Whether the audit log leaves the machine as the configuration file says (docs/audit-export.md). Read
 /// from the files of `lanyard-export`, so that a destination that waits is told although the exporter is a service.
 enum ExportFindings {
   private static let longestProblem = 4096
