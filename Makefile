@@ -37,7 +37,9 @@ HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lan
   bazel-credential-lanyard
 SWIFT_SOURCES := Sources Tests Clients/swift
 
-UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+# Python compiles a module once for all programs of the tests, and not beside the sources.
+PYTHON_TESTS := PYTHONPYCACHEPREFIX=$(CURDIR)/.build/pycache $(PYTHON)
+UNITTEST := $(PYTHON_TESTS) -m unittest
 # One test after the other: a test that waits on a real socket must not starve beside a simulation.
 SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 

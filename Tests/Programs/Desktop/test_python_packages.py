@@ -12,7 +12,7 @@ import tempfile
 import unittest
 import zipfile
 
-from desktop_fixture import LIFETIME_SECONDS, ROOT, VENV, Desktop, Response, certificates, forward, python_packages
+from desktop_fixture import LIFETIME_SECONDS, ROOT, Desktop, Response, certificates, forward, python_packages
 
 
 @functools.lru_cache(maxsize=None)
@@ -227,7 +227,7 @@ class WithAnOlderPip(Installers, PythonPackages):
 
     def install(self, url, **more):
         return self.tool(
-            self.python, os.path.join(VENV, "older-pip", "pip"), "install", "--no-input", "--no-deps", "--quiet",
+            os.path.join(python_packages("older-pip"), "python"), "-m", "pip", "install", "--no-input", "--no-deps", "--quiet",
             "--keyring-provider", "subprocess", "--target", self.target, "--upgrade", "--index-url", url, "acme==1.0", **more)
 
 
