@@ -40,13 +40,16 @@ SWIFT_SOURCES := Sources Tests Clients/swift
 # Python compiles a module once for all programs of the tests, and not beside the sources.
 PYTHON_TESTS := PYTHONPYCACHEPREFIX=$(CURDIR)/.build/pycache $(PYTHON)
 UNITTEST := $(PYTHON_TESTS) -m unittest
+# How many tests of a part run at once: most of them wait for something.
+WORKERS ?= 3
+TEST_PROGRAMS = LANYARD_BIN=$(abspath $(DEBUG)) $(PYTHON_TESTS) .ci/unittests --workers $(WORKERS)
 # One test after the other: a test that waits on a real socket must not starve beside a simulation.
 SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -105,7 +108,9 @@ fleet: packages ## Simulate ten thousand agents and their provider: a table, and
 lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	.ci/check-links
-	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
+	$(PYTHON_TESTS) .ci/test_check_links.py
+	.ci/suites.py --check
+	$(PYTHON_TESTS) .ci/test_suites.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(DEBUG)/lanyard-schemas check
@@ -123,52 +128,38 @@ test-python: build-tests real-provider ## The Python client, by itself and with 
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
-# Every client passes the same cases.
+# Every client passes the same cases. `LANGUAGES='go rust'` are some of them.
 test-clients: build-tests packages-clients real-provider ## The clients of all languages: conformance, the real agent, their own tests.
-	Clients/conformance/run --require --agent $(DEBUG)
-	Clients/conformance/run --require --own-tests $(DEBUG)
+	$(PYTHON_TESTS) Clients/conformance/run --require --agent $(DEBUG) --own-tests $(DEBUG) $(LANGUAGES)
 
 test-client-faults: build-tests packages-clients real-provider ## A part of soak: each fault that is planted in a client makes a case fail.
 	Clients/conformance/run --require --faults
 
 test-cli: build-tests ## The command line.
-	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests
+	PYTHONPATH=Clients/python/src $(TEST_PROGRAMS) Tests/Programs/CLITests
 
 # Without a package index its tests say that they skip, unless LANYARD_REQUIRE_REAL=1 (.ci/run) asks for them.
 real-provider: packages-tests
 	@Tests/Programs/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
 
-test-integration: test-integration-a-l test-integration-m-z ## The running programs, attacked from outside, and with a real provider.
-
-# Two halves of the files, since most of these tests wait: `.ci/test` runs both at once.
-test-integration-a-l: build-tests
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[a-l]*.py'
-
-test-integration-m-z: build-tests real-provider
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[m-z]*.py'
+test-integration: build-tests real-provider ## The running programs, attacked from outside, and with a real provider.
+	$(TEST_PROGRAMS) Tests/Programs/Integration
 
 test-real: build-tests real-provider ## A part of test-integration: the agent with a provider that others wrote.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
+	$(TEST_PROGRAMS) Tests/Programs/Integration test_real_provider
 
 test-desktop: build-tests packages-desktop ## The tools themselves: registries, kubectl, pip, mail programs, clouds, ssh.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Desktop
+	$(TEST_PROGRAMS) Tests/Programs/Desktop
 
-# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above. Two halves at
-# once, since they wait for most of their time.
+# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above.
 test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, kills, secrecy, real servers and clients.
-	@export LANYARD_BIN=$(abspath $(DEBUG)); \
-	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[a-m]*.py' & half=$$!; \
-	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[n-z]*.py'; status=$$?; \
-	  wait $$half && exit $$status
+	$(TEST_PROGRAMS) Tests/Programs/MCP
 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Proxy
+	$(TEST_PROGRAMS) Tests/Programs/Proxy
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
-	@export LANYARD_BIN=$(abspath $(DEBUG)); \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[ae]*.py' & half=$$!; \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[!ae]*.py'; status=$$?; \
-	  wait $$half && exit $$status
+	$(TEST_PROGRAMS) Tests/Programs/Fleet
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi

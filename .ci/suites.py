@@ -116,6 +116,10 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     "test-clients/typescript": (*CLIENT_TESTS, "Clients/typescript/**"),
 }
 
+# The clients that are always judged: they need no build. The others are of a change alone that touches them; what all
+# of them speak touches them all.
+QUICK_LANGUAGES = ("python", "shell")
+
 
 class Choice(NamedTuple):
     """The form of each suite, and why."""
@@ -188,6 +192,12 @@ def choose(environment: Mapping[str, str] = os.environ, named: Optional[str] = N
     whole = touched(changed)
     return Choice(
         {name: WHOLE if name in whole else QUICK for name in SUITES}, f"{len(changed)} files differ from {base[:12]}")
+
+
+def languages(forms: Mapping[str, str]) -> List[str]:
+    """The clients that `make test-clients` judges."""
+    whole = {name.split("/")[1] for name, form in forms.items() if "/" in name and form == WHOLE}
+    return sorted(whole | set(QUICK_LANGUAGES))
 
 
 def main() -> int:
