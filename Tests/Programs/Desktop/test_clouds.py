@@ -18,6 +18,7 @@ from desktop_fixture import (  # noqa: E402
     PATIENCE_SECONDS, Desktop, Request, Response, certificates, forward, python_packages)
 from loopback import accepts, free_port  # noqa: E402
 from test_credentials import LANYARD  # noqa: E402
+from forms import in_quick_form  # noqa: E402
 
 IMPOSTOR_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
 
@@ -28,6 +29,7 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
+@in_quick_form()
 class Clouds(Desktop):
     def identity(self, account="work"):
         """The account's present ID token; no tool may show it from now on."""

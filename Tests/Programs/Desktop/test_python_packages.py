@@ -13,6 +13,7 @@ import unittest
 import zipfile
 
 from desktop_fixture import LIFETIME_SECONDS, ROOT, Desktop, Response, certificates, forward, python_packages
+from forms import in_quick_form
 
 
 @functools.lru_cache(maxsize=None)
@@ -81,6 +82,7 @@ class Index:
         return forward(request, self._port, Authorization=None)
 
 
+@in_quick_form()
 class PythonPackages(Desktop):
     def setUp(self):
         super().setUp()
