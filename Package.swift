@@ -11,18 +11,17 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Modules are optimised in a debug build too, since most of the test run is simulation. Programs and tests are not, since
-/// that would lengthen the build by more than it saves. Nothing is checked less: preconditions and overflow
-/// traps stay, and no code uses `assert`. (In `-c release`, `-enable-testing` crashes the optimiser of Swift 6.3.1.)
-/// `LANYARD_UNOPTIMIZED=1 swift build` builds for a debugger, and for the next try: it compiles only what changed.
-let isOptimized = Context.environment["LANYARD_UNOPTIMIZED"] == nil
-let optimized: [SwiftSetting] = isOptimized ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
-let optimizedC: [CSetting] = isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
+/// What is neither installed nor runs for long is not optimised in a release either: tests, and what reads schemas.
+/// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
+let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
-func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func module(
+  _ name: String, in ring: String, _ dependencies: [Target.Dependency] = [], isOptimized: Bool = true
+) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict + optimized)
+    name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)",
+    swiftSettings: strict + (isOptimized ? [] : unoptimized))
 }
 
 /// A folder that holds the C++ library for linking it in, and nothing else. Swift's runtime is written in C++: of all that
@@ -41,8 +40,14 @@ let isStaticPIE = Context.environment["LANYARD_STATIC_PIE"] != nil
 /// The relocations of a start are packed: they take 4 KB instead of 490.
 let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
+/// Swift's runtime is linked into a program, so that an installed one needs no toolchain. Tests share the toolchain's, and
+/// so this is said for each program and not by `--static-swift-stdlib`.
+let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
+
 /// A program of `Sources/Programs`.
-func program(_ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
+func program(
+  _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime
+) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: strict,
     linkerSettings: bound + linker)
@@ -51,7 +56,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency], linker: [Linke
 /// Tests stand in the ring of what they test.
 func tests(_ name: String, in ring: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude, swiftSettings: strict)
+    name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude,
+    swiftSettings: strict + unoptimized)
 }
 
 /// A library of the system that the linker binds.
@@ -61,7 +67,7 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 /// C of our own: shims over what Swift does not reach.
 func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)", cSettings: optimizedC)
+  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)")
 }
 
 /// Values and pure decisions: no async, no I/O.
@@ -76,7 +82,7 @@ let domain: [Target] = [
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
   module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types
-  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
+  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),  // the schema dialect: parse, validate, compare, render
 ]
 
 /// The agent: actors and handlers over ports.
@@ -151,7 +157,7 @@ let foreign: [Target] = [
   shim("CLibraries"),  // opens libraries of the system by absolute path
   shim("CPlatform"),  // what `import Glibc` does not reach
   .target(
-    name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
+    name: "CTLSServer", path: "Sources/Foreign/CTLSServer",
     linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
   shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
@@ -180,7 +186,8 @@ let practice: [Target] = [
     [
       "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
-    ]
+    ],
+    isOptimized: false
   ),  // plays Tests/Transcripts on every transport
 ]
 
@@ -314,10 +321,10 @@ let checks: [Target] = [
   tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),
 ]
 
-/// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make release`; with `demo` also what the demo
-/// does not show. Planning and building take less.
-let programsOnly = Context.environment["LANYARD_PROGRAMS_ONLY"]
-let isForPersons = programsOnly != nil
+/// `LANYARD_BUILD=programs` leaves out what no person's program needs, for `make release`; `demo` also what the demo does not
+/// show; `tests` only the client's library, which has tests in a package of its own. Planning and building take less.
+let build = Context.environment["LANYARD_BUILD"]
+let isForPersons = build == "programs" || build == "demo"
 let besidesDemo = [
   "AuditExport", "CTLSServer", "MCPBridge", "ProxyCore", "StreamingHTTP", "TLSServing", "lanyard-export", "lanyard-mcp",
   "lanyard-proxy",
@@ -327,8 +334,8 @@ let ofDevelopers =
     "AgentSimulation", "CFaultVFS", "FleetSimulation", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness",
     "lanyard-fleet", "lanyard-schemas",
   ]
-  + client.map(\.name)
-let leftOut = (isForPersons ? ofDevelopers : []) + (programsOnly == "demo" ? besidesDemo : [])
+let leftOut =
+  (isForPersons ? ofDevelopers : []) + (build == "demo" ? besidesDemo : []) + (build == nil ? [] : client.map(\.name))
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 
 /// What programs may depend on.
@@ -344,7 +351,7 @@ let installed = [
 
 let package = Package(
   name: "lanyard",
-  products: installed.map { .executable(name: $0, targets: [$0]) } + (isForPersons ? [] : libraries),
+  products: installed.map { .executable(name: $0, targets: [$0]) } + (build == nil ? libraries : []),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],

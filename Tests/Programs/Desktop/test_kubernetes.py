@@ -11,6 +11,7 @@ import unittest
 import urllib.request
 
 from desktop_fixture import PATIENCE_SECONDS, Desktop, Response, accepts, certificates, program, python_packages
+from forms import in_quick_form
 
 SIGNATURE_PREFIX = bytes.fromhex("3031300d060960864801650304020105000420")
 """A SHA-256 digest in DER (RFC 8017, section 9.2)."""
@@ -117,6 +118,7 @@ class Kubernetes(Desktop):
         self.until(refused, "the end of the ID token")
 
 
+@in_quick_form("test_kubectl_asks_with_the_id_token", "test_kubectl_gives_another_cluster_nothing")
 class WithKubectl(Kubernetes):
     def setUp(self):
         self.program = program("kubectl", "kubernetes-client")
@@ -212,6 +214,7 @@ for number, line in enumerate(sys.stdin):
 """
 
 
+@in_quick_form()
 class WithThePythonClient(Kubernetes):
     def setUp(self):
         super().setUp()

@@ -23,6 +23,7 @@ from fleet_fixture import free_port, real
 from agent_fixture import BIN, PATIENCE_SECONDS, ROOT, AgentFixture, Provider, Scene, accepts
 from harness import sign_in
 from lanyard import Client, LanyardError
+from forms import in_quick_form
 
 LANYARD = os.path.join(BIN, "lanyard")
 OPENMETRICS = "application/openmetrics-text"
@@ -96,6 +97,7 @@ class Metrics(AgentFixture):
             self.assertNotIn(word, text)
 
 
+@in_quick_form("test_figures_tell_what_the_agent_did_and_name_no_person_server_or_token")
 class Figures(Metrics):
     """The figures themselves."""
 
@@ -229,6 +231,7 @@ class Figures(Metrics):
                 self.assertEqual(self.lanyard(scene, "metrics", *words, status=2), "")
 
 
+@in_quick_form("test_file_is_replaced_as_a_whole_and_goes_with_its_writer")
 class Files(Metrics):
     """`lanyard metrics --file`, and a collector of text files."""
 
@@ -324,6 +327,7 @@ class Files(Metrics):
             return ""
 
 
+@in_quick_form("test_each_format_by_accept")
 class Sockets(Metrics):
     """`lanyard metrics --listen`: a web server, Prometheus, and clients that hang."""
 

@@ -17,7 +17,8 @@ import urllib.request
 from typing import Any, Callable, Dict, List, Optional
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench")]
+sys.path[:0] = [
+    os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench"), os.path.join(ROOT, "Tests", "Programs")]
 
 from anchors import forget_anchors  # noqa: E402
 from harness import SCOPES, Agent, Practice  # noqa: E402
