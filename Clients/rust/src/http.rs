@@ -298,7 +298,7 @@ impl Origin {
         if !is_https && !scheme.eq_ignore_ascii_case("http") {
             return Err(no_origin());
         }
-        let authority = rest.split(|end| matches!(end, '/' | '?' | '#')).next().unwrap_or_default();
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._:[]".contains(byte);
         if !authority.as_bytes().iter().all(is_plain) || url.bytes().any(|byte| byte <= b' ' || byte == b'\\') {
             return Err(no_origin());

@@ -4,6 +4,10 @@
 #[cfg(not(unix))]
 compile_error!("the agent is reached over a unix socket");
 
+// Before the modules that use its macros.
+#[macro_use]
+mod tables;
+
 #[cfg(feature = "tokio")]
 mod asynchronous;
 mod cancellation;
@@ -12,7 +16,7 @@ mod error;
 mod events;
 mod feed;
 #[rustfmt::skip]
-#[allow(clippy::too_many_arguments, clippy::large_enum_variant, unused_imports)]
+#[allow(clippy::large_enum_variant, clippy::should_implement_trait, clippy::too_many_arguments, unused_imports)]
 mod generated;
 mod http;
 mod json;
@@ -26,7 +30,6 @@ mod sync;
 mod sys;
 mod timestamp;
 mod wiped;
-mod words;
 
 #[cfg(feature = "tokio")]
 pub use asynchronous::{AsyncClient, AsyncClientBuilder, AsyncEventStream};

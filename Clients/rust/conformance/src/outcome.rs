@@ -23,6 +23,27 @@ pub fn shown(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}")
 }
 
+/// Calls the generated method of a name, with each of the clients.
+macro_rules! calls {
+    ($($method:literal $namespace:ident $verb:ident($($params:ty)?))+) => {
+        pub fn call(client: &Client, method: &str, text: &str) -> Result<Typed> {
+            match method {
+                $($method => ended(client.$namespace().$verb($(params::<$params>(text))?)),)+
+                other => panic!("no method {other}"),
+            }
+        }
+
+        pub async fn call_async(client: &AsyncClient, method: &str, text: &str) -> Result<Typed> {
+            match method {
+                $($method => ended(client.$namespace().$verb($(params::<$params>(text))?).await),)+
+                other => panic!("no method {other}"),
+            }
+        }
+    };
+}
+
+pub(crate) use calls;
+
 pub fn say(line: &str) {
     let mut output = std::io::stdout().lock();
     // The run may have closed the pipe.

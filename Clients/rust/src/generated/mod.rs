@@ -3,11 +3,10 @@
 //! The contract of the agent: its types, methods, errors and events.
 
 mod enumerations;
+#[macro_use]
 mod errors;
 mod events;
 mod methods;
-#[cfg(feature = "tokio")]
-mod methods_async;
 mod params;
 mod types;
 
@@ -15,8 +14,6 @@ pub use enumerations::*;
 pub use errors::*;
 pub use events::*;
 pub use methods::*;
-#[cfg(feature = "tokio")]
-pub use methods_async::*;
 pub use params::*;
 pub use types::*;
 

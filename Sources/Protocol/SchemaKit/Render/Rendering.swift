@@ -71,9 +71,14 @@ extension String {
     }
   }
 
-  func wrapped(at width: Int) -> [String] {
+  func wrapped(at width: Int) -> [String] { split(separator: " ").rows(of: width) }
+}
+
+extension Sequence where Element: StringProtocol {
+  /// The words with spaces between them, as many in a row as fit.
+  func rows(of width: Int) -> [String] {
     var rows: [String] = []
-    for word in split(separator: " ") {
+    for word in self {
       if let last = rows.last, last.count + 1 + word.count <= width {
         rows[rows.count - 1] = last + " " + word
       } else {

@@ -1,4 +1,5 @@
-/// Generates `src/generated/` of the Rust client, and its driver's table of methods.
+/// Generates `src/generated/` of the Rust client, and its driver's table of methods. The files are tables: the macros in
+/// `src/tables/`, which are written by hand, turn them into types and methods.
 struct RustRenderer: ClientRenderer {
   let contract: ClientContract
   let documentation: ClientDocumentation<RustNaming>
@@ -15,29 +16,24 @@ struct RustRenderer: ClientRenderer {
       ("src/generated/enumerations.rs", renderer.enumerations),
       ("src/generated/errors.rs", renderer.errors),
       ("src/generated/events.rs", renderer.events),
-      ("src/generated/methods.rs", renderer.methods(isAsync: false)),
-      ("src/generated/methods_async.rs", renderer.methods(isAsync: true)),
+      ("src/generated/methods.rs", renderer.methods),
       ("src/generated/params.rs", renderer.params),
       ("src/generated/types.rs", renderer.types),
-      ("conformance/src/typed.rs", renderer.table),
+      ("conformance/src/typed.rs", renderer.calls),
     ].map { RenderedFile(path: "Clients/rust/\($0)", text: $1.text) }
   }
 
   private var root: SourceText {
+    let modules = ["enumerations", "errors", "events", "methods", "params", "types"]
     var source = SourceText(rust: ())
     source.head("The contract of the agent: its types, methods, errors and events.")
-    for (module, note) in [
-      ("enumerations", ""), ("errors", ""), ("events", ""), ("methods", ""), ("methods_async", "tokio"), ("params", ""),
-      ("types", ""),
-    ] {
-      if !note.isEmpty { source.line("#[cfg(feature = \"\(note)\")]") }
+    for module in modules {
+      // The macro that `errors!` makes is for the modules that follow.
+      if module == "errors" { source.line("#[macro_use]") }
       source.line("mod \(module);")
     }
     source.line()
-    for module in ["enumerations", "errors", "events", "methods"] { source.line("pub use \(module)::*;") }
-    source.line("#[cfg(feature = \"tokio\")]")
-    source.line("pub use methods_async::*;")
-    for module in ["params", "types"] { source.line("pub use \(module)::*;") }
+    for module in modules { source.line("pub use \(module)::*;") }
     source.line()
     source.doc("The version of the protocol, for `agent.hello`.")
     source.line("pub const PROTOCOL: &str = \"\(contract.contract.protocolVersion)\";")
@@ -53,18 +49,16 @@ struct RustRenderer: ClientRenderer {
   private var enumerations: SourceText {
     var source = SourceText(rust: ())
     source.head("")
-    source.line("use crate::words::open_enumeration;")
-    for enumeration in contract.enumerations {
-      let variants = enumeration.words.map(\.rustVariant)
-      precondition(
-        Set(variants).count == variants.count && !variants.contains("Unrecognized"),
-        "two words of \(enumeration.name) have one name in Rust")
-      source.line()
-      source.block("open_enumeration!") { source in
+    source.block("words!") { source in
+      for (index, enumeration) in contract.enumerations.enumerated() {
+        let variants = enumeration.words.map(\.rustVariant)
+        precondition(
+          Set(variants).count == variants.count && !variants.contains("Unrecognized"),
+          "two words of \(enumeration.name) have one name in Rust")
+        if index > 0 { source.line() }
         source.doc(documentation.of(enumeration.documentation.isEmpty ? enumeration.name : enumeration.documentation))
-        source.block("pub enum \(enumeration.name)") { source in
-          for (word, variant) in zip(enumeration.words, variants) { source.line("\(variant) = \"\(word)\",") }
-        }
+        let words = zip(enumeration.words, variants).map { word, variant in "\(variant) = \"\(word)\"," }
+        source.filled("\(enumeration.name) {", words, "}")
       }
     }
     return source
@@ -73,81 +67,38 @@ struct RustRenderer: ClientRenderer {
   private var errors: SourceText {
     var source = SourceText(rust: ())
     source.head("")
-    let errors = contract.standardErrors + contract.errors
-    source.doc("The errors of the contract, by their code.")
-    source.line("#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]")
-    source.line("#[non_exhaustive]")
-    source.block("pub enum ErrorCode") { source in
-      for error in errors {
-        source.doc(documentation.of(error))
-        source.line("\(error.name.capitalizedFirst),")
-      }
-      source.doc("An error that this version does not know.")
-      source.line("Unrecognized(i64),")
-    }
-    source.line()
-    source.block("impl ErrorCode") { source in
-      source.doc("The name of the error, such as `reauthenticationRequired`.")
-      source.block("pub fn name(self) -> &'static str") { source in
-        source.block("match self") { source in
-          for error in errors { source.line("ErrorCode::\(error.name.capitalizedFirst) => \"\(error.name)\",") }
-          source.line("ErrorCode::Unrecognized(_) => \"error\",")
-        }
-      }
-    }
-    source.line()
-    source.block("impl From<i64> for ErrorCode") { source in
-      source.block("fn from(code: i64) -> Self") { source in
-        source.block("match code") { source in
-          for error in errors { source.line("\(error.code) => ErrorCode::\(error.name.capitalizedFirst),") }
-          source.line("other => ErrorCode::Unrecognized(other),")
-        }
-      }
-    }
-    source.line()
-    source.block("impl From<ErrorCode> for i64") { source in
-      source.block("fn from(code: ErrorCode) -> Self") { source in
-        source.block("match code") { source in
-          for error in errors { source.line("ErrorCode::\(error.name.capitalizedFirst) => \(error.code),") }
-          source.line("ErrorCode::Unrecognized(other) => other,")
-        }
+    source.block("errors!") { source in
+      source.line("error_text;")
+      for error in contract.standardErrors + contract.errors {
+        source.doc(documentation.of(error.meaning))
+        let retryable = error.retryable ? " retryable" : ""
+        let head = "\(error.name.capitalizedFirst)(\(error.code), \"\(error.name)\")\(retryable)"
+        guard !error.data.isEmpty else { source.line("\(head);"); continue }
+        source.filled("\(head) [", error.data.map { "\($0)," }, "];")
       }
     }
     return source
   }
 
-  private func methods(isAsync: Bool) -> SourceText {
-    let prefix = isAsync ? "Async" : ""
+  private var methods: SourceText {
     var source = SourceText(rust: ())
     source.head("")
     source.line("use super::*;")
-    source.line("use crate::{\(prefix)Client, Result};")
     source.line()
-    source.doc("The methods of the contract, by namespace.")
-    source.block("impl \(prefix)Client") { source in
+    source.block("methods!") { source in
+      source.line("error_text;")
+      let common = contract.contract.commonErrors.map(\.capitalizedFirst)
+      source.line("[\(common.joined(separator: ", "))]")
       for namespace in contract.namespaces {
-        let type = "\(prefix)\(namespace.name.capitalizedFirst)Methods"
-        source.doc("The methods `\(namespace.name).*`.")
-        source.block("pub fn \(namespace.name.rustName)(&self) -> \(type)<'_>") { $0.line("\(type)(self)") }
-      }
-    }
-    for namespace in contract.namespaces {
-      let type = "\(prefix)\(namespace.name.capitalizedFirst)Methods"
-      source.line()
-      source.doc("The methods `\(namespace.name).*` of the contract\(isAsync ? ", for async programs" : "").")
-      source.line("#[derive(Clone, Copy, Debug)]")
-      source.line("pub struct \(type)<'a>(&'a \(prefix)Client);")
-      source.line()
-      source.block("impl \(type)<'_>") { source in
-        for (index, operation) in namespace.operations.enumerated() {
-          if index > 0 { source.line() }
-          let method = operation.method
-          source.doc(documentation.of(operation), commonErrors: documentation.commonErrors)
-          let params = operation.params.map { ", params: impl Into<\($0.name)>" } ?? ""
-          let head = "pub \(isAsync ? "async " : "")fn \(method.verb.rustName)(self\(params))"
-          source.block("\(head) -> Result<\(operation.resultName)>") { source in
-            let argument = operation.params == nil ? "None::<&Empty>" : "Some(&params.into())"
-            source.line("self.0.invoke(\"\(method.name)\", \(argument))\(isAsync ? ".await" : "")")
+        let type = "\(namespace.name.capitalizedFirst)Methods"
+        source.line()
+        source.block("\"\(namespace.name)\" \(namespace.name.rustName): \(type), Async\(type)") { source in
+          for (index, operation) in namespace.operations.enumerated() {
+            if index > 0 { source.line() }
+            var doc = documentation.of(operation)
+            doc.sections = []
+            source.doc(doc)
+            write(operation, &source)
           }
         }
       }
@@ -155,28 +106,27 @@ struct RustRenderer: ClientRenderer {
     return source
   }
 
+  /// A method's name, params, result and errors.
+  private func write(_ operation: ClientContract.Operation, _ source: inout SourceText) {
+    let method = operation.method
+    let head = "\"\(method.name)\" \(method.verb.rustName)(\(operation.params?.name ?? "")) -> \(operation.resultName)"
+    guard !method.errors.isEmpty else { return source.line("\(head);") }
+    source.filled("\(head) or [", method.errors.map { "\($0.capitalizedFirst)," }, "];")
+  }
+
   /// The driver's table: the generated method of each name, with params from JSON.
-  private var table: SourceText {
+  private var calls: SourceText {
     var source = SourceText(rust: ())
     source.head("")
     source.line("use lanyard::*;")
     source.line()
-    source.line("use crate::outcome::{ended, params, Typed};")
-    for isAsync in [false, true] {
-      let (prefix, wait) = isAsync ? ("Async", ".await") : ("", "")
-      source.line()
-      source.line("#[rustfmt::skip]")
-      let name = isAsync ? "async fn call_async" : "fn call"
-      source.block("pub \(name)(client: &\(prefix)Client, method: &str, text: &str) -> Result<Typed>") { source in
-        source.block("match method") { source in
-          for namespace in contract.namespaces {
-            for operation in namespace.operations {
-              let argument = operation.params.map { "params::<\($0.name)>(text)" } ?? ""
-              let call = "\(namespace.name.rustName)().\(operation.method.verb.rustName)(\(argument))"
-              source.line("\"\(operation.method.name)\" => ended(client.\(call)\(wait)),")
-            }
-          }
-          source.line("other => panic!(\"no method {other}\"),")
+    source.line("use crate::outcome::{calls, ended, params, Typed};")
+    source.line()
+    source.block("calls!") { source in
+      for namespace in contract.namespaces {
+        for operation in namespace.operations {
+          let verb = "\(namespace.name.rustName) \(operation.method.verb.rustName)"
+          source.line("\"\(operation.method.name)\" \(verb)(\(operation.params?.name ?? ""))")
         }
       }
     }

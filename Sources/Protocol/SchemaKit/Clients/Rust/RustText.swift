@@ -1,4 +1,4 @@
-/// The doc comments of Rust.
+/// The layout of Rust.
 extension SourceText {
   init(rust: Void) { self.init(indent: "    ", comment: "/// ", columns: 118) }
 
@@ -11,26 +11,24 @@ extension SourceText {
     }
   }
 
-  /// Writes the summary, the paragraphs, and the errors as a list. Members have comments of their own.
-  mutating func doc(_ doc: ClientDoc, commonErrors: [String] = []) {
+  /// Writes the summary and the paragraphs. Members have comments of their own, and the client's macro lists a method's
+  /// errors.
+  mutating func doc(_ doc: ClientDoc) {
     self.doc(doc.summary.rustDoc)
     for paragraph in doc.paragraphs {
       line("///")
       self.doc(paragraph.rustDoc)
     }
-    for section in doc.sections where section.kind == .errors {
-      line("///")
-      line("/// # Errors")
-      for entry in section.entries { item("[`\(entry.name)`]: \(entry.text.rustDoc)") }
-      item(
-        "What every call may end with: " + commonErrors.map { "[`\($0)`]" }.joined(separator: ", ")
-          + ", and the failures of the connection.")
-    }
   }
 
-  /// Writes an item of a list. Its further lines are indented, as Markdown wants them.
-  private mutating func item(_ text: String) {
-    for (index, row) in text.wrapped(at: 104).enumerated() { line((index == 0 ? "/// - " : "///   ") + row) }
+  /// Writes a list with a comma after each part: on one line if it fits, else the parts indented, as many a line as fit.
+  mutating func filled(_ open: String, _ parts: [String], _ close: String) {
+    let space = open.hasSuffix("{") ? " " : ""
+    let short = open + space + parts.joined(separator: " ").dropLast() + space + close
+    guard short.count > 112 else { return line(short) }
+    line(open)
+    indented { source in for row in parts.rows(of: 108) { source.line(row) } }
+    line(close)
   }
 }
 

@@ -1,11 +1,18 @@
-/// Makes an enumeration of words that may grow.
-macro_rules! open_enumeration {
-    ($(#[$doc:meta])* pub enum $name:ident { $($variant:ident = $word:literal,)* }) => {
+/// Enumerations of words that may grow.
+macro_rules! words {
+    ($($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),+ $(,)? })+) => {
+        $(word! { $(#[$doc])* $name { $($variant = $word),+ } })+
+    };
+}
+
+/// One enumeration.
+macro_rules! word {
+    ($(#[$doc:meta])* $name:ident { $($variant:ident = $word:literal),+ }) => {
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum $name {
-            $(#[doc = concat!("`", $word, "`")] $variant,)*
+            $(#[doc = concat!("`", $word, "`")] $variant,)+
             /// A word that this version does not know.
             Unrecognized(String),
         }
@@ -14,7 +21,7 @@ macro_rules! open_enumeration {
             /// The word on the wire.
             pub fn as_str(&self) -> &str {
                 match self {
-                    $($name::$variant => $word,)*
+                    $($name::$variant => $word,)+
                     $name::Unrecognized(word) => word,
                 }
             }
@@ -23,7 +30,7 @@ macro_rules! open_enumeration {
         impl From<&str> for $name {
             fn from(word: &str) -> Self {
                 match word {
-                    $($word => $name::$variant,)*
+                    $($word => $name::$variant,)+
                     other => $name::Unrecognized(other.to_owned()),
                 }
             }
@@ -64,5 +71,3 @@ macro_rules! open_enumeration {
         }
     };
 }
-
-pub(crate) use open_enumeration;
