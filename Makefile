@@ -128,7 +128,7 @@ test-python: build-tests real-provider ## The Python client, by itself and with 
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
 
-# Every client passes the same cases. `LANGUAGES='go rust'` are some of them.
+# Every client passes the same cases. `LANGUAGES='go rust'` are some of them; see Clients/conformance/README.md.
 test-clients: build-tests packages-clients real-provider ## The clients of all languages: conformance, the real agent, their own tests.
 	$(PYTHON_TESTS) Clients/conformance/run --require --agent $(DEBUG) --own-tests $(DEBUG) $(LANGUAGES)
 
