@@ -163,6 +163,30 @@ class AgentFixture(unittest.TestCase):
             time.sleep(0.005)
 
 
+class SharedAgentFixture(AgentFixture):
+    """Tests of a class that share an agent and a provider, `agent` and `idp`; each leaves both as they were. A test that
+    kills, locks, signs out or restarts, or that reads what others wrote, takes a class with agents of its own."""
+
+    idp: Provider
+    agent: Scene
+    caller: Client
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.idp = Provider()
+        cls.addClassCleanup(cls.idp.stop)
+        cls.agent = Scene()
+        cls.addClassCleanup(cls.agent.__exit__)
+        cls.agent.start()
+        cls.caller = cls.agent.client(timeout=PATIENCE_SECONDS)
+        cls.addClassCleanup(cls.caller.close)
+
+    def tearDown(self) -> None:
+        self.assertIsNone(self.agent.process.poll() if self.agent.process else None, "the agent of the other tests ended")
+        super().tearDown()
+
+
 def accepts(path: str) -> bool:
     """True if a server accepts connections at a socket. A socket has its name a moment before that."""
     with socket.socket(socket.AF_UNIX) as probe:
@@ -251,5 +275,5 @@ STATUS = request("agent.status")
 
 __all__ = [
     "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Provider", "ROOT",
-    "STATUS", "Scene", "add_provider", "import_account", "raw", "request",
+    "STATUS", "Scene", "SharedAgentFixture", "add_provider", "import_account", "raw", "request",
 ]
