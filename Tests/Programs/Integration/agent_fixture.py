@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -109,6 +111,31 @@ class Scene(Agent):
     def forget_keyring(self) -> None:
         """Removes this state's anchors from the kernel's keyring."""
         forget_anchors(self.state)
+
+
+class Preloaded(Scene):
+    """An agent into which the dynamic linker loads a library first, at its command line's word: the agent removes
+    `LD_PRELOAD` (Sources/Foreign/CStart). What the library reads and writes lies beside the socket, where a confined agent
+    may do both."""
+
+    library = ""
+
+    @property
+    def command(self) -> List[str]:
+        command = super().command
+        return [loader(command[0]), "--preload", self.library, *command] if self.library else command
+
+    def beside_the_socket(self, name: str) -> str:
+        return os.path.join(os.path.dirname(self.socket), name)
+
+
+@functools.lru_cache(maxsize=None)
+def loader(program: str) -> str:
+    """The dynamic linker that a program names."""
+    with open(program, "rb") as file:
+        named = re.search(rb"\0(/lib[^\0]*/ld-[^\0]+)\0", file.read(1 << 16))
+    assert named, f"{program} names no dynamic linker"
+    return named.group(1).decode()
 
 
 class AgentFixture(unittest.TestCase):
@@ -274,6 +301,6 @@ def request(method: str, params: Optional[Dict[str, Any]] = None, identity: int 
 STATUS = request("agent.status")
 
 __all__ = [
-    "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Provider", "ROOT",
+    "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Preloaded", "Provider", "ROOT",
     "STATUS", "Scene", "SharedAgentFixture", "add_provider", "import_account", "raw", "request",
 ]
