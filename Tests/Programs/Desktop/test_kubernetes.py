@@ -245,7 +245,7 @@ class WithThePythonClient(Kubernetes):
                 return json.loads(process.stdout.readline())
 
             self.assertEqual(process.stdout.readline(), "ready\n")
-            old = self.short_lived_identity(seconds=4)
+            old = self.short_lived_identity(seconds=8)
             self.assertEqual(asked(), ["acme"])
             exchanges = self.exchanges()
             self.identity_ended(old)
