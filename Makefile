@@ -129,7 +129,7 @@ test-python: build-tests real-provider ## The Python client, by itself and with 
 	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(RELEASE))/lanyard-agent \
 	  LANYARD_DEMO=$(abspath $(RELEASE))/lanyard-demo $(UNITTEST) discover
 
-# Every client passes the same cases. `LANGUAGES='go rust'` are some of them.
+# Every client passes the same cases. `LANGUAGES='go rust'` are some of them; see Clients/conformance/README.md.
 test-clients: build-tests packages-clients real-provider ## The clients of all languages: conformance, the real agent, their own tests.
 	$(PYTHON_TESTS) Clients/conformance/run --require --agent $(RELEASE) --own-tests $(RELEASE) $(LANGUAGES)
 

@@ -116,8 +116,7 @@ SUITES: Dict[str, Tuple[str, ...]] = {
     "test-clients/typescript": (*CLIENT_TESTS, "Clients/typescript/**"),
 }
 
-# The clients that are always judged: they need no build. The others are of a change alone that touches them; what all
-# of them speak touches them all.
+# The clients that always meet the real agent: they need no build. What all of them speak touches them all.
 QUICK_LANGUAGES = ("python", "shell")
 
 
@@ -195,9 +194,9 @@ def choose(environment: Mapping[str, str] = os.environ, named: Optional[str] = N
 
 
 def languages(forms: Mapping[str, str]) -> List[str]:
-    """The clients that `make test-clients` judges."""
-    whole = {name.split("/")[1] for name, form in forms.items() if "/" in name and form == WHOLE}
-    return sorted(whole | set(QUICK_LANGUAGES))
+    """The words of `Clients/conformance/run` for the forms of the clients."""
+    whole = sorted(name.split("/")[1] for name, form in forms.items() if "/" in name and form == WHOLE)
+    return whole + [f"--only-agent={name}" for name in QUICK_LANGUAGES if name not in whole]
 
 
 def main() -> int:

@@ -107,9 +107,11 @@ class Range(unittest.TestCase):
             self.git("clone", "--quiet", "--depth=1", "file://" + self.origin, shallow, at=place)
             self.assertEqual(self.whole(shallow), everything)
 
-    def test_clients_that_need_no_build_are_always_judged(self):
-        self.assertEqual(suites.languages({"test-clients/go": "whole", "test-clients/rust": "quick"}), ["go", "python", "shell"])
-        self.assertEqual(len(suites.languages(suites.choose({"LANYARD_TIER": "whole"}).forms)), 6)
+    def test_clients_that_need_no_build_always_meet_the_agent(self):
+        forms = {"test-clients/go": "whole", "test-clients/rust": "quick", "test-clients/shell": "whole", "test-mcp": "whole"}
+        self.assertEqual(suites.languages(forms), ["go", "shell", "--only-agent=python"])
+        everything = suites.languages(suites.choose({"LANYARD_TIER": "whole"}).forms)
+        self.assertEqual(everything, ["go", "python", "rust", "shell", "swift", "typescript"])
 
     def test_the_tier_of_the_environment_counts_for_all(self):
         self.assertEqual(self.whole(LANYARD_TIER="whole"), sorted(suites.SUITES))

@@ -11,7 +11,7 @@ import tempfile
 import time
 from typing import Any, List, NamedTuple
 
-from agent_fixture import AgentFixture, Scene
+from agent_fixture import AgentFixture, Preloaded
 
 ALL = os.environ.get("LANYARD_KILLS") == "all"
 # The points move with each run; `make nightly` takes all.
@@ -39,17 +39,20 @@ def kills(calls: List[str]) -> List[Point]:
     ]
 
 
-class Faulty(Scene):
+class Faulty(Preloaded):
     """An agent whose writes are counted while it is `watched`."""
-
-    library = ""
 
     def __init__(self, all_calls: bool = False) -> None:
         super().__init__()
         self.watched = True
         self.all_calls = all_calls
-        self.plan = os.path.join(self.directory, "plan")
-        self.count = os.path.join(self.directory, "count")
+        self.plan = self.beside_the_socket("plan")
+        self.count = self.beside_the_socket("count")
+
+    @property
+    def command(self):
+        command = super().command
+        return command if self.watched else command[3:]
 
     @property
     def environment(self):
@@ -58,8 +61,6 @@ class Faulty(Scene):
             return environment
         return {
             **environment,
-            "LD_PRELOAD": self.library,
-            "LANYARD_TEST_PRELOAD": "1",
             "LANYARD_FAULT_UNDER": f"{self.state}:{os.path.join(self.directory, 'home')}",
             "LANYARD_FAULT_PLAN": self.plan,
             "LANYARD_FAULT_COUNT": self.count,

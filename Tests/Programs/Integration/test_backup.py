@@ -385,6 +385,8 @@ class BackupTests(Sampled):
 class InterruptedBackups(Deaths):
     """Killed or failed at any write, in the state directory and in the backup's directory."""
 
+    starts_first = True
+
     def scene_with_alice(self):
         provider = self.provider()
         scene = Faulty()
@@ -425,7 +427,7 @@ class InterruptedBackups(Deaths):
     def test_backup_killed_at_any_write_leaves_a_sound_store(self):
         calls = self.calls()
         self.tell(f"{len(calls)} writes of a backup")
-        for point in self.some(kills(calls), 3):
+        for point in self.some(kills(calls), 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)
@@ -468,7 +470,7 @@ class InterruptedBackups(Deaths):
         calls = scene.counted()
         scene.kill()
         self.tell(f"{len(calls)} writes of a restore")
-        for point in self.some(kills(calls), 3):
+        for point in self.some(kills(calls), 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = empty()
                 scene.arm(point)
@@ -492,7 +494,7 @@ class InterruptedBackups(Deaths):
     def test_backup_failing_from_any_write_on_leaves_no_partial_file(self):
         calls = self.calls()
         points = [Point(number, how) for number in range(1, len(calls) + 1) for how in ("ENOSPC", "EIO")]
-        for point in self.some(points, 4):
+        for point in self.some(points, 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)

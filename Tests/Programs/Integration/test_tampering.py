@@ -157,7 +157,7 @@ class Tampering(Sampled):
         cls.origin.end()
         with contextlib.closing(File(cls.origin.state)) as file:
             cls.partition = cls.partitions_by_person(file)
-        cls.sound = None
+        cls.sound = {}
 
     @classmethod
     def partitions_by_person(cls, file: File) -> Dict[str, bytes]:
@@ -170,12 +170,19 @@ class Tampering(Sampled):
         self.agent = Scene()
         self.addCleanup(self.agent.__exit__)
         self.restore()
+        if not Tampering.sound:
+            Tampering.sound = self.untouched()
+
+    def untouched(self) -> Dict[str, Dict[str, Any]]:
+        """The answers about each account before any attack."""
         self.agent.start()
         with self.agent.client(timeout=20) as client:
-            self.sound = {person: self.answers(client, person) for person in self.accounts}
+            sound = {person: self.answers(client, person) for person in self.accounts}
         self.agent.end()
-        for person, told in self.sound.items():
+        for person, told in sound.items():
             self.assertNotIn("integrity", told.values(), person)
+        self.restore()
+        return sound
 
     def restore(self, since: Optional[str] = None) -> None:
         for name in ("state", "home"):
