@@ -44,6 +44,13 @@ let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--
 /// so this is said for each program and not by `--static-swift-stdlib`.
 let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
 
+/// For a program that imports Foundation: what it stands on is not named by itself.
+let staticFoundation: [LinkerSetting] = staticRuntime + [
+  .unsafeFlags(
+    ["CoreFoundation", "_FoundationICU", "_FoundationCollections", "_FoundationCShims", "swiftSynchronization", "stdc++"]
+      .map { "-l\($0)" })
+]
+
 /// A program of `Sources/Programs`.
 func program(
   _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime
@@ -218,9 +225,9 @@ let programs: [Target] = [
       "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
-    linker: [
-      // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
-      .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
+    linker: staticRuntime + [
+      // ArgumentParser brings FoundationEssentials, and that these.
+      .unsafeFlags(["-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
   program(
@@ -244,9 +251,9 @@ let programs: [Target] = [
       "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
-  program("lanyard-fleet", ["FleetSimulation"]),  // what a fleet does to its provider: figures and pictures
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
-  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, the clients, OpenRPC, reference docs
+  program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation),  // the practice provider by itself, and the demo
+  program("lanyard-schemas", ["SchemaKit"], linker: []),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,
