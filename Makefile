@@ -86,9 +86,10 @@ test-quick: packages-tests ## Run what takes under three minutes: few seeds, eac
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
-nightly: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, the Debian packages, and the README's commands on a bare machine.
+nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, and a bare machine.
 	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
-	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
+	$(SWIFT_TEST) --filter TranscriptTests
+	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
 	.ci/bare-machine
@@ -117,8 +118,10 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check
 
+# Three of the nine ways to play a transcript, other ones with each commit.
 test-swift: build-tests ## Unit tests, simulation, transcripts.
-	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(SWIFT_TEST)
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} LANYARD_TRANSCRIPT_COMBINATIONS=3 \
+	  LANYARD_TRANSCRIPT_SEED=$$(.ci/seeds 0 | cut -d+ -f1) $(SWIFT_TEST)
 
 # What it skips walks every state of a machine, every byte of a text or a signature, or kills processes at every write.
 test-swift-quick: build-tests
