@@ -48,7 +48,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
+.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
@@ -96,6 +96,9 @@ nightly: build-tests real-provider ## Run thousands of seeds, every transcript i
 
 bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).
 	.ci/bare-machine
+
+test-one: build-tests ## Run the Swift tests of a name, as in `make test-one TEST=AgentCoreTests.TokenMachineTests`.
+	$(SWIFT_TEST) --filter '$(TEST)'
 
 replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
 	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --filter '$(TEST)'
