@@ -45,11 +45,13 @@ let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--
 let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
 
 /// For a program that imports Foundation: what it stands on is not named by itself.
-let staticFoundation: [LinkerSetting] = staticRuntime + [
-  .unsafeFlags(
-    ["CoreFoundation", "_FoundationICU", "_FoundationCollections", "_FoundationCShims", "swiftSynchronization", "stdc++"]
-      .map { "-l\($0)" })
-]
+let staticFoundation: [LinkerSetting] =
+  staticRuntime + [
+    .unsafeFlags([
+      "-lCoreFoundation", "-l_FoundationICU", "-l_FoundationCollections", "-l_FoundationCShims",
+      "-lswiftSynchronization", "-lstdc++",
+    ])
+  ]
 
 /// A program of `Sources/Programs`.
 func program(
@@ -89,7 +91,8 @@ let domain: [Target] = [
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
   module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types
-  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),  // the schema dialect: parse, validate, compare, render
+  // the schema dialect: parse, validate, compare, render
+  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),
 ]
 
 /// The agent: actors and handlers over ports.
@@ -252,7 +255,8 @@ let programs: [Target] = [
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation),  // the practice provider by itself, and the demo
+  // the practice provider by itself, and the demo
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation),
   program("lanyard-schemas", ["SchemaKit"], linker: []),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 

@@ -84,8 +84,9 @@ package struct ServedClients {
 
   /// Notes whether the client holds memory of all clients' answers. `deadline`: the next one, if it has just read
   /// one of its answers whole, or has just begun to hold one.
-  package mutating func noteReading(_ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant)
-  {
+  package mutating func noteReading(
+    _ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant
+  ) {
     if !holdsMemory {
       if !readingDeadlines.isEmpty { readingDeadlines[place] = nil }
     } else if hasRead || readingDeadlines[place] == nil {
