@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-import LanyardClient
+@testable import LanyardClient
 
 @Suite("The client and a scripted agent", .timeLimit(.minutes(1))) struct ClientTests {
   private let agent: ScriptedAgent

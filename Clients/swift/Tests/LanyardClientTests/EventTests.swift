@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-import LanyardClient
+@testable import LanyardClient
 
 @Suite("Streams of events", .timeLimit(.minutes(1))) struct EventTests {
   private let agent: ScriptedAgent

@@ -2,7 +2,7 @@ import Foundation
 import LanyardClient
 import Testing
 
-import LanyardHTTP
+@testable import LanyardHTTP
 
 #if canImport(FoundationNetworking)
   import FoundationNetworking

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-import LanyardClient
+@testable import LanyardClient
 
 @Suite("The examples of the README", .timeLimit(.minutes(1))) struct ReadmeTests {
   private static let package = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

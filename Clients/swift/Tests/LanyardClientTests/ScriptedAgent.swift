@@ -1,5 +1,5 @@
 import Foundation
-import LanyardClient
+@testable import LanyardClient
 
 /// An agent on a real socket, in threads of the test's own process. It answers `agent.hello`, `event.subscribe` and
 /// `event.unsubscribe` by itself.

@@ -1,7 +1,7 @@
 import Foundation
 import Testing
 
-import LanyardClient
+@testable import LanyardClient
 
 @Suite("JSON on the wire") struct WireTests {
   @Test(
