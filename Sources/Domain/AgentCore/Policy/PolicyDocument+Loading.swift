@@ -29,7 +29,7 @@ extension PolicyDocument {
       let bytes = UnsafeRawBufferPointer(bytes)
       var tape = JSONTape()
       do { try JSONScanner.scan(bytes, onto: &tape) } catch {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is no JSON text (RFC 8259)."))
+        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is not JSON (RFC 8259)."))
       }
       guard !tape.hasDuplicateKeys else {
         throw PolicyProblems(PolicyProblem(pointer: "", text: "An object names one member twice."))
@@ -104,7 +104,7 @@ private struct PolicyLoader {
       PolicyDocument.isName($0)
     }
     if let name, let expectedName, name != expectedName {
-      reader.problems.add("/name", "The document has another name than the one that it is to be kept under.")
+      reader.problems.add("/name", "The document's name differs from the name that it is set under.")
     }
     let version = reader.integer(root["version"], in: 1...(1 << 53 - 1))
     _ = reader.text(root["description"], most: 1024)

@@ -45,7 +45,7 @@ public struct PolicyBundle: Sendable {
       let bytes = UnsafeRawBufferPointer(bytes)
       var tape = JSONTape()
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is no JSON text (RFC 8259)."))
+        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is not JSON (RFC 8259)."))
       }
       guard !tape.hasDuplicateKeys else {
         throw PolicyProblems(PolicyProblem(pointer: "", text: "An object names one member twice."))

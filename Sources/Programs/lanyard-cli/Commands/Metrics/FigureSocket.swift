@@ -61,7 +61,7 @@ struct FigureSocket {
     guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid()
     else {
       throw .usage(
-        "\(Text.shown(path)) is there already, and is no socket of yours. It was left as it is.",
+        "\(Text.shown(path)) exists already, and is not a socket of yours. It was not changed.",
         hints: ["Give another path."])
     }
     let connection = lanyard_connect_unix(path)

@@ -51,7 +51,7 @@ struct SetupFile {
 
   private static func failure(_ path: String) -> CommandFailure {
     CommandFailure(
-      .other, name: "output", "\(path) can't be written: \(SystemError.message(errno)). It is as it was.")
+      .other, name: "output", "\(path) can't be written: \(SystemError.message(errno)). It was not changed.")
   }
 
   private static func target(of named: String) -> String {
