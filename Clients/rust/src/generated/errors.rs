@@ -95,7 +95,7 @@ pub enum ErrorCode {
     ///
     /// `data` may hold `account`, `remedies`.
     DataLocked,
-    /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+    /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
     /// then `outcome` is `notSent`.
     ///
     /// The same call may succeed later.

@@ -321,7 +321,7 @@ pub struct AsyncMetricsMethods<'a>(&'a AsyncClient);
 impl AsyncMetricsMethods<'_> {
     /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
     /// vault is locked: figures that need it are left out then. No account, person, server or token is named; an
-    /// issuer is told by a digest.
+    /// issuer appears as a digest.
     ///
     /// # Errors
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
@@ -352,8 +352,8 @@ impl AsyncProviderMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
@@ -408,8 +408,8 @@ impl AsyncProviderMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
@@ -470,8 +470,8 @@ impl AsyncProviderMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -505,8 +505,8 @@ impl AsyncSignInMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -537,8 +537,8 @@ impl AsyncSignInMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -573,8 +573,8 @@ impl AsyncSignInMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -616,8 +616,8 @@ impl AsyncSignInMethods<'_> {
     ///   deleted.
     /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
     ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
     /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
     ///   it.
@@ -842,8 +842,8 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -874,8 +874,8 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -909,8 +909,8 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -941,8 +941,8 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -976,8 +976,8 @@ impl AsyncTokenMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1013,8 +1013,8 @@ impl AsyncIdentityMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1052,8 +1052,8 @@ impl AsyncCredentialMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1120,8 +1120,8 @@ impl AsyncRequestMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1156,8 +1156,8 @@ impl AsyncRequestMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1188,7 +1188,7 @@ pub struct AsyncAuthorizationMethods<'a>(&'a AsyncClient);
 impl AsyncAuthorizationMethods<'_> {
     /// Decides whether an account may use a capability now.
     ///
-    /// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+    /// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
     /// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation,
     /// not more often than every 10 s an account.
     ///
@@ -1208,7 +1208,7 @@ impl AsyncAuthorizationMethods<'_> {
 
     /// Decides about several capabilities at the same moment.
     ///
-    /// Denials for want of the provider's answer start one confirmation, as with `authorization().check`.
+    /// Denials because the provider's answer is missing start one confirmation, as with `authorization().check`.
     ///
     /// # Errors
     /// - [`ErrorCode::AccountNotFound`]: No account matches.
@@ -1259,8 +1259,8 @@ impl AsyncSnapshotMethods<'_> {
     /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
     ///   only.
     /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
-    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or there is no
-    ///   way to the server of a request: then `outcome` is `notSent`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
     /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
     /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
     ///   deleted.
@@ -1911,7 +1911,8 @@ impl AsyncGrantMethods<'_> {
     /// Revokes a grant.
     ///
     /// After `ErrorCode::StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the
-    /// revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+    /// revocation as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it
+    /// again.
     ///
     /// # Errors
     /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.

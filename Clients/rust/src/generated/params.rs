@@ -1799,7 +1799,7 @@ pub struct SignInBeginParams {
     /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
     /// used by the flow `device`.
     pub acr_values: Option<Vec<String>>,
-    /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
+    /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
     /// not used by the flow `device`.
     pub max_age_seconds: Option<u64>,
     /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
@@ -1872,7 +1872,7 @@ impl SignInBeginParams {
         self
     }
 
-    /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
+    /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
     /// not used by the flow `device`.
     #[must_use]
     pub fn max_age_seconds(mut self, max_age_seconds: u64) -> Self {
@@ -3300,7 +3300,7 @@ pub struct CredentialAwsParams {
     pub role_arn: String,
     /// What the log of AWS names the session; absent: `lanyard`.
     pub session_name: Option<String>,
-    /// How long the credentials shall live; absent: as long as AWS gives by itself.
+    /// How long the credentials are valid; absent: the default of AWS.
     pub duration_seconds: Option<u64>,
     /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
     pub endpoint: Option<String>,
@@ -3331,7 +3331,7 @@ impl CredentialAwsParams {
         self
     }
 
-    /// How long the credentials shall live; absent: as long as AWS gives by itself.
+    /// How long the credentials are valid; absent: the default of AWS.
     #[must_use]
     pub fn duration_seconds(mut self, duration_seconds: u64) -> Self {
         self.duration_seconds = Some(duration_seconds);
@@ -5982,7 +5982,7 @@ pub struct GrantCreateParams {
     /// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
     pub scopes: Option<Vec<String>>,
     /// The resources (RFC 8707) that a token of `token().get` may be for; absent: all, and tokens without one. A
-    /// single resource stands in for one that is not named.
+    /// request that names none gets the single one.
     pub resources: Option<Vec<String>>,
     /// The origins that `request().send` and operations may send requests to; absent: all `allowed_origins` of the
     /// provider. They add nothing to these.
@@ -6030,7 +6030,7 @@ impl GrantCreateParams {
     }
 
     /// The resources (RFC 8707) that a token of `token().get` may be for; absent: all, and tokens without one. A
-    /// single resource stands in for one that is not named.
+    /// request that names none gets the single one.
     #[must_use]
     pub fn resources(mut self, resources: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.resources = Some(resources.into_iter().map(Into::into).collect());

@@ -492,7 +492,7 @@ impl Json for AccountSwitchResult {
     }
 }
 
-/// What the administrator of the machine lays down.
+/// What the administrator's files set.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct AdministratorState {
@@ -1122,7 +1122,7 @@ pub struct AgentStatusResult {
     pub configuration: Option<String>,
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     pub audit: Option<AuditSettings>,
-    /// What the administrator of the machine lays down; absent where that is nothing.
+    /// What the administrator's files set; absent if they set nothing.
     pub administrator: Option<AdministratorState>,
     /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
     pub policy_source: Option<PolicySource>,
@@ -6345,7 +6345,7 @@ impl Json for Token {
 pub struct TokenExchangeResult {
     /// The member `accessToken`.
     pub access_token: Secret,
-    /// `Bearer`, or `N_A` for a token that is no access token.
+    /// `Bearer`, or `N_A` for a token that is not an access token.
     pub token_type: String,
     /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
     /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.

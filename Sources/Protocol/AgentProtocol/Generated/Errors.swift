@@ -46,7 +46,7 @@ extension ErrorCode {
   public static let signInFailed = ErrorCode(rawValue: 2007)
   /// The account's data stays encrypted until the same person signs in again.
   public static let dataLocked = ErrorCode(rawValue: 2008)
-  /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+  /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`.
   public static let offline = ErrorCode(rawValue: 3001)
   /// The provider is temporarily unavailable.
