@@ -246,8 +246,8 @@ open_enumeration! {
 }
 
 open_enumeration! {
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more.
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed.
     pub enum OperationStatus {
         Queued = "queued",
         Ready = "ready",

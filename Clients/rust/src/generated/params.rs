@@ -496,8 +496,8 @@ impl Json for AgentRestoreParams {
 pub struct AgentDiagnoseParams {
     /// Fetch each provider's public metadata to check that it responds. The agent's default: `false`.
     pub ask_providers: Option<bool>,
-    /// Check nothing, and tell only what this provider said when it refused last. Another one is
-    /// `ErrorCode::ProviderNotFound`; while the vault is locked, that is told.
+    /// Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+    /// `ErrorCode::ProviderNotFound`; while the vault is locked, the finding says so.
     pub provider: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -521,8 +521,8 @@ impl AgentDiagnoseParams {
         self
     }
 
-    /// Check nothing, and tell only what this provider said when it refused last. Another one is
-    /// `ErrorCode::ProviderNotFound`; while the vault is locked, that is told.
+    /// Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+    /// `ErrorCode::ProviderNotFound`; while the vault is locked, the finding says so.
     #[must_use]
     pub fn provider(mut self, provider: impl Into<String>) -> Self {
         self.provider = Some(provider.into());
@@ -3538,7 +3538,7 @@ pub struct RequestAuthorizeParams {
     pub account: String,
     /// An HTTP method.
     pub method: String,
-    /// The URL of the request. Its query does not count.
+    /// The URL of the request. Its query is ignored.
     pub url: String,
     /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is 6001.
     /// Absent: all of them.
@@ -5101,8 +5101,8 @@ impl Json for OperationEnqueueParams {
 pub struct OperationListParams {
     /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
     pub account: String,
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
     /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
     pub status: Option<OperationStatus>,
     /// An operation: those that were enqueued after it.
@@ -5125,8 +5125,8 @@ impl OperationListParams {
         }
     }
 
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
     /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
     #[must_use]
     pub fn status(mut self, status: impl Into<OperationStatus>) -> Self {

@@ -499,16 +499,16 @@ pub struct AdministratorState {
     /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
     /// them.
     pub enforced: Vec<String>,
-    /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+    /// Members of `enforced` that your configuration file or an option gives another value, which is ignored.
     pub overruled: Vec<String>,
     /// The providers that files describe.
     pub providers: Vec<String>,
     /// The policies that files hold.
     pub policies: Vec<String>,
-    /// Why files do not count, a sentence each.
+    /// Why a file is ignored, one sentence each.
     pub problems: Vec<String>,
-    /// The path of the administrator's configuration file, which was read at the agent's start; absent without one
-    /// that counts.
+    /// The path of the administrator's configuration file, which was read at the agent's start; absent if none is in
+    /// force.
     pub file: Option<String>,
     /// Members that this version does not know.
     pub extra: Extra,
@@ -1412,7 +1412,7 @@ pub struct AuditDestination {
     pub url: Option<String>,
     /// The member `caFile`.
     pub ca_file: Option<String>,
-    /// The path of a file with header fields; what is in it is not told.
+    /// The path of a file with header fields; its content is not shown.
     pub headers_file: Option<String>,
     /// The member `account`.
     pub account: Option<String>,
@@ -2664,7 +2664,7 @@ impl Json for FailedCheck {
 pub struct Figure {
     /// The member `name`.
     pub name: String,
-    /// What it tells, for a person.
+    /// What it measures, as a sentence for a person.
     pub help: String,
     /// The member `samples`.
     pub samples: Vec<FigureSample>,
@@ -3094,7 +3094,7 @@ impl Json for GrantRevokeResult {
 pub struct Histogram {
     /// The member `name`.
     pub name: String,
-    /// What it tells, for a person.
+    /// What it measures, as a sentence for a person.
     pub help: String,
     /// The unit that `name` ends with. One of `bytes`, `seconds`.
     pub unit: FigureUnit,
@@ -3432,8 +3432,8 @@ pub struct Operation {
     /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
     /// person.
     pub account: String,
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
     /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
     pub status: OperationStatus,
     /// A capability. The name in the policy, such as `workOrder.complete`.
@@ -3598,8 +3598,8 @@ pub struct OperationEnqueueResult {
     pub account: String,
     /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
     pub operation: String,
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
     /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
     pub status: OperationStatus,
     /// A decision.
