@@ -1,25 +1,27 @@
-internal import AgentModel
-internal import CurlTransfers
 internal import Synchronization
 
 /// The loops whose connections stay open between requests: one for each user and each way of reaching and trusting
 /// servers, so that requests that differ in any of them can't share a connection.
-package final class KeptConnections: Sendable {
+final class KeptConnections: Sendable {
   struct Key: Hashable {
     var user: String
-    var trust: TrustSettings
+    var authorities: CertificateAuthorities
     var certificates: [UInt8]?
+    var proxy: String?
+    var pins: String?
 
     init(user: String, _ plan: TransferPlan) {
       self.user = user
-      trust = plan.request.trust
-      certificates = plan.request.certificates
+      authorities = plan.authorities
+      certificates = plan.certificates
+      proxy = plan.proxy
+      pins = plan.pins
     }
   }
 
   /// One loop costs a thread and up to `CurlLoop.maximumIdleConnections` sockets. More accounts than these rarely act
   /// within seconds; the loop that was used least recently makes room.
-  package static let maximumLoops = 16
+  static let maximumLoops = 16
 
   private struct Entry {
     var loop: CurlLoop

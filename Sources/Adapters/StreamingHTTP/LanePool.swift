@@ -1,5 +1,4 @@
 internal import Synchronization
-internal import Threads
 
 /// The lanes that no request uses now.
 final class LanePool: Sendable {

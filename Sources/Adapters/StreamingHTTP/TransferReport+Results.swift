@@ -1,5 +1,5 @@
 internal import AgentModel
-internal import CurlTransfers
+internal import TransferReports
 
 extension TransferReport {
   /// Why nothing of the request was sent.

@@ -34,16 +34,16 @@ public struct FileAccess: Hashable, Sendable {
 }
 
 /// The rules for one version of Landlock.
-package struct FileRules: Equatable {
-  package struct Rule: Hashable {
-    package let path: String
-    package let rights: UInt64
+struct FileRules: Equatable {
+  struct Rule: Hashable {
+    let path: String
+    let rights: UInt64
   }
 
   /// The rights that are refused unless a rule grants them.
-  package let handled: UInt64
-  package let scoped: UInt64
-  package let rules: [Rule]
+  let handled: UInt64
+  let scoped: UInt64
+  let rules: [Rule]
 
   private static let reading = rights([LANYARD_FILE_READ, LANYARD_FILE_LIST])
   private static let writing = rights([LANYARD_FILE_WRITE, LANYARD_FILE_TRUNCATE])
@@ -59,7 +59,7 @@ package struct FileRules: Equatable {
   private static func rights(_ list: [some BinaryInteger]) -> UInt64 { list.reduce(0) { $0 | UInt64($1) } }
 
   /// Nil without Landlock.
-  package init?(_ access: FileAccess, version: Int32) {
+  init?(_ access: FileAccess, version: Int32) {
     guard version >= 1 else { return nil }
     var known = Self.reading | Self.writing | Self.owning | Self.never
     // landlock(7), Features: renaming between directories from 2 on, truncating from 3 on, devices from 5 on, signals

@@ -1,16 +1,14 @@
-package import CPlatform
+internal import CPlatform
 
 /// The known links, addresses and default routes, to distinguish a change from a repetition: the kernel repeats an
 /// address whenever its lifetime is renewed, a link for every flag, a route when it is replaced by itself.
 ///
 /// A change is an address or a default route that appeared or vanished, or a link that began or ceased to carry.
 /// Ignored are the loopback, the parts of a bridge, and addresses of link scope.
-package struct NetworkView {
-
-  package init() {}
+struct NetworkView {
   /// Limit of remembered entries of each kind. Beyond it each repetition counts as a change: such a machine has changes
   /// all day anyway.
-  package static let mostRemembered = 1024
+  static let mostRemembered = 1024
 
   private struct Way: Hashable {
     var link: UInt32
@@ -30,7 +28,7 @@ package struct NetworkView {
   private var routes: Set<Way> = []
 
   /// True if this message is a change.
-  package mutating func take(_ news: lanyard_network_news) -> Bool {
+  mutating func take(_ news: lanyard_network_news) -> Bool {
     switch news.kind {
     case LANYARD_LINK: takeLink(news)
     case LANYARD_ADDRESS: takeAddress(news)

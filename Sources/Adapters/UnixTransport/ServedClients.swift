@@ -1,11 +1,9 @@
-package import AgentModel
+internal import AgentModel
 internal import AgentPorts
 
 /// The clients that the reading thread serves. A client keeps its index for its life, so that a token of an epoll event
 /// never means another one.
-package struct ServedClients {
-
-  package init() {}
+struct ServedClients {
   struct Client {
     let peer: Peer
     let conversation: any Conversation
@@ -75,18 +73,17 @@ package struct ServedClients {
   }
 
   /// When the first unfinished line must have ended, or the first client have read; nil if there is none.
-  package var earliestDeadline: BootInstant? {
+  var earliestDeadline: BootInstant? {
     let line = unfinishedLines > 0 ? deadlines.min().map(BootInstant.init(milliseconds:)) : nil
     return [line, readingDeadlines.values.min()].compactMap { $0 }.min()
   }
 
-  package var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
+  var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
 
   /// Notes whether the client holds memory of all clients' answers. `deadline`: the next one, if it has just read
   /// one of its answers whole, or has just begun to hold one.
-  package mutating func noteReading(
-    _ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant
-  ) {
+  mutating func noteReading(_ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant)
+  {
     if !holdsMemory {
       if !readingDeadlines.isEmpty { readingDeadlines[place] = nil }
     } else if hasRead || readingDeadlines[place] == nil {
@@ -95,7 +92,7 @@ package struct ServedClients {
   }
 
   /// The clients that should have read something by now.
-  package func unread(_ now: BootInstant) -> [Int] { readingDeadlines.filter { $0.value <= now }.map(\.key) }
+  func unread(_ now: BootInstant) -> [Int] { readingDeadlines.filter { $0.value <= now }.map(\.key) }
 
   /// The clients whose line should have ended by now.
   func late(_ now: BootInstant) -> [Int] {

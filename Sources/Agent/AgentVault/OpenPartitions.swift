@@ -1,21 +1,19 @@
-package import AgentPorts
+internal import AgentPorts
 
 /// The partitions whose heads and keys are in memory: the vault's own, and the accounts' that were used last. Another one
 /// is opened again, and checked again. Ten thousand of them would take as much memory as their tokens.
-package struct OpenPartitions {
-
-  package init() {}
+struct OpenPartitions {
   /// More accounts than a person's programs use at once.
-  package static let most = 256
+  static let most = 256
 
   private var known: [PartitionID: Vault.Partition] = [:]
   /// The accounts' partitions in the order in which they were opened, as a ring. Some may have gone since.
   private var order: [PartitionID] = []
   private var next = 0
 
-  package var all: [PartitionID] { Array(known.keys) }
+  var all: [PartitionID] { Array(known.keys) }
 
-  package subscript(partition: PartitionID) -> Vault.Partition? {
+  subscript(partition: PartitionID) -> Vault.Partition? {
     get { known[partition] }
     set {
       let isNew = known.updateValue(newValue, for: partition)

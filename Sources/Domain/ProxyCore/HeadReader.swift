@@ -1,5 +1,3 @@
-internal import AgentModel
-
 /// Collects the head of a request from bytes that come in any pieces. Pure: the caller owns the connection.
 public struct HeadReader: Sendable {
   public enum Progress: Sendable {

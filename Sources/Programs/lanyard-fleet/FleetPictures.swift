@@ -1,7 +1,7 @@
 import FleetSimulation
 import Foundation
 
-/// The pictures of docs/ten-thousand-agents.md.
+/// The pictures of docs/fleet.md, Ten thousand agents.
 struct FleetPictures {
   private let options: FleetCommand.Options
   private let lifetime: Int64

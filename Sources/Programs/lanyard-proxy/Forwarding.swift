@@ -1,5 +1,4 @@
 import AgentModel
-import CurlTransfers
 import ProxyCore
 import StreamingHTTP
 

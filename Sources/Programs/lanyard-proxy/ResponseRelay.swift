@@ -1,4 +1,3 @@
-import CurlTransfers
 import ProxyCore
 import StreamingHTTP
 

@@ -1,8 +1,7 @@
 import Foundation
 import SchemaKit
 
-// `lanyard-schemas generate | check | openrpc [DIRECTORY]`: generates code and documents from Schemas/, checks them, or prints
-// the OpenRPC document.
+// `lanyard-schemas generate | check | freeze [DIRECTORY]`: generates code and documents from Schemas/, or checks them.
 
 /// Prints a message to stderr and exits.
 func stop(_ text: String, code: Int32) -> Never {
@@ -10,7 +9,7 @@ func stop(_ text: String, code: Int32) -> Never {
   exit(code)
 }
 
-let usage = "usage: lanyard-schemas generate | check | openrpc [DIRECTORY]"
+let usage = "usage: lanyard-schemas generate | check | freeze [DIRECTORY]"
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, arguments.count <= 2 else { stop(usage, code: 64) }
 let top = URL(filePath: arguments.dropFirst().first ?? FileManager.default.currentDirectoryPath)
@@ -21,13 +20,10 @@ do {
   case "generate":
     for path in try repository.generate() { print("wrote \(path)") }
   case "check":
-    let release = try repository.lastRelease()
-    let problems = repository.drift() + (release.map(repository.incompatibilities) ?? [])
+    let problems = repository.drift() + (try repository.incompatibilities())
     guard problems.isEmpty else { stop(problems.joined(separator: "\n"), code: 1) }
-    print(
-      release.map { "The contract keeps what \($0.tag) promised." }
-        ?? "No contract was released yet: no tag v* in the history has schemas.")
-  case "openrpc": print(repository.contract.openRPC, terminator: "")
+  case "freeze":
+    print("froze \(try repository.freeze())")
   default: stop(usage, code: 64)
   }
 } catch {

@@ -1,10 +1,10 @@
-import AgentModel
+import AgentProtocol
 import Synchronization
 import Testing
 
-import Agent
-import AgentServing
-import AgentServing
+@testable import Agent
+@testable import AgentServing
+@testable import AgentServing
 
 @Suite struct BackgroundWorkTests {
   final class Count: Sendable {

@@ -1,6 +1,6 @@
-import Agent
-import AgentServing
-import AgentServing
+@testable import Agent
+@testable import AgentServing
+@testable import AgentServing
 import Synchronization
 import Testing
 

@@ -1,9 +1,8 @@
-import AgentPorts
 import Foundation
 import JSONRPC
 import Testing
 
-import UnixTransport
+@testable import UnixTransport
 
 /// Queued output leaves in order and complete, however little the descriptor takes at a time.
 @Suite struct OutputQueueTests {

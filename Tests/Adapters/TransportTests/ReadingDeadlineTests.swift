@@ -1,7 +1,7 @@
 import AgentModel
 import Testing
 
-import UnixTransport
+@testable import UnixTransport
 
 /// A client that holds memory of all clients' answers must read.
 @Suite struct ReadingDeadlineTests {

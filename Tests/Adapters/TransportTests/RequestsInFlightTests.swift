@@ -1,4 +1,4 @@
-import AgentServing
+@testable import AgentServing
 import Synchronization
 import Testing
 

@@ -5,7 +5,7 @@ import AgentSimulation
 import Secrets
 import Testing
 
-import AgentOAuth
+@testable import AgentOAuth
 
 /// The further parameters of a provider in each request of a sign-in.
 @Suite struct FurtherParametersTests {
@@ -72,7 +72,7 @@ import AgentOAuth
     #expect(read.configuration == configuration)
   }
 
-  @Test func recordOfAProviderWithoutParameters_hasNoSuchMember() throws {
+  @Test func recordOfAnEarlierVersion_hasNone() throws {
     var configuration = configuration
     configuration.authorizationParameters = [:]
     let record = Provider(configuration: configuration).record

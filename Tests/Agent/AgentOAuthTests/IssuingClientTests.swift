@@ -24,6 +24,7 @@ struct IssuingClientTests {
   @Test func sameProvider_mayReceive() {
     #expect(Self.provider().mayReceive(Self.issued))
     #expect(Self.provider(configured: "https://idp.test/token").mayReceive(Self.issued))
+    #expect(Self.provider().mayReceive(nil))
   }
 
   @Test(arguments: [
@@ -142,7 +143,7 @@ struct IssuingClientTests {
     after.configuration.issuer = "https://other.test"
     after.forgetMetadata()
     after.keepCredentials(of: before)
-    after.remember(before, for: [before.issuingClient])
+    after.remember(before, for: [before.issuingClient, nil])
     #expect(after.former.count == 1)
     let issuer = Provider(after.record)?.issuer(of: before.issuingClient)
     #expect(issuer?.configuration.issuer == "https://idp.test")
@@ -151,7 +152,7 @@ struct IssuingClientTests {
     #expect(after.issuer(of: IssuingClient(issuer: "https://x.test", clientID: "lanyard", tokenEndpoint: nil)) == nil)
     var third = after
     third.configuration.clientID = "third"
-    third.remember(after, for: [])
+    third.remember(after, for: [nil])
     #expect(third.former.isEmpty)
   }
 }

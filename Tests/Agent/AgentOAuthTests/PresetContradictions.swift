@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import AgentPorts
 
-import AgentOAuth
+@testable import AgentOAuth
 
 /// Compares a preset with the document that its provider published: all that both say.
 struct PresetContradictions {

@@ -4,7 +4,7 @@ import AgentPorts
 import Secrets
 import Testing
 
-import AgentOAuth
+@testable import AgentOAuth
 
 struct ProviderRefusalsTests {
   private let idp = ProviderName("idp")!

@@ -5,7 +5,7 @@ import SecretJSON
 import Secrets
 import Testing
 
-import AgentOAuth
+@testable import AgentOAuth
 
 /// Presets beside the discovery documents that their providers published (`Tests/Discovery`, each with its source and
 /// date), and the endpoints of those that publish none.

@@ -5,7 +5,7 @@ import Secrets
 import Testing
 import TokenSignatures
 
-import AgentOAuth
+@testable import AgentOAuth
 
 /// Token responses as servers write them: a malformed member spoils no other.
 @Suite struct TokenResponseTests {

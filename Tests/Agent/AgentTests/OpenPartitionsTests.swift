@@ -1,7 +1,7 @@
 import AgentPorts
 import Testing
 
-import AgentVault
+@testable import AgentVault
 
 @Suite struct OpenPartitionsTests {
   private func partition(_ number: Int) -> PartitionID {

@@ -1,13 +1,14 @@
 import AgentCore
 import AgentModel
 import AgentPorts
+import AgentProtocol
 import AgentSimulation
 import PracticeProvider
 import Secrets
 import Testing
 
-import Agent
-import AgentServing
+@testable import Agent
+@testable import AgentServing
 
 extension StepUpMethod {
   fileprivate static let badge = StepUpMethod(rawValue: "badge")

@@ -2,7 +2,7 @@ import Foundation
 import Secrets
 import Testing
 
-import AgentServing
+@testable import AgentServing
 
 @Suite struct WireBodyTests {
   @Test(arguments: [

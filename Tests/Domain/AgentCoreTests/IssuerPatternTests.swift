@@ -1,6 +1,6 @@
 import Testing
 
-import AgentCore
+@testable import AgentCore
 
 @Suite struct IssuerPatternTests {
   @Test func issuerOfOneTenant_hasNoPattern() {

@@ -1,6 +1,6 @@
 import Testing
 
-import Secrets
+@testable import Secrets
 
 @Suite struct SecretPoolTests {
   @Test func emptySlabBesideAFullOne_isKeptForTheNextAllocation() {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct ClientAuthenticationTests {
   private func basic(_ id: String, _ secret: String) -> [(name: String, value: String)] {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct ControlTests {
   @Test func controlAPI_scriptsFaults() throws {

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct FaultTests {
   private func refreshRequest(_ token: String?) -> HTTPRequest {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct PageTests {
   private func signIn(

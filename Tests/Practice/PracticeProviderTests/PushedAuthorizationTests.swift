@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct PushedAuthorizationTests {
   private let request: KeyValuePairs<String, String> = [

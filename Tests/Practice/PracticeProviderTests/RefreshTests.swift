@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct RefreshTests {
   @Test func strictRotation_issuesASuccessorAndEndsTheOldToken() throws {

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-import PracticeProvider
+@testable import PracticeProvider
 
 @Suite struct ResourceTests {
   @Test func userinfo_followsTheScopes() throws {

@@ -15,7 +15,6 @@ from typing import Dict
 
 from mcp_fixture import HERE, LANYARD, LEGACY, MODERN, ROOT, Bridge
 from test_authorization import AuthorizationFixture
-from forms import in_quick_form
 
 VENV = os.path.join(ROOT, ".build", "mcp")
 START_SECONDS = 30.0
@@ -73,7 +72,6 @@ class RealServer:
         self.process.stderr.close()
 
 
-@in_quick_form()
 class RealFixture(AuthorizationFixture):
     """The servers start once, side by side."""
 

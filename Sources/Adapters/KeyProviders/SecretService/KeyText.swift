@@ -1,13 +1,13 @@
-package import Secrets
+internal import Secrets
 
 /// A key as a line of text, for keyrings that show and edit text: `lanyard-key-1`, the key in hex, and the first 8
 /// bytes of the SHA-256 of the key, so that a damaged item is not taken for a wrong key.
-package enum KeyText {
+enum KeyText {
   private static let heading = Array("lanyard-key-1 ".utf8)
   private static let checkBytes = 8
   private static let count = heading.count + 2 * SealingKey.byteCount + 1 + 2 * checkBytes
 
-  package static func write(_ key: SealingKey) -> Secret {
+  static func write(_ key: SealingKey) -> Secret {
     var text = SecretBuilder(capacity: count)
     heading.withUnsafeBytes { text.append($0) }
     key.secret.withBytes { bytes in
@@ -19,7 +19,7 @@ package enum KeyText {
   }
 
   /// Nil for any other text. A trailing newline is allowed: people edit text.
-  package static func read(_ text: Secret) -> SealingKey? {
+  static func read(_ text: Secret) -> SealingKey? {
     text.withBytes { bytes in
       let line = UnsafeRawBufferPointer(rebasing: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...])
       guard line.count == count, line.starts(with: heading) else { return nil }

@@ -1,12 +1,12 @@
 internal import AgentModel
-package import DBus
-package import Secrets
+internal import DBus
+internal import Secrets
 
 /// A session with the Secret Service (freedesktop.org, Secret Service API 0.2). Always encrypted, never the `plain`
 /// algorithm: all programs of this user can read the bus.
 ///
 /// Used by one thread at a time. All calls are bounded; those that prompt wait `personsPatience` for the person.
-package final class SecretSession: @unchecked Sendable {
+final class SecretSession: @unchecked Sendable {
   // Not shared: a user takes the session out of where it is kept.
 
   /// A prompt that stands longer is dismissed: the person has left.
@@ -23,7 +23,7 @@ package final class SecretSession: @unchecked Sendable {
   private let path: String
   private let key: SessionKey
 
-  package init(_ address: BusAddress?) throws(BusFailure) {
+  init(_ address: BusAddress?) throws(BusFailure) {
     bus = try BusConnection(to: address)
     guard let offer = SessionOffer() else { throw .malformed }
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "OpenSession") {
@@ -39,14 +39,14 @@ package final class SecretSession: @unchecked Sendable {
 
   // MARK: finding
 
-  package struct Found: Sendable {
-    package var unlocked: [String]
+  struct Found: Sendable {
+    var unlocked: [String]
     var locked: [String]
     var isEmpty: Bool { unlocked.isEmpty && locked.isEmpty }
   }
 
   /// Items that have all of these attributes, in any collection.
-  package func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
+  func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "SearchItems") {
       (call) throws(BusFailure) in try Self.append(attributes, to: call)
     }
@@ -172,7 +172,7 @@ package final class SecretSession: @unchecked Sendable {
     return try agreed(try reply.text(.path))
   }
 
-  package func setSecret(_ secret: Secret, of item: String) throws(BusFailure) {
+  func setSecret(_ secret: Secret, of item: String) throws(BusFailure) {
     _ = try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "SetSecret") { (call) throws(BusFailure) in
       try append(secret, to: call)
     }

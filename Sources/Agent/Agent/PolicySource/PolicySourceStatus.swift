@@ -50,7 +50,8 @@ extension PolicySourceStore {
     guard try kept(by: source.publicKey) != nil, let confirmation = try state()?.confirmation,
       confirmation.key == source.publicKey.text, confirmation.url == source.url.text
     else { return nil }
-    return confirmation.entityTag
+    // An earlier version kept other texts, too.
+    return confirmation.entityTag.flatMap { EntityTag.isUsable($0) ? $0 : nil }
   }
 
   func summary(of source: PolicySource) throws(AgentFailure) -> PolicySourceStatus.Kept {

@@ -1,5 +1,4 @@
 internal import AgentCore
-internal import AgentModel
 
 extension RequestFailure {
   var message: String {

@@ -2,10 +2,8 @@ internal import Agent
 internal import Synchronization
 
 /// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).
-package final class OrderingGate: Sendable {
-
-  package init() {}
-  package typealias Work = @Sendable () -> Void
+final class OrderingGate: Sendable {
+  typealias Work = @Sendable () -> Void
 
   private struct State {
     var isHeld = false
@@ -13,11 +11,11 @@ package final class OrderingGate: Sendable {
   }
   private let state = Mutex(State())
 
-  package var isHeld: Bool { state.withLock { $0.isHeld } }
+  var isHeld: Bool { state.withLock { $0.isHeld } }
 
   /// Does `work` now, or when all requests ordered before it are answered. A barrier holds later requests until
   /// `release`.
-  package func submit(isBarrier: Bool, _ work: @escaping Work) {
+  func submit(isBarrier: Bool, _ work: @escaping Work) {
     let isDeferred = state.withLock { state in
       guard !state.isHeld else {
         state.deferred.append((isBarrier, work))
@@ -31,7 +29,7 @@ package final class OrderingGate: Sendable {
 
   /// The barrier was answered: starts the waiting requests in order, up to the next barrier. The gate stays held
   /// meanwhile, so that no new request overtakes a waiting one.
-  package func release() {
+  func release() {
     while let next = next() {
       next.work()
       if next.isBarrier { return }

@@ -90,8 +90,7 @@ extension SignInBeginHandler {
       else { return nil }
       json = decoded
     }
-    let isObject = SecretJSON.read(Secret(text: json), duplicateKeys: .allowed) { $0.kind == .object }
-    return isObject == true ? json : nil
+    return SecretJSON.read(Secret(text: json)) { $0.kind == .object ? true : nil } == true ? json : nil
   }
 }
 

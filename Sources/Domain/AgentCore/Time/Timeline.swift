@@ -83,7 +83,8 @@ struct Timeline: Hashable, Sendable {
   init(_ line: TrustedTime.Record.Line, at boot: BootInstant, isSameBoot: Bool) {
     mark = line.mark
     markedAt = boot
-    wallOffset = line.wallOffset
+    // A record of an earlier version may hold a negative offset.
+    wallOffset = isSameBoot ? line.wallOffset : max(.zero, line.wallOffset)
     isAnchored = line.isAnchored && isSameBoot
   }
 

@@ -1,7 +1,6 @@
 internal import AgentCore
 internal import AgentModel
 internal import CommandSupport
-internal import CurlTransfers
 internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP
@@ -59,9 +58,10 @@ final class Authorizer: Sendable {
   private static func settings(_ options: Options, _ provider: ServerProvider?) -> HTTPClientSettings {
     var settings = HTTPClientSettings(environment: Environment.value)
     if let file = options.authorityFile ?? provider?.authorityFile {
-      settings.trust.authorities = CertificateAuthorities(file: file)
+      settings.authorityFile = file
+      settings.authorityDirectory = nil
     }
-    settings.trust.proxy = options.proxy ?? provider?.proxy
+    settings.proxy = options.proxy ?? provider?.proxy
     return settings
   }
 

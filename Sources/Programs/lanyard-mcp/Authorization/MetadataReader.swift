@@ -1,6 +1,5 @@
 internal import AgentCore
 internal import AgentModel
-internal import CurlTransfers
 internal import MCPBridge
 internal import StreamingHTTP
 

@@ -1,5 +1,4 @@
 internal import AgentCore
-internal import CurlTransfers
 internal import MCPBridge
 internal import StreamingHTTP
 

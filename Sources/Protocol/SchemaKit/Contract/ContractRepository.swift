@@ -73,8 +73,10 @@ public struct ContractRepository: Sendable {
   /// Obsolete files in the folders of generated files.
   private var obsoleteFiles: [String] {
     let rendered = Set(self.rendered.map(\.path) + Self.stateDiagrams)
-    let folders = ["Schemas/generated", PresetRenderer.agentFolder, PresetRenderer.commandFolder]
-    return (SwiftRenderer.folders + folders).flatMap { folder in
+    return [
+      "Sources/Protocol/AgentProtocol/Generated", "Schemas/generated", PresetRenderer.agentFolder,
+      PresetRenderer.commandFolder,
+    ].flatMap { folder in
       (FileManager.default.enumerator(atPath: top.appending(path: folder).path)?.compactMap { $0 as? String } ?? [])
         .filter { $0.hasSuffix(".swift") || $0.hasSuffix(".json") || $0.hasSuffix(".md") }
         .map { folder + "/" + $0 }

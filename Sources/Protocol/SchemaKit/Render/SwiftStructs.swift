@@ -14,10 +14,9 @@ extension SwiftRenderer {
         source.line("public var \(member.swiftName): \(memberType(member))")
       }
       if !shape.members.isEmpty { source.line() }
-      // What is only read is never made in another way.
-      if writes { writeInitializer(shape, &source) }
+      writeInitializer(shape, &source)
       if reads {
-        if writes { source.line() }
+        source.line()
         writeReader(shape, rulePrefix: rulePrefix, &source)
       }
       if writes {

@@ -4,7 +4,7 @@ import Secrets
 import Synchronization
 import Testing
 
-import HTTPAdapter
+@testable import HTTPAdapter
 
 /// Requests that begin without a task.
 @Suite struct BegunExchangeTests {

@@ -3,7 +3,7 @@ import AgentPorts
 import Foundation
 import Testing
 
-import HTTPAdapter
+@testable import HTTPAdapter
 
 /// Compressed responses are decoded, and bounded as decoded.
 @Suite struct ContentEncodingTests {

@@ -2,7 +2,7 @@ import AgentPorts
 import Foundation
 import Testing
 
-import HTTPAdapter
+@testable import HTTPAdapter
 
 /// The thread of the exchange starts on demand, sleeps while idle, and ends after a while.
 @Suite struct IdleTests {

@@ -1,6 +1,5 @@
 import CPlatform
 import CommandSupport
-import FileRules
 import Glibc
 
 /// The unix socket at which figures are served.
@@ -58,7 +57,9 @@ struct FigureSocket {
 
   /// Only a socket of this user at which no process listens.
   private func removeLeft() throws(CommandFailure) {
-    guard (try? FileRule.socket.check(path: path)) != nil else {
+    var information = stat()
+    guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid()
+    else {
       throw .usage(
         "\(Text.shown(path)) is there already, and is no socket of yours. It was left as it is.",
         hints: ["Give another path."])

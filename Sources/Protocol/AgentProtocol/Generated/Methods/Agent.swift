@@ -13,7 +13,8 @@ public enum AgentHello: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .always,
     ordering: .connection,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.unsupportedProtocol])
 
   public struct Params: WireReadable, Sendable {
     public var client: WireClientIdentity
@@ -21,6 +22,16 @@ public enum AgentHello: RPCMethod {
     public var `protocol`: String?
     /// The secret of a grant, from `grant.create`.
     public var grant: Secret?
+
+    public init(
+      client: WireClientIdentity,
+      `protocol`: String? = nil,
+      grant: Secret? = nil
+    ) {
+      self.client = client
+      self.`protocol` = `protocol`
+      self.grant = grant
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -98,9 +109,12 @@ public enum AgentStatus: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -233,11 +247,20 @@ public enum AgentInitialize: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.unlockFailed, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var protection: WireProtection
     public var passphrase: Secret?
+
+    public init(
+      protection: WireProtection,
+      passphrase: Secret? = nil
+    ) {
+      self.protection = protection
+      self.passphrase = passphrase
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -288,9 +311,12 @@ public enum AgentLock: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -324,11 +350,20 @@ public enum AgentUnlock: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.unlockFailed, .rolledBack, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var passphrase: Secret?
     public var prompt: WirePrompt?
+
+    public init(
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil
+    ) {
+      self.passphrase = passphrase
+      self.prompt = prompt
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -373,12 +408,23 @@ public enum AgentAddKeySlot: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.unlockFailed, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var protection: WireProtection
     public var passphrase: Secret?
     public var prompt: WirePrompt?
+
+    public init(
+      protection: WireProtection,
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil
+    ) {
+      self.protection = protection
+      self.passphrase = passphrase
+      self.prompt = prompt
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -433,11 +479,18 @@ public enum AgentRemoveKeySlot: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     /// The number of the key slot, from `agent.listKeySlots`.
     public var slot: Int
+
+    public init(
+      slot: Int
+    ) {
+      self.slot = slot
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -479,9 +532,12 @@ public enum AgentListKeySlots: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -513,9 +569,12 @@ public enum AgentRotateRootKey: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.unlockFailed, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -552,7 +611,8 @@ public enum AgentBackup: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.unlockFailed, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var path: String
@@ -560,6 +620,18 @@ public enum AgentBackup: RPCMethod {
     public var prompt: WirePrompt?
     /// The backup holds the refresh tokens too. Without them every account has to sign in again after a restore.
     public var includeRefreshTokens: Bool
+
+    public init(
+      path: String,
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil,
+      includeRefreshTokens: Bool = false
+    ) {
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+      self.includeRefreshTokens = includeRefreshTokens
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -649,12 +721,23 @@ public enum AgentRestore: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.unlockFailed, .notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var path: String
     public var passphrase: Secret?
     public var prompt: WirePrompt?
+
+    public init(
+      path: String,
+      passphrase: Secret? = nil,
+      prompt: WirePrompt? = nil
+    ) {
+      self.path = path
+      self.passphrase = passphrase
+      self.prompt = prompt
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -728,7 +811,8 @@ public enum AgentDiagnose: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.providerNotFound])
 
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
@@ -736,6 +820,14 @@ public enum AgentDiagnose: RPCMethod {
     /// Check nothing, and tell only what this provider said when it refused last. Another one is `providerNotFound`;
     /// while the vault is locked, that is told.
     public var provider: ProviderName?
+
+    public init(
+      askProviders: Bool = false,
+      provider: ProviderName? = nil
+    ) {
+      self.askProviders = askProviders
+      self.provider = provider
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -780,9 +872,12 @@ public enum AgentShutdown: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }

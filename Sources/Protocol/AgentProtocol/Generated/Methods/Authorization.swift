@@ -14,7 +14,8 @@ public enum AuthorizationCheck: RPCMethod {
     feature: "authorization",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -22,6 +23,18 @@ public enum AuthorizationCheck: RPCMethod {
     public var context: WireAuthorizationContext?
     /// How long a denial may wait for the confirmation that it starts.
     public var waitSeconds: Int
+
+    public init(
+      account: AccountSelector,
+      capability: String,
+      context: WireAuthorizationContext? = nil,
+      waitSeconds: Int = 0
+    ) {
+      self.account = account
+      self.capability = capability
+      self.context = context
+      self.waitSeconds = waitSeconds
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -63,7 +76,8 @@ public enum AuthorizationCheckMany: RPCMethod {
     feature: "authorization",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -71,6 +85,16 @@ public enum AuthorizationCheckMany: RPCMethod {
     public var capabilities: [String]
     /// How long a denial may wait for the confirmation that it starts.
     public var waitSeconds: Int
+
+    public init(
+      account: AccountSelector,
+      capabilities: [String],
+      waitSeconds: Int = 0
+    ) {
+      self.account = account
+      self.capabilities = capabilities
+      self.waitSeconds = waitSeconds
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -12,7 +12,8 @@ public enum EventSubscribe: RPCMethod {
     feature: "event",
     accountScoped: false, underGrant: .covered,
     ordering: .connection,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous])
 
   public struct Params: WireReadable, Sendable {
     /// Absent: no filter.
@@ -21,6 +22,16 @@ public enum EventSubscribe: RPCMethod {
     public var accounts: [AccountSelector]?
     /// The last event that the client saw.
     public var since: WireEventPosition?
+
+    public init(
+      types: [EventType]? = nil,
+      accounts: [AccountSelector]? = nil,
+      since: WireEventPosition? = nil
+    ) {
+      self.types = types
+      self.accounts = accounts
+      self.since = since
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -85,10 +96,17 @@ public enum EventUnsubscribe: RPCMethod {
     feature: "event",
     accountScoped: false, underGrant: .covered,
     ordering: .connection,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.notFound])
 
   public struct Params: WireReadable, Sendable {
     public var subscription: String
+
+    public init(
+      subscription: String
+    ) {
+      self.subscription = subscription
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -12,9 +12,12 @@ public enum MetricsRead: RPCMethod {
     feature: "metrics",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }

@@ -13,7 +13,8 @@ public enum OperationEnqueue: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: true)
+    idempotent: false, carriesBody: true,
+    errors: [.accountNotFound, .accountAmbiguous, .denied, .signedOut, .dataLocked, .originNotAllowed, .stepUpRequired, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -30,6 +31,26 @@ public enum OperationEnqueue: RPCMethod {
     public var expiresAt: Timestamp?
     /// Data of the client, stored encrypted.
     public var payload: RawJSON?
+
+    public init(
+      account: AccountSelector,
+      capability: String,
+      request: WireOperationRequest? = nil,
+      label: String? = nil,
+      idempotencyKey: String? = nil,
+      retryWithinSeconds: Int? = nil,
+      expiresAt: Timestamp? = nil,
+      payload: RawJSON? = nil
+    ) {
+      self.account = account
+      self.capability = capability
+      self.request = request
+      self.label = label
+      self.idempotencyKey = idempotencyKey
+      self.retryWithinSeconds = retryWithinSeconds
+      self.expiresAt = expiresAt
+      self.payload = payload
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -117,7 +138,8 @@ public enum OperationList: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -126,6 +148,18 @@ public enum OperationList: RPCMethod {
     public var after: String?
     /// The most operations to return.
     public var limit: Int
+
+    public init(
+      account: AccountSelector,
+      status: WireOperationStatus? = nil,
+      after: String? = nil,
+      limit: Int = 1000
+    ) {
+      self.account = account
+      self.status = status
+      self.after = after
+      self.limit = limit
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -189,11 +223,20 @@ public enum OperationGet: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
+
+    public init(
+      account: AccountSelector,
+      operation: String
+    ) {
+      self.account = account
+      self.operation = operation
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -228,11 +271,20 @@ public enum OperationCancel: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
+
+    public init(
+      account: AccountSelector,
+      operation: String
+    ) {
+      self.account = account
+      self.operation = operation
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -268,11 +320,20 @@ public enum OperationRetry: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity, .denied, .stepUpRequired, .originNotAllowed])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
+
+    public init(
+      account: AccountSelector,
+      operation: String
+    ) {
+      self.account = account
+      self.operation = operation
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -307,7 +368,8 @@ public enum OperationClaim: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -315,6 +377,18 @@ public enum OperationClaim: RPCMethod {
     public var capability: String?
     /// How long the claim lasts without `operation.settle`, in seconds.
     public var leaseSeconds: Int
+
+    public init(
+      account: AccountSelector,
+      operation: String? = nil,
+      capability: String? = nil,
+      leaseSeconds: Int = 60
+    ) {
+      self.account = account
+      self.operation = operation
+      self.capability = capability
+      self.leaseSeconds = leaseSeconds
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -356,7 +430,8 @@ public enum OperationSettle: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -366,6 +441,20 @@ public enum OperationSettle: RPCMethod {
     public var outcome: WireOperationOutcome
     /// What the client keeps with the operation, up to 16 KiB.
     public var detail: RawJSON?
+
+    public init(
+      account: AccountSelector,
+      operation: String,
+      claim: String? = nil,
+      outcome: WireOperationOutcome = .done,
+      detail: RawJSON? = nil
+    ) {
+      self.account = account
+      self.operation = operation
+      self.claim = claim
+      self.outcome = outcome
+      self.detail = detail
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -9,9 +9,12 @@ public enum RevocationList: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
+    public init() {}
+
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -43,10 +46,17 @@ public enum RevocationRetry: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var revocation: String?
+
+    public init(
+      revocation: String? = nil
+    ) {
+      self.revocation = revocation
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -88,10 +98,17 @@ public enum RevocationAbandon: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.notFound, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, Sendable {
     public var revocation: String
+
+    public init(
+      revocation: String
+    ) {
+      self.revocation = revocation
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -14,13 +14,24 @@ public enum SecretPut: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true)
+    idempotent: true, carriesBody: true,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
     /// The secret.
     public var value: Secret
+
+    public init(
+      account: AccountSelector,
+      name: String,
+      value: Secret
+    ) {
+      self.account = account
+      self.name = name
+      self.value = value
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -77,11 +88,20 @@ public enum SecretGet: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
+
+    public init(
+      account: AccountSelector,
+      name: String
+    ) {
+      self.account = account
+      self.name = name
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -138,10 +158,17 @@ public enum SecretList: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+
+    public init(
+      account: AccountSelector
+    ) {
+      self.account = account
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -188,11 +215,20 @@ public enum SecretRemove: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
+
+    public init(
+      account: AccountSelector,
+      name: String
+    ) {
+      self.account = account
+      self.name = name
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -18,13 +18,26 @@ public enum StepUpEnroll: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
     public var method: WireStepUpMethod?
+
+    public init(
+      account: AccountSelector,
+      pin: Secret? = nil,
+      prompt: WirePrompt? = nil,
+      method: WireStepUpMethod? = nil
+    ) {
+      self.account = account
+      self.pin = pin
+      self.prompt = prompt
+      self.method = method
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -69,7 +82,8 @@ public enum StepUpVerify: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity, .notFound])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -78,6 +92,20 @@ public enum StepUpVerify: RPCMethod {
     public var method: WireStepUpMethod?
     /// How long the step-up is valid, in seconds.
     public var durationSeconds: Int?
+
+    public init(
+      account: AccountSelector,
+      pin: Secret? = nil,
+      prompt: WirePrompt? = nil,
+      method: WireStepUpMethod? = nil,
+      durationSeconds: Int? = nil
+    ) {
+      self.account = account
+      self.pin = pin
+      self.prompt = prompt
+      self.method = method
+      self.durationSeconds = durationSeconds
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -142,10 +170,17 @@ public enum StepUpStatus: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+
+    public init(
+      account: AccountSelector
+    ) {
+      self.account = account
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -174,10 +209,17 @@ public enum StepUpClear: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false)
+    idempotent: true, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+
+    public init(
+      account: AccountSelector
+    ) {
+      self.account = account
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -206,10 +248,17 @@ public enum StepUpUnenroll: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false)
+    idempotent: false, carriesBody: false,
+    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
+
+    public init(
+      account: AccountSelector
+    ) {
+      self.account = account
+    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
