@@ -13,23 +13,23 @@ BENCH_FLAGS ?=
 FLEET_FLAGS ?=
 # How long the fuzzers run in `make test`.
 FUZZ_SECONDS ?= 30
-# How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make soak`.
-SEEDS ?= 28
+# How many seeds a simulated scenario runs: in `make test`, in `make test-quick`, in `make nightly`.
+SEEDS ?= 10
 QUICK_SEEDS ?= 10
-SOAK_SEEDS ?= 5000
+NIGHTLY_SEEDS ?= 5000
 
-# One build serves development, the demo and the tests. Its modules are optimised: see Package.swift.
-DEBUG := .build/debug
+# Where programs and tests are built: what is tested is what `make install` installs.
+RELEASE := .build/release
 # What `make demo` builds in a fresh clone.
 DEMO := .build/demo/debug
-RELEASE := .build/release
-# Swift's runtime is linked into the programs, so that an installed one needs no toolchain. No RUNPATH: a library beside
-# a program is not loaded.
-# A build in another directory gives the same bytes: no debug information, which `install -s` would remove, no name of
-# the checkout, and no hash of each module, in which its path counts.
-RELEASE_FLAGS := -c release --static-swift-stdlib --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
+# No RUNPATH: a library beside a program is not loaded. A build in another directory gives the same bytes: no debug
+# information, which `install -s` would remove, no name of the checkout, and no hash of each module, in which its path
+# counts.
+RELEASE_FLAGS := -c release --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+# `lanyard` is static-pie, and the C++ library is linked in (Package.swift).
+RELEASE_ENVIRONMENT := LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy
 # The names by which tools look for a credential helper, as links to lanyard. `keyring` is not among them: it would take
 # the place of Python's own.
@@ -37,14 +37,19 @@ HELPERS := git-credential-lanyard docker-credential-lanyard cargo-credential-lan
   bazel-credential-lanyard
 SWIFT_SOURCES := Sources Tests Clients/swift
 
-UNITTEST := PYTHONDONTWRITEBYTECODE=1 $(PYTHON) -m unittest
+# Python compiles a module once for all programs of the tests, and not beside the sources.
+PYTHON_TESTS := PYTHONPYCACHEPREFIX=$(CURDIR)/.build/pycache $(PYTHON)
+UNITTEST := $(PYTHON_TESTS) -m unittest
+# How many tests of a part run at once: most of them wait for something.
+WORKERS ?= 3
+TEST_PROGRAMS = LANYARD_BIN=$(abspath $(RELEASE)) $(PYTHON_TESTS) .ci/unittests --workers $(WORKERS)
 # One test after the other: a test that waits on a real socket must not starve beside a simulation.
-SWIFT_TEST := $(SWIFT) test $(SWIFT_FLAGS) --no-parallel
+SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE_FLAGS) $(SWIFT_FLAGS) --skip-build --no-parallel
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo fleet build-demo demo-is-built build test test-quick soak bare-machine replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
-  test-cli test-integration test-integration-a-l test-integration-m-z real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
+.PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
+  test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
   format schemas install uninstall clean
 
 help: ## List the targets.
@@ -55,118 +60,113 @@ help: ## List the targets.
 
 # A checkout that can't be written, by its owner's wish or for another user, shows what was built before. One in which
 # everything was built shows that.
-demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),$(if $(wildcard $(DEBUG)/lanyard-demo),build,build-demo),demo-is-built) ## Build what it takes, and see Lanyard at work with a practice provider on this machine.
-	@$(firstword $(wildcard $(DEBUG)/lanyard-demo) $(DEMO)/lanyard-demo)
+demo: $(if $(shell [ -w .build ] || { [ ! -e .build ] && [ -w . ]; } && echo yes),$(if $(wildcard $(RELEASE)/lanyard-demo),release,build-demo),demo-is-built) ## Build what it takes, and see Lanyard at work with a practice provider on this machine.
+	@$(firstword $(wildcard $(RELEASE)/lanyard-demo) $(DEMO)/lanyard-demo)
 
 # The programs that the demo shows, and neither optimised nor with what a debugger reads: the build takes a quarter of the time.
 build-demo: packages
-	LANYARD_PROGRAMS_ONLY=demo LANYARD_UNOPTIMIZED=1 $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
+	LANYARD_BUILD=demo $(SWIFT) build --scratch-path $(dir $(DEMO)) --disable-index-store -Xswiftc -gnone $(SWIFT_FLAGS)
 
 demo-is-built:
-	@[ -x $(DEBUG)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
+	@[ -x $(RELEASE)/lanyard-demo ] || [ -x $(DEMO)/lanyard-demo ] || { \
 	  echo 'lanyard: $(CURDIR) can not be written, so nothing can be built there. Copy it to a folder of yours.' >&2; \
 	  exit 1; \
 	}
 	@echo 'lanyard: $(CURDIR) can not be written, so the demo runs as it was built before.' >&2
 
-build: packages ## Build all programs, for development.
+build: packages ## Build all programs for a debugger and for the next try, into .build/debug.
 	$(SWIFT) build $(SWIFT_FLAGS)
 
 ##@ Tests
 
-test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in less than half an hour.
+test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in about a quarter of an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
-test-quick: packages-tests ## Run what takes three minutes: few seeds, each transcript once, no walk of all states.
+test-quick: packages-tests ## Run what takes under three minutes: few seeds, each transcript once, no walk of all states.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
-# Before a release, or over a night: `make soak SOAK_SEEDS=100000`.
-soak: build-tests real-provider ## Run thousands of seeds, every kill point, planted faults, the Debian packages, and the README's commands on a bare machine.
-	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SOAK_SEEDS))} $(SWIFT_TEST) --skip-build --filter SimulationTests
-	LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration
+# Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
+nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, and a bare machine.
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
+	$(SWIFT_TEST) --filter TranscriptTests
+	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults
 	$(MAKE) --no-print-directory test-deb
 	.ci/bare-machine
 
-bare-machine: ## A part of soak: `make demo` and `make test` on a bare Debian (root, debootstrap).
+bare-machine: ## A part of nightly: `make demo` and `make test` on a bare Debian (root, debootstrap).
 	.ci/bare-machine
 
-replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
-	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --skip-build --filter '$(TEST)'
+test-one: build-tests ## Run the Swift tests of a name, as in `make test-one TEST=AgentCoreTests.TokenMachineTests`.
+	$(SWIFT_TEST) --filter '$(TEST)'
 
-fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/fleet.md.
-	$(SWIFT) build $(SWIFT_FLAGS) --product lanyard-fleet
-	$(DEBUG)/lanyard-fleet --out docs/fleet $(FLEET_FLAGS)
+replay: build-tests ## Run one test with one seed, as in `make replay TEST=SimulationTests.ChaosTests SEED=17`.
+	LANYARD_SEED=$(SEED) $(SWIFT_TEST) --filter '$(TEST)'
+
+fleet: packages ## Simulate ten thousand agents and their provider: a table, and the pictures of docs/ten-thousand-agents.md.
+	$(RELEASE_ENVIRONMENT) $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) --product lanyard-fleet
+	$(RELEASE)/lanyard-fleet --out docs/fleet $(FLEET_FLAGS)
 
 ##@ Parts of `make test`, each of which can be made alone
 
-lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files.
+lint: packages-tests ## Check the format of the Swift sources, and what documents and code say of other files and of numbers.
 	$(SWIFT) format lint --strict --parallel --recursive $(SWIFT_SOURCES)
 	.ci/check-links
-	PYTHONDONTWRITEBYTECODE=1 $(PYTHON) .ci/test_check_links.py
+	.ci/check-figures
+	.ci/suites.py --check
+	$(PYTHON_TESTS) .ci/test_check_links.py
+	$(PYTHON_TESTS) .ci/test_check_figures.py
+	$(PYTHON_TESTS) .ci/test_suites.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
-	$(DEBUG)/lanyard-schemas check
+	$(RELEASE)/lanyard-schemas check
 
+# Three of the nine ways to play a transcript, other ones with each commit.
 test-swift: build-tests ## Unit tests, simulation, transcripts.
-	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(SWIFT_TEST) --skip-build
+	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} LANYARD_TRANSCRIPT_COMBINATIONS=3 \
+	  LANYARD_TRANSCRIPT_SEED=$$(.ci/seeds 0 | cut -d+ -f1) $(SWIFT_TEST)
 
 # What it skips walks every state of a machine, every byte of a text or a signature, or kills processes at every write.
 test-swift-quick: build-tests
 	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} LANYARD_TRANSCRIPT_COMBINATIONS=1 \
-	  $(SWIFT_TEST) --skip-build \
-	  --skip 'StateDiagramTests|TransactionCrashTests|RefreshCrashTests|UTF8Tests|SignatureTests'
+	  $(SWIFT_TEST) --skip 'StateDiagramTests|TransactionCrashTests|RefreshCrashTests|UTF8Tests|SignatureTests'
 
 test-python: build-tests real-provider ## The Python client, by itself and with the real agent.
-	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(DEBUG))/lanyard-agent \
-	  LANYARD_DEMO=$(abspath $(DEBUG))/lanyard-demo $(UNITTEST) discover
+	cd Clients/python && PYTHONPATH=src LANYARD_AGENT=$(abspath $(RELEASE))/lanyard-agent \
+	  LANYARD_DEMO=$(abspath $(RELEASE))/lanyard-demo $(UNITTEST) discover
 
-# Every client passes the same cases.
+# Every client passes the same cases. `LANGUAGES='go rust'` are some of them; see Clients/conformance/README.md.
 test-clients: build-tests packages-clients real-provider ## The clients of all languages: conformance, the real agent, their own tests.
-	Clients/conformance/run --require --agent $(DEBUG)
-	Clients/conformance/run --require --own-tests $(DEBUG)
+	$(PYTHON_TESTS) Clients/conformance/run --require --agent $(RELEASE) --own-tests $(RELEASE) $(LANGUAGES)
 
-test-client-faults: build-tests packages-clients real-provider ## A part of soak: each fault that is planted in a client makes a case fail.
+test-client-faults: build-tests packages-clients real-provider ## A part of nightly: each fault that is planted in a client makes a case fail.
 	Clients/conformance/run --require --faults
 
 test-cli: build-tests ## The command line.
-	LANYARD_BIN=$(abspath $(DEBUG)) PYTHONPATH=Clients/python/src $(UNITTEST) discover -s Tests/Programs/CLITests
+	PYTHONPATH=Clients/python/src $(TEST_PROGRAMS) Tests/Programs/CLITests
 
 # Without a package index its tests say that they skip, unless LANYARD_REQUIRE_REAL=1 (.ci/run) asks for them.
 real-provider: packages-tests
 	@Tests/Programs/RealProvider/install || [ $$? -eq 75 -a "$${LANYARD_REQUIRE_REAL:-0}" != 1 ]
 
-test-integration: test-integration-a-l test-integration-m-z ## The running programs, attacked from outside, and with a real provider.
-
-# Two halves of the files, since most of these tests wait: `.ci/test` runs both at once.
-test-integration-a-l: build-tests
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[a-l]*.py'
-
-test-integration-m-z: build-tests real-provider
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p 'test_[m-z]*.py'
+test-integration: build-tests real-provider ## The running programs, attacked from outside, and with a real provider.
+	$(TEST_PROGRAMS) Tests/Programs/Integration
 
 test-real: build-tests real-provider ## A part of test-integration: the agent with a provider that others wrote.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Integration -p test_real_provider.py
+	$(TEST_PROGRAMS) Tests/Programs/Integration test_real_provider
 
 test-desktop: build-tests packages-desktop ## The tools themselves: registries, kubectl, pip, mail programs, clouds, ssh.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Desktop
+	$(TEST_PROGRAMS) Tests/Programs/Desktop
 
-# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above. Two halves at
-# once, since they wait for most of their time.
+# Without a package index the tests with servers that others wrote say that they skip, as `real-provider` above.
 test-mcp: build-tests ## `lanyard mcp`: the scenarios of the conformance suite, kills, secrecy, real servers and clients.
-	@export LANYARD_BIN=$(abspath $(DEBUG)); \
-	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[a-m]*.py' & half=$$!; \
-	  $(UNITTEST) discover -s Tests/Programs/MCP -p 'test_[n-z]*.py'; status=$$?; \
-	  wait $$half && exit $$status
+	$(TEST_PROGRAMS) Tests/Programs/MCP
 
 test-proxy: build-tests packages-clients packages-desktop ## The proxy with curl, git, pip, Node.js and Python behind it, and raw bytes at it.
-	LANYARD_BIN=$(abspath $(DEBUG)) $(UNITTEST) discover -s Tests/Programs/Proxy
+	$(TEST_PROGRAMS) Tests/Programs/Proxy
 
 test-fleet: build-tests packages-fleet ## What joins agents to an organisation: its metrics server and its log collectors, with real parts.
-	@export LANYARD_BIN=$(abspath $(DEBUG)); \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[ae]*.py' & half=$$!; \
-	  $(UNITTEST) discover -s Tests/Programs/Fleet -p 'test_[!ae]*.py'; status=$$?; \
-	  wait $$half && exit $$status
+	$(TEST_PROGRAMS) Tests/Programs/Fleet
 
 test-fuzz: packages ## A short run of the fuzzers.
 	@if [ -x Tests/Fuzz/run ]; then Tests/Fuzz/run $(FUZZ_SECONDS); else echo 'no fuzzers here'; fi
@@ -216,16 +216,18 @@ packages-desktop: packages-tests ## Install the tools of the desktop that the te
 packages-fleet: packages-tests ## Install what an organisation runs, as far as the tests use it and it is missing.
 	@.ci/packages fleet
 
-# A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
-build-tests: packages-tests ## Build all programs and the tests.
-	$(SWIFT) build $(SWIFT_FLAGS) --explicit-target-dependency-import-check error --build-tests
-
 # Without the library a link that leads nowhere: the linker then takes the shared one.
-release: packages ## Build the programs as they are installed.
-	@mkdir -p .build/static-c++
-	@ln -sf "$$(cc -print-file-name=libstdc++.a)" .build/static-c++/libstdc++.a
-	LANYARD_PROGRAMS_ONLY=1 LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++ \
-	  $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS)
+.build/static-c++/libstdc++.a:
+	@mkdir -p $(@D)
+	@ln -sf "$$(cc -print-file-name=libstdc++.a)" $@
+
+# A module may import only what Package.swift lists for it: by itself SwiftPM takes what another target has built.
+build-tests: packages-tests .build/static-c++/libstdc++.a ## Build all programs as they are installed, and the tests.
+	LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS) \
+	  --explicit-target-dependency-import-check error --build-tests
+
+release: packages .build/static-c++/libstdc++.a ## Build the programs as they are installed.
+	LANYARD_BUILD=programs $(RELEASE_ENVIRONMENT) $(SWIFT) build $(RELEASE_FLAGS) $(SWIFT_FLAGS)
 endif
 
 format: ## Format the Swift sources.

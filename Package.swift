@@ -11,23 +11,22 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// Modules are optimised in a debug build too, since most of the test run is simulation. Programs and tests are not, since
-/// that would lengthen the build by more than it saves. Nothing is checked less: preconditions and overflow
-/// traps stay, and no code uses `assert`. (In `-c release`, `-enable-testing` crashes the optimiser of Swift 6.3.1.)
-/// `LANYARD_UNOPTIMIZED=1 swift build` builds for a debugger, and for the next try: it compiles only what changed.
-let isOptimized = Context.environment["LANYARD_UNOPTIMIZED"] == nil
-let optimized: [SwiftSetting] = isOptimized ? [.unsafeFlags(["-O"], .when(configuration: .debug))] : []
-let optimizedC: [CSetting] = isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
+/// What is neither installed nor runs for long is not optimised in a release either: tests, and what reads schemas.
+/// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
+let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
 /// A target under the house rules. Its folder is `Sources/RING/NAME`.
-func module(_ name: String, in ring: String, _ dependencies: [Target.Dependency] = []) -> Target {
+func module(
+  _ name: String, in ring: String, _ dependencies: [Target.Dependency] = [], isOptimized: Bool = true
+) -> Target {
   .target(
-    name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)", swiftSettings: strict + optimized)
+    name: name, dependencies: dependencies, path: "Sources/\(ring)/\(name)",
+    swiftSettings: strict + (isOptimized ? [] : unoptimized))
 }
 
 /// A folder that holds the C++ library for linking it in, and nothing else. Swift's runtime is written in C++: of all that
-/// the dynamic linker looks up at a start, four fifths are names of that library (docs/decisions/0021). The Makefile names
-/// it in a release.
+/// the dynamic linker looks up at a start, four fifths are names of that library
+/// (docs/decisions/0033-the-cpp-library-is-linked-in.md). The Makefile names it in a release.
 let cxxLibrary: [String] = Context.environment["LANYARD_STATIC_CXX"].map { ["-L", $0] } ?? []
 
 /// Every symbol is bound at the start and the table is then read-only (full RELRO), so that no write can redirect a call.
@@ -41,8 +40,23 @@ let isStaticPIE = Context.environment["LANYARD_STATIC_PIE"] != nil
 /// The relocations of a start are packed: they take 4 KB instead of 490.
 let staticPIE = ["-use-ld=lld", "-Xclang-linker", "-static-pie", "-Xlinker", "--pack-dyn-relocs=relr"]
 
+/// Swift's runtime is linked into a program, so that an installed one needs no toolchain. Tests share the toolchain's, and
+/// so this is said for each program and not by `--static-swift-stdlib`.
+let staticRuntime: [LinkerSetting] = [.unsafeFlags(["-static-stdlib"])]
+
+/// For a program that imports Foundation: what it stands on is not named by itself.
+let staticFoundation: [LinkerSetting] =
+  staticRuntime + [
+    .unsafeFlags([
+      "-lCoreFoundation", "-l_FoundationICU", "-l_FoundationCollections", "-l_FoundationCShims",
+      "-lswiftSynchronization", "-lstdc++",
+    ])
+  ]
+
 /// A program of `Sources/Programs`.
-func program(_ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = []) -> Target {
+func program(
+  _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime
+) -> Target {
   .executableTarget(
     name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: strict,
     linkerSettings: bound + linker)
@@ -51,7 +65,8 @@ func program(_ name: String, _ dependencies: [Target.Dependency], linker: [Linke
 /// Tests stand in the ring of what they test.
 func tests(_ name: String, in ring: String, _ dependencies: [Target.Dependency], exclude: [String] = []) -> Target {
   .testTarget(
-    name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude, swiftSettings: strict)
+    name: name, dependencies: dependencies, path: "Tests/\(ring)/\(name)", exclude: exclude,
+    swiftSettings: strict + unoptimized)
 }
 
 /// A library of the system that the linker binds.
@@ -61,12 +76,12 @@ func system(_ name: String, pkgConfig: String, apt: String) -> Target {
 
 /// C of our own: shims over what Swift does not reach.
 func shim(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)", cSettings: optimizedC)
+  .target(name: name, dependencies: dependencies, path: "Sources/Foreign/\(name)")
 }
 
 /// Values and pure decisions: no async, no I/O.
 let domain: [Target] = [
-  module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch, Timestamp
+  module("AgentModel", in: "Domain"),  // parsed values: AccountID, Partition, Scope, Generation, Epoch; FailureKind
   module("AgentCore", in: "Domain", ["AgentModel", "JSONRPC"]),  // machines: TokenMachine, FailureClassifier, …
   module("ProxyCore", in: "Domain", ["AgentCore", "AgentModel"]),  // heads, bodies and fields of a forward proxy
   module("Secrets", in: "Domain", ["CSodium"]),  // secret bytes on guarded memory, seal and open, key derivation
@@ -75,8 +90,9 @@ let domain: [Target] = [
 /// The wire and the contract; what is generated comes from Schemas/.
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
-  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types, error codes
-  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"]),  // the schema dialect: parse, validate, compare, render
+  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types
+  // the schema dialect: parse, validate, compare, render
+  module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),
 ]
 
 /// The agent: actors and handlers over ports.
@@ -104,26 +120,34 @@ let agent: [Target] = [
 
 /// One outside thing each.
 let adapters: [Target] = [
+  // what libcurl does with a request, for the agent and for programs beside it
+  module("CurlTransfers", in: "Adapters", ["AgentModel", "CCurl"]),
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
+  module("FileRules", in: "Adapters"),  // what must hold of a file before a program relies on it
   module(
     "HTTPAdapter", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CCurl", "Secrets", "Threads", "TransferReports"]
+    ["AgentModel", "AgentPorts", "CCurl", "CurlTransfers", "Secrets", "Threads"]
   ),  // HTTPExchange on libcurl
   module(
-    "KeyProviders", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "Secrets", "Threads"]
+    "KeyProviders", in: "Adapters",
+    ["AgentModel", "AgentPorts", "CPlatform", "CVerify", "DBus", "FileRules", "Secrets", "Threads"]
   ),  // key slots, anchors
   module("LoopbackHTTP", in: "Adapters", ["CPlatform", "Threads"]),  // a small HTTP/1.1 listener on loopback
-  module("SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite"]),  // Store on SQLite
+  module(
+    "SQLiteStore", in: "Adapters", ["AgentModel", "AgentPorts", "CPlatform", "CSQLite", "FileRules"]
+  ),  // Store on SQLite
   module(
     "SystemAdapters", in: "Adapters",
-    ["AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "LoopbackHTTP", "Secrets", "Threads"]
+    [
+      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "FileRules", "LoopbackHTTP", "Secrets",
+      "Threads",
+    ]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module(
-    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "Threads", "TransferReports"]
+    "StreamingHTTP", in: "Adapters", ["AgentModel", "CCurl", "CurlTransfers", "Threads"]
   ),  // blocking requests whose bodies stream
   module("TLSServing", in: "Adapters", ["CTLSServer"]),  // TLS that ends at an authority of this run
   module("Threads", in: "Adapters", ["CPlatform"]),  // starts every thread, and has each wipe its stack
-  module("TransferReports", in: "Adapters", ["AgentModel", "CCurl"]),  // why a transfer of libcurl failed
   module("TokenSignatures", in: "Adapters", ["AgentModel", "AgentPorts", "CVerify", "Secrets"]),  // by OpenSSL
   module(
     "UnixTransport", in: "Adapters", ["AgentCore", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "Threads"]
@@ -143,9 +167,10 @@ let foreign: [Target] = [
   shim("CLibraries"),  // opens libraries of the system by absolute path
   shim("CPlatform"),  // what `import Glibc` does not reach
   .target(
-    name: "CTLSServer", path: "Sources/Foreign/CTLSServer", cSettings: optimizedC,
+    name: "CTLSServer", path: "Sources/Foreign/CTLSServer",
     linkerSettings: [.linkedLibrary("ssl"), .linkedLibrary("crypto")]
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
+  shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
   shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
@@ -171,20 +196,23 @@ let practice: [Target] = [
     [
       "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentSimulation", "CPlatform", "JSONRPC", "LoopbackHTTP",
       "PracticeProvider", "SchemaKit", "StorageFaults", "Threads", "UnixTransport",
-    ]
+    ],
+    isOptimized: false
   ),  // plays Tests/Transcripts on every transport
 ]
 
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
-  module("CommandSupport", in: "Programs", ["CPlatform", "JSONRPC"]),  // what `lanyard` and `lanyard-cli` share
+  // what `lanyard` and `lanyard-cli` share
+  module("CommandSupport", in: "Programs", ["CPlatform", "FileRules", "JSONRPC"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
     "lanyard-agent",
     [
       "Agent", "AgentCore", "AgentServing", "AgentModel", "AgentPorts", "CHeap", "CPlatform", "CStart", "DBus",
-      "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures", "UnixTransport",
+      "FileRules", "HTTPAdapter", "KeyProviders", "SQLiteStore", "Secrets", "SystemAdapters", "TokenSignatures",
+      "UnixTransport",
     ]
   ),  // wiring only
   program(
@@ -196,34 +224,40 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CommandSupport", "DBus", "JSONRPC", "LoopbackHTTP", "MetricsExposition", "Threads",
+      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
+      "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
-    linker: [
-      // No part of Swift need be installed where it runs; ArgumentParser brings FoundationEssentials, and that these.
-      .unsafeFlags(["-static-stdlib", "-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
+    linker: staticRuntime + [
+      // ArgumentParser brings FoundationEssentials, and that these.
+      .unsafeFlags(["-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
     ]
   ),  // argument parsing and one call
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
-    ["AgentCore", "AgentModel", "CPlatform", "CommandSupport", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads"]
+    [
+      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "MCPBridge", "StreamingHTTP", "Threads",
+    ]
   ),  // a server of MCP on stdio that is a remote one
   program(
     "lanyard-proxy",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP",
-      "TLSServing", "Threads",
+      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC", "LoopbackHTTP",
+      "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
-  program("lanyard-fleet", ["FleetSimulation"]),  // what a fleet does to its provider: figures and pictures
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"]),  // the practice provider by itself, and the demo
-  program("lanyard-schemas", ["SchemaKit"]),  // the generator: Swift, OpenRPC, Python, reference docs
+  program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
+  // the practice provider by itself, and the demo
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation),
+  program("lanyard-schemas", ["SchemaKit"], linker: []),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,
@@ -263,7 +297,8 @@ let checks: [Target] = [
   tests(
     "HTTPAdapterTests", in: "Adapters",
     [
-      "AgentCore", "AgentModel", "AgentPorts", "HTTPAdapter", "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "AgentPorts", "CurlTransfers", "HTTPAdapter", "JSONRPC", "Secrets", "StreamingHTTP",
+      "Threads",
       "TokenSignatures",
     ]
   ),
@@ -273,16 +308,15 @@ let checks: [Target] = [
   tests(
     "SystemTests", in: "Adapters",
     [
-      "SystemAdapters", "DBus", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform", "Secrets",
-      "Threads",
+      "SystemAdapters", "DBus", "FileRules", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform",
+      "Secrets", "Threads",
     ]),
   tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentProtocol", "CPlatform", "JSONRPC", "KeyProviders",
-      "Secrets",
-      "SQLiteStore", "SystemAdapters", "UnixTransport",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "KeyProviders", "SQLiteStore",
+      "Secrets", "SystemAdapters", "UnixTransport",
     ]
   ),
   tests("AuditExportTests", in: "Programs", ["AgentModel", "AuditExport", "JSONRPC"]),
@@ -298,10 +332,10 @@ let checks: [Target] = [
   tests("TranscriptTests", in: "Practice", ["SchemaKit", "TranscriptHarness"]),
 ]
 
-/// `LANYARD_PROGRAMS_ONLY=1` leaves out what no person's program needs, for `make release`; with `demo` also what the demo
-/// does not show. Planning and building take less.
-let programsOnly = Context.environment["LANYARD_PROGRAMS_ONLY"]
-let isForPersons = programsOnly != nil
+/// `LANYARD_BUILD=programs` leaves out what no person's program needs, for `make release`; `demo` also what the demo does not
+/// show; `tests` only the client's library, which has tests in a package of its own. Planning and building take less.
+let build = Context.environment["LANYARD_BUILD"]
+let isForPersons = build == "programs" || build == "demo"
 let besidesDemo = [
   "AuditExport", "CTLSServer", "MCPBridge", "ProxyCore", "StreamingHTTP", "TLSServing", "lanyard-export", "lanyard-mcp",
   "lanyard-proxy",
@@ -311,8 +345,8 @@ let ofDevelopers =
     "AgentSimulation", "CFaultVFS", "FleetSimulation", "SchemaKit", "StateWalks", "StorageFaults", "TranscriptHarness",
     "lanyard-fleet", "lanyard-schemas",
   ]
-  + client.map(\.name)
-let leftOut = (isForPersons ? ofDevelopers : []) + (programsOnly == "demo" ? besidesDemo : [])
+let leftOut =
+  (isForPersons ? ofDevelopers : []) + (build == "demo" ? besidesDemo : []) + (build == nil ? [] : client.map(\.name))
 let targets = domain + wire + agent + adapters + foreign + practice + programs + client
 
 /// What programs may depend on.
@@ -328,7 +362,7 @@ let installed = [
 
 let package = Package(
   name: "lanyard",
-  products: installed.map { .executable(name: $0, targets: [$0]) } + (isForPersons ? [] : libraries),
+  products: installed.map { .executable(name: $0, targets: [$0]) } + (build == nil ? libraries : []),
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")
   ],

@@ -75,6 +75,12 @@ class CheckLinks(unittest.TestCase):
         self.assert_fails("docs/other.md", "See `Sources/None`.\n", 1, "Sources/None")
         self.assert_passes("docs/other.md", "See `docs/tokens.md`, `Schemas/methods/NAME.json` and `Sources/*/README.md`.\n")
 
+    def test_a_swift_file_that_does_not_exist_fails(self):
+        self.assert_fails("docs/other.md", "# A\n\nAn entry in `Preset+All.swift` of `AgentCore`.\n", 3, "Preset+All.swift")
+        self.assert_passes("docs/other.md", "Write `NAME.swift`.\n")
+        files = {"Sources/A/Preset+All.swift": "", "docs/other.md": "An entry in `Preset+All.swift`.\n"}
+        self.assertEqual(self.problems(**files), [])
+
     def test_a_document_that_is_elsewhere_fails(self):
         self.assert_fails("Sources/A.swift", "/// As wanted (DESIGN, Time).\n", 1, "DESIGN")
         self.assert_fails("Sources/A.swift", "/// The contract (API.md, Wire).\n", 1, "API.md")

@@ -14,7 +14,7 @@ public func fuzzOneInput(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
 /// A value that the scanner accepts is written, scanned again, and compared.
 private func scanned(_ bytes: UnsafeRawBufferPointer) {
   var tape = JSONTape()
-  guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return }
+  guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return }
   // RFC 8259 §8.1: only UTF-8 passes. Swift's own validation decides.
   precondition(String(validating: bytes, as: UTF8.self) != nil, "took what is not UTF-8")
   var writer = JSONWriter(capacity: 64)
@@ -24,7 +24,8 @@ private func scanned(_ bytes: UnsafeRawBufferPointer) {
     rewrite(root, to: &writer)
     writer.withBytes { again in
       var second = JSONTape()
-      precondition((try? JSONScanner.scan(again, onto: &second)) != nil, "its own writing is refused")
+      precondition(
+        (try? JSONScanner.scan(again, onto: &second, duplicateKeys: .allowed)) != nil, "its own writing is refused")
       precondition(second.hasDuplicateKeys == twice)
       second.withRoot(of: again) { same(root, $0) }
     }
@@ -88,7 +89,7 @@ private func same(_ a: JSONNode, _ b: JSONNode) {
 /// Reading the envelope of any line ends; an id is returned exactly as the line has it.
 private func envelope(_ bytes: UnsafeRawBufferPointer) {
   var tape = JSONTape()
-  if (try? JSONScanner.scan(bytes, onto: &tape)) != nil {
+  if (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil {
     tape.withRoot(of: bytes) { root in
       for node in root.kind == .array ? Array(root.elements) : [root] {
         switch Envelope(node) {

@@ -2,7 +2,7 @@ internal import Glibc
 
 /// Files of certificate authorities that this process can't open itself. Each is read once until it changes, however many
 /// requests need it at the same time.
-actor AuthorityFiles {
+package actor AuthorityFiles {
   private static let mostKnown = 16
   /// Readings at once; more wait for one of them.
   private static let mostReading = 8
@@ -39,10 +39,10 @@ actor AuthorityFiles {
   /// The requests that wait until less is read at once.
   private var waiting: [CheckedContinuation<Void, Never>] = []
 
-  init(_ read: @escaping @Sendable (String) async -> [UInt8]?) { self.read = read }
+  package init(_ read: @escaping @Sendable (String) async -> [UInt8]?) { self.read = read }
 
   /// The certificates of a PEM file; nil if it can't be read.
-  func certificates(of path: String) async -> [UInt8]? {
+  package func certificates(of path: String) async -> [UInt8]? {
     while true {
       // Before the reading: a file that changes during it is read again the next time.
       guard let version = Version(path) else { return nil }

@@ -1,15 +1,5 @@
-/// The certificate authorities that count, instead of the system's. Without both it is the system's.
-public struct CertificateAuthorities: Hashable, Sendable {
-  /// A PEM file.
-  public var file: String?
-  /// Directories in OpenSSL's form (`c_rehash`), with colons between.
-  public var directory: String?
-
-  public init(file: String? = nil, directory: String? = nil) {
-    self.file = file
-    self.directory = directory
-  }
-}
+public import AgentModel
+internal import AgentPorts
 
 /// What holds for requests that name neither authorities nor a proxy, and for all of them where it is enforced.
 public struct ConnectionDefaults: Hashable, Sendable {
@@ -26,17 +16,16 @@ public struct ConnectionDefaults: Hashable, Sendable {
     self.proxy = proxy
   }
 
-  /// Reads the variables that curl and OpenSSL know; `CURL_CA_BUNDLE` comes before `SSL_CERT_FILE`. Proxy variables are
-  /// left to libcurl.
+  /// The authorities that the environment names. Proxy variables are left to libcurl.
   public init(environment: (String) -> String?) {
-    self.init(
-      authorities: CertificateAuthorities(
-        file: environment("CURL_CA_BUNDLE") ?? environment("SSL_CERT_FILE"), directory: environment("SSL_CERT_DIR")))
+    self.init(authorities: CertificateAuthorities(environment: environment))
   }
 
-  /// The authorities for a request that names this file, or none.
-  func authorities(for file: String?) -> CertificateAuthorities {
-    guard let file, !enforcesAuthorities else { return authorities }
-    return CertificateAuthorities(file: file)
+  /// What counts for a request.
+  func trust(of request: HTTPRequest) -> TrustSettings {
+    let own = enforcesAuthorities ? nil : request.certificateAuthorities
+    return TrustSettings(
+      authorities: own.map { CertificateAuthorities(file: $0) } ?? authorities, pins: request.pins,
+      proxy: enforcesProxy ? proxy : request.proxy ?? proxy)
   }
 }

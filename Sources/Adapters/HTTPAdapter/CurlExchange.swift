@@ -1,5 +1,6 @@
 internal import AgentModel
 public import AgentPorts
+internal import CurlTransfers
 internal import Glibc
 internal import Synchronization
 
@@ -46,7 +47,7 @@ public final class CurlExchange: HTTPExchange {
       keepingMilliseconds: CurlLoop.keepingMilliseconds, certificates: certificates)
   }
 
-  init(
+  package init(
     clock: any AgentClock, defaults: ConnectionDefaults = ConnectionDefaults(), lingerMilliseconds: Int32,
     keepingMilliseconds: Int32 = CurlLoop.keepingMilliseconds,
     certificates: (@Sendable (String) async -> [UInt8]?)? = nil
@@ -120,25 +121,25 @@ public final class CurlExchange: HTTPExchange {
     of request: HTTPRequest, readsServerKey: Bool = false
   ) async -> Result<TransferPlan, TransferPlan.Refusal> {
     let made = TransferPlan.make(request, defaults, readsServerKey: readsServerKey)
-    guard case .success(var plan) = made, let file = plan.authorities.file else { return made }
+    guard case .success(var plan) = made, let file = plan.request.trust.authorities.file else { return made }
     let isReadable = Self.isReadable(file)
     readableFiles.withLock { files in
       if isReadable { files.insert(file) } else { files.remove(file) }
     }
-    if !isReadable { plan.certificates = await authorityFiles?.certificates(of: file) }
+    if !isReadable { plan.request.certificates = await authorityFiles?.certificates(of: file) }
     return .success(plan)
   }
 
   /// After a failure the file of authorities may be readable no more: the next request looks.
   private func noteReadable(_ plan: TransferPlan, _ outcome: HTTPOutcome) {
-    guard let file = plan.authorities.file else { return }
+    guard let file = plan.request.trust.authorities.file else { return }
     if case .response = outcome { return }
     readableFiles.withLock { _ = $0.remove(file) }
   }
 
   /// True if libcurl finds the authorities by itself.
   private func needsNoReading(_ plan: TransferPlan) -> Bool {
-    guard plan.url.scheme == .https, let file = plan.authorities.file else { return true }
+    guard plan.request.url.scheme == .https, let file = plan.request.trust.authorities.file else { return true }
     return readableFiles.withLock { $0.contains(file) }
   }
 

@@ -1,5 +1,6 @@
 internal import AgentPorts
 internal import CCurl
+internal import CurlTransfers
 internal import Glibc
 internal import Synchronization
 internal import Threads
@@ -17,8 +18,6 @@ final class CurlLoop: Sendable {
   /// A write is never repeated, so it takes only a connection on which a response has just come (below 2 s, since
   /// libcurl counts whole seconds): the server is least likely to be closing that one.
   static let longestIdleSecondsBeforeWrites = 1
-  /// After this time names are resolved and certificates verified anew.
-  static let longestLifetimeSeconds = 300
   /// More idle connections than these are closed, the oldest first.
   static let maximumIdleConnections = 8
   /// libcurl's own timers wake the thread earlier when one is due.
@@ -87,7 +86,7 @@ final class CurlLoop: Sendable {
     Self.running.add(1, ordering: .relaxed)
     state.withLock { $0.wakeUp = wakeUp }
     if keepsConnections { _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.maximumIdleConnections) }
-    var active: [UnsafeMutableRawPointer: EasyHandle] = [:]
+    var active: [UnsafeMutableRawPointer: TransferHandle] = [:]
     let sockets = ConnectionSockets()
     var idleUntil: MonotonicTime?
     repeat {
@@ -98,7 +97,7 @@ final class CurlLoop: Sendable {
       for handle in active.values where handle.transfer.isCancelled {
         end(handle, CURLE_ABORTED_BY_CALLBACK, on: multi, &active)
       }
-      for handle in active.values where handle.transfer.takeResumption() { _ = ccurl_resume(handle.easy) }
+      for handle in active.values where handle.transfer.takeResumption() { handle.resume() }
       _ = ccurl_multi_perform(multi)
       var result = CURLE_OK
       while let easy = ccurl_multi_next_done(multi, &result) {
@@ -133,7 +132,7 @@ final class CurlLoop: Sendable {
   /// is read first: a transfer ends when libcurl has run once more and read nothing. Returns how long the thread may
   /// wait.
   private func endOverdue(
-    on multi: UnsafeMutableRawPointer, _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+    on multi: UnsafeMutableRawPointer, _ active: inout [UnsafeMutableRawPointer: TransferHandle]
   ) -> Int {
     var wait = Self.longestWaitMilliseconds
     let now = MonotonicTime.now
@@ -175,10 +174,10 @@ final class CurlLoop: Sendable {
 
   private func start(
     _ transfer: Transfer, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
-    _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+    _ active: inout [UnsafeMutableRawPointer: TransferHandle]
   ) {
     transfer.prepare(sockets) { [weak self] in self?.wake() }
-    guard let handle = EasyHandle(transfer), ccurl_multi_add_handle(multi, handle.easy) == CURLM_OK else {
+    guard let handle = TransferHandle(transfer), ccurl_multi_add_handle(multi, handle.easy) == CURLM_OK else {
       return transfer.finish(.notConnected(.other))
     }
     active[handle.easy] = handle
@@ -186,8 +185,8 @@ final class CurlLoop: Sendable {
 
   /// Begins the transfer again on a new connection. Its time goes on.
   private func restart(
-    _ handle: EasyHandle, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
-    _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+    _ handle: TransferHandle, on multi: UnsafeMutableRawPointer, _ sockets: ConnectionSockets,
+    _ active: inout [UnsafeMutableRawPointer: TransferHandle]
   ) {
     _ = ccurl_multi_remove_handle(multi, handle.easy)
     active[handle.easy] = nil
@@ -195,8 +194,8 @@ final class CurlLoop: Sendable {
   }
 
   private func end(
-    _ handle: EasyHandle, _ code: CURLcode, on multi: UnsafeMutableRawPointer,
-    _ active: inout [UnsafeMutableRawPointer: EasyHandle]
+    _ handle: TransferHandle, _ code: CURLcode, on multi: UnsafeMutableRawPointer,
+    _ active: inout [UnsafeMutableRawPointer: TransferHandle]
   ) {
     let failure = handle.failure(code)
     if failure == nil { handle.transfer.serverKey = handle.serverKey }

@@ -1,27 +1,25 @@
+internal import AgentModel
+internal import CurlTransfers
 internal import Synchronization
 
 /// The loops whose connections stay open between requests: one for each user and each way of reaching and trusting
 /// servers, so that requests that differ in any of them can't share a connection.
-final class KeptConnections: Sendable {
+package final class KeptConnections: Sendable {
   struct Key: Hashable {
     var user: String
-    var authorities: CertificateAuthorities
+    var trust: TrustSettings
     var certificates: [UInt8]?
-    var proxy: String?
-    var pins: String?
 
     init(user: String, _ plan: TransferPlan) {
       self.user = user
-      authorities = plan.authorities
-      certificates = plan.certificates
-      proxy = plan.proxy
-      pins = plan.pins
+      trust = plan.request.trust
+      certificates = plan.request.certificates
     }
   }
 
   /// One loop costs a thread and up to `CurlLoop.maximumIdleConnections` sockets. More accounts than these rarely act
   /// within seconds; the loop that was used least recently makes room.
-  static let maximumLoops = 16
+  package static let maximumLoops = 16
 
   private struct Entry {
     var loop: CurlLoop

@@ -1,12 +1,13 @@
 internal import AgentModel
 internal import AgentPorts
 internal import CCurl
+internal import CurlTransfers
 internal import Secrets
 internal import Synchronization
-internal import TransferReports
+internal import Threads
 
 /// One exchange in progress. Once it is started only the loop's thread touches it, but any thread may cancel it.
-final class Transfer: @unchecked Sendable {
+final class Transfer: TransferReceiver, @unchecked Sendable {
   let plan: TransferPlan
   private let clock: any AgentClock
   private let cancelled = Atomic(false)
@@ -20,7 +21,7 @@ final class Transfer: @unchecked Sendable {
   private(set) var deadline = MonotonicTime(milliseconds: .max)
   /// When the first byte of the request was about to leave; nil until then.
   private(set) var sentAt: BootInstant?
-  private var head = ResponseHead()
+  private var head = ReceivedHead()
   private var body: SecretBuilder?
   /// Nil until the body begins, and for a body that is passed on as it comes.
   private var decoder: BodyDecoder?
@@ -98,20 +99,28 @@ final class Transfer: @unchecked Sendable {
     let body = body.take()?.finish() ?? Secret(text: "")
     share?.shrink(to: body.count)
     var response = HTTPResponse(
-      status: head.status, fields: isDecoded ? head.decodedFields : head.fields, body: body, sentAt: sentAt,
+      status: head.status, fields: isDecoded ? decodedFields : head.fields, body: body, sentAt: sentAt,
       receivedAt: clock.boot())
     response.share = share
     return response
   }
 
-  // MARK: libcurl's callbacks
+  /// The fields without those that describe the body as it was sent, before it was decoded.
+  private var decodedFields: [(name: String, value: String)] {
+    guard head.field("content-encoding") != nil else { return head.fields }
+    return head.fields.filter { !["content-encoding", "content-length"].contains($0.name.lowercased()) }
+  }
+
+  // MARK: TransferReceiver
 
   /// False aborts the transfer before anything of the request is sent on this connection.
-  fileprivate func aboutToSend(on ends: ConnectionSockets.Ends) -> Bool {
+  func aboutToSend(_ handle: EasyHandle, on ends: ConnectionSockets.Ends) -> Bool {
     guard !isCancelled else { return false }
     if let reuse = plan.reuse {
-      let isTLS = plan.url.scheme == .https
-      guard connection.take(ends, isTLS: isTLS, isSent: sentAt != nil, reuse) else { return false }
+      let isTLS = plan.request.url.scheme == .https
+      guard
+        connection.take(ends, of: handle, isTLS: isTLS, isSent: sentAt != nil, isRepeatable: reuse.isRepeatable)
+      else { return false }
     }
     if let consent {
       // The thread waits; the loop is this transfer's own.
@@ -123,7 +132,9 @@ final class Transfer: @unchecked Sendable {
     return true
   }
 
-  fileprivate func receive(header line: UnsafeRawBufferPointer) -> Bool {
+  func opened(_ socket: Int32) { connection.opened(socket) }
+
+  func receive(header line: UnsafeRawBufferPointer) -> Bool {
     receivedBytes += line.count
     let taken = head.take(line)
     if !taken { isTooLarge = true }
@@ -133,10 +144,7 @@ final class Transfer: @unchecked Sendable {
     return taken && !isMalformed
   }
 
-  /// What happens with bytes of the body.
-  private enum Receipt { case taken, refused, later }
-
-  private func receive(body bytes: UnsafeRawBufferPointer) -> Receipt {
+  func receive(body bytes: UnsafeRawBufferPointer) -> BodyReceipt {
     if body == nil, !beginBody() {
       isMalformed = true
       return .refused
@@ -158,7 +166,7 @@ final class Transfer: @unchecked Sendable {
     case .damaged: isMalformed = true
     }
     // Compressed bytes may stand for none at all, without end.
-    if receivedBytes > 2 * (plan.maximumResponseBytes + ResponseHead.maximumBytes) { isTooLarge = true }
+    if receivedBytes > 2 * (plan.maximumResponseBytes + ReceivedHead.maximumBytes) { isTooLarge = true }
     return !isTooLarge && !isMalformed
   }
 
@@ -206,43 +214,4 @@ final class Transfer: @unchecked Sendable {
     body?.append(bytes)
     return true
   }
-
-  /// Registers this transfer's callbacks with its handle, which must not outlive it.
-  func attach(to easy: UnsafeMutableRawPointer) -> CURLcode {
-    connection.easy = easy
-    if plan.reuse != nil {
-      let code = ccurl_set_opened(easy, Unmanaged.passUnretained(self).toOpaque()) { context, socket, _ in
-        Transfer.from(context).connection.opened.append(socket)
-        return CURL_SOCKOPT_OK
-      }
-      guard code == CURLE_OK else { return code }
-    }
-    return ccurl_set_callbacks(
-      easy, Unmanaged.passUnretained(self).toOpaque(),
-      { context, peer, local, peerPort, localPort in
-        let ends = ConnectionSockets.Ends(
-          peer: peer.map { String(cString: $0) } ?? "", peerPort: peerPort,
-          local: local.map { String(cString: $0) } ?? "", localPort: localPort)
-        return Transfer.from(context).aboutToSend(on: ends) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
-      },
-      { bytes, size, count, context in
-        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return Transfer.from(context).receive(header: line) ? line.count : Transfer.refusal(of: line)
-      },
-      { bytes, size, count, context in
-        let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return switch Transfer.from(context).receive(body: chunk) {
-        case .taken: chunk.count
-        case .refused: Transfer.refusal(of: chunk)
-        case .later: ccurl_pause
-        }
-      })
-  }
-
-  private static func from(_ context: UnsafeMutableRawPointer?) -> Transfer {
-    Unmanaged<Transfer>.fromOpaque(context!).takeUnretainedValue()
-  }
-
-  /// Any return value but the byte count makes libcurl abort the transfer.
-  private static func refusal(of bytes: UnsafeRawBufferPointer) -> Int { bytes.isEmpty ? 1 : 0 }
 }

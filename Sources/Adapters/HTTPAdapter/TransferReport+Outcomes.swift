@@ -1,6 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
-internal import TransferReports
+internal import CurlTransfers
 
 extension TransferReport {
   /// Why nothing of the request was sent.

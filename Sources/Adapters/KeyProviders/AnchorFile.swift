@@ -51,7 +51,7 @@ public struct AnchorFile: RollbackAnchor {
 
   // MARK: root keys
 
-  /// Prints lie in a file of their own, which is written at a rotation only and which earlier versions leave alone.
+  /// Prints lie in a file of their own, which is written at a rotation only.
   ///
   /// A database that is unknown here, where another one stood whose root key was changed, is answered with the prints of
   /// that one: an old root key also makes a database with a new id.
@@ -127,7 +127,7 @@ public struct AnchorFile: RollbackAnchor {
   }
 }
 
-func hexadecimal(_ bytes: [UInt8]) -> String {
+package func hexadecimal(_ bytes: [UInt8]) -> String {
   let digits = Array("0123456789abcdef".utf8)
   return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
 }

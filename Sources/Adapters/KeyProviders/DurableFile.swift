@@ -1,15 +1,18 @@
 package import AgentPorts
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
-/// Opens a regular file that this user owns and that grants nothing to others; nil if it does not exist.
-func openPrivately(_ path: String) throws(KeySourceFailure) -> Int32? {
-  let file = lanyard_open_private_file(path, O_RDONLY)
-  switch -file {
-  case ...0: return file
-  case ENOENT: return nil
-  case ELOOP, EPERM, EACCES, EINVAL, ENXIO, EISDIR: throw .unsafePermissions
-  default: throw .unavailable
+/// Opens a file that keeps the rule; nil if it does not exist.
+func openPrivately(_ path: String, _ rule: FileRule = .madeFile) throws(KeySourceFailure) -> Int32? {
+  do throws(FileFault) {
+    return try rule.open(path)
+  } catch {
+    switch error.code {
+    case ENOENT: return nil
+    case ELOOP, EPERM, EACCES, EINVAL, ENXIO, EISDIR: throw .unsafePermissions
+    default: throw .unavailable
+    }
   }
 }
 

@@ -1,5 +1,5 @@
 public import AgentPorts
-internal import CPlatform
+internal import FileRules
 internal import Glibc
 public import Secrets
 
@@ -43,24 +43,12 @@ public struct SystemdCredential: KeySource {
   /// Opens a file that belongs to the service manager or to this user and that only this user and root can read.
   /// systemd sets mode 0400, or 0440 where an ACL grants the access.
   private func openCredential(_ path: String) throws(KeySourceFailure) -> Int32? {
-    // Non-blocking, so that a FIFO at this path cannot block the agent.
-    let file = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard file >= 0 else {
-      switch errno {
-      case ENOENT: return nil
-      case ELOOP, EPERM, EACCES, ENXIO: throw .unsafePermissions
-      default: throw .unavailable
-      }
+    guard let file = try openPrivately(path, .credential) else { return nil }
+    if let status = try? FileRule.credential.check(file), status.st_mode & 0o040 == 0 || status.st_gid == 0 {
+      return file
     }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_uid == 0 || status.st_uid == geteuid(),
-      status.st_mode & 0o7777 & ~0o640 == 0, status.st_mode & 0o040 == 0 || status.st_gid == 0
-    else {
-      close(file)
-      throw .unsafePermissions
-    }
-    return file
+    close(file)
+    throw .unsafePermissions
   }
 
   /// The secret is the message and not the key of the hash: it may be longer than a key.

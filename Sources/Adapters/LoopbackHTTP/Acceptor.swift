@@ -4,7 +4,7 @@ import Synchronization
 /// The loop of the accepting thread.
 final class Acceptor: Sendable {
   /// With no descriptors left, `accept` fails at once while connections wait: pause instead of spinning.
-  private static let exhaustedPauseMilliseconds: Int64 = 100
+  private static let exhaustedPauseMilliseconds: Int = 100
 
   private let sockets: Mutex<[ListeningSocket]>
   private let stop: StopSignal

@@ -1,13 +1,14 @@
 import Glibc
+import Threads
 
 /// One accepted connection: read a request, ask the handler, perform its reply, close.
 struct Connection: ~Copyable {
   /// A browser and a local client send at once; a slower peer would hold a thread.
-  static let requestMilliseconds: Int64 = 10_000
+  static let requestMilliseconds: Int = 10_000
   /// The longest time that a peer may leave its response unread.
-  static let writeMilliseconds: Int64 = 10_000
+  static let writeMilliseconds: Int = 10_000
   /// The time to wait for the peer's close after the response, so that the kernel's RST does not overtake it.
-  static let lingerMilliseconds: Int64 = 1_000
+  static let lingerMilliseconds: Int = 1_000
 
   let descriptor: Descriptor
   let stop: StopSignal
@@ -34,11 +35,13 @@ struct Connection: ~Copyable {
   private func readRequest(maximumBodyBytes: Int, keepsQueryApart: Bool) -> Outcome {
     var reader = RequestReader(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart)
     defer { reader.wipe() }
-    let deadline = Elapsed.now() + Self.requestMilliseconds
+    let deadline = MonotonicTime.now.milliseconds + Self.requestMilliseconds
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)
     defer { chunk.wipe(first: chunk.count) }
     while true {
-      switch stop.wait(for: [descriptor.number], events: POLLIN, milliseconds: max(0, deadline - Elapsed.now())) {
+      switch stop.wait(
+        for: [descriptor.number], events: POLLIN, milliseconds: max(0, deadline - MonotonicTime.now.milliseconds))
+      {
       case .stopped: return .gone
       case .timedOut: return .refused(408)
       case .ready: break
@@ -90,19 +93,19 @@ struct Connection: ~Copyable {
 
   /// False if the listener stops meanwhile.
   private func pause(_ milliseconds: Int) -> Bool {
-    milliseconds <= 0 || stop.wait(milliseconds: Int64(milliseconds)) == .timedOut
+    milliseconds <= 0 || stop.wait(milliseconds: Int(milliseconds)) == .timedOut
   }
 
   /// Reads and discards until the peer closes, the listener stops or the time is over. If unread bytes remain when a
   /// socket is closed, the kernel sends RST, which can destroy a response that the peer has not read yet.
-  private func awaitPeer(milliseconds: Int64) {
-    let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
+  private func awaitPeer(milliseconds: Int) {
+    let deadline = milliseconds < 0 ? nil : MonotonicTime.now.milliseconds + milliseconds
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)
     while true {
       let count = recv(descriptor.number, &chunk, chunk.count, 0)
-      if count > 0 && (deadline ?? .max) > Elapsed.now() { continue }
+      if count > 0 && (deadline ?? .max) > MonotonicTime.now.milliseconds { continue }
       guard count < 0, errno == EAGAIN || errno == EINTR else { return }
-      let left = deadline.map { max(0, $0 - Elapsed.now()) } ?? -1
+      let left = deadline.map { max(0, $0 - MonotonicTime.now.milliseconds) } ?? -1
       guard stop.wait(for: [descriptor.number], events: POLLIN, milliseconds: left) == .ready else { return }
     }
   }
@@ -110,7 +113,7 @@ struct Connection: ~Copyable {
   /// False if the peer is gone, or did not read in time. A stop does not interrupt bytes that the kernel takes at once:
   /// the page that ends a sign-in is sent by a listener that is being stopped.
   private func send(_ bytes: [UInt8]) -> Bool {
-    let deadline = Elapsed.now() + Self.writeMilliseconds
+    let deadline = MonotonicTime.now.milliseconds + Self.writeMilliseconds
     var sent = 0
     while sent < bytes.count {
       let count = bytes[sent...].withUnsafeBytes {
@@ -121,7 +124,7 @@ struct Connection: ~Copyable {
         continue
       }
       guard errno == EAGAIN || errno == EINTR else { return false }
-      let left = max(0, deadline - Elapsed.now())
+      let left = max(0, deadline - MonotonicTime.now.milliseconds)
       guard stop.wait(for: [descriptor.number], events: POLLOUT, milliseconds: left) == .ready else { return false }
     }
     return true

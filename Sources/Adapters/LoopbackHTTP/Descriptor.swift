@@ -1,5 +1,6 @@
 import CPlatform
 import Glibc
+import Threads
 
 /// A file descriptor with one owner; closed with its owner. Its creator makes it close-on-exec and non-blocking
 /// atomically: the agent starts browsers and pinentry meanwhile.
@@ -27,13 +28,13 @@ final class StopSignal: Sendable {
   enum Wakeup { case ready, stopped, timedOut }
 
   /// Blocks until a descriptor has one of `events`, the flag is raised, or the time is over (-1: never).
-  func wait(for descriptors: [Int32] = [], events: Int32 = 0, milliseconds: Int64 = -1) -> Wakeup {
-    let deadline = milliseconds < 0 ? nil : Elapsed.now() + milliseconds
+  func wait(for descriptors: [Int32] = [], events: Int32 = 0, milliseconds: Int = -1) -> Wakeup {
+    let deadline = milliseconds < 0 ? nil : MonotonicTime.now.milliseconds + milliseconds
     while true {
       var polled = ([event.number] + descriptors).map {
         pollfd(fd: $0, events: Int16($0 == event.number ? POLLIN : events), revents: 0)
       }
-      let left = deadline.map { Int32(clamping: max(0, $0 - Elapsed.now())) } ?? -1
+      let left = deadline.map { Int32(clamping: max(0, $0 - MonotonicTime.now.milliseconds)) } ?? -1
       let count = poll(&polled, nfds_t(polled.count), left)
       if count < 0 && errno == EINTR { continue }
       if polled[0].revents != 0 { return .stopped }
@@ -43,13 +44,4 @@ final class StopSignal: Sendable {
   }
 
   var isRaised: Bool { wait(milliseconds: 0) == .stopped }
-}
-
-/// Milliseconds of the monotonic clock, for timeouts.
-enum Elapsed {
-  static func now() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
-  }
 }

@@ -33,7 +33,7 @@ public final class ForwardingPage: Sendable {
   }
 
   /// Waits until a browser has fetched it. False if none did in time.
-  public func wait(milliseconds: Int64) -> Bool { fetched.wait(milliseconds: milliseconds) == .stopped }
+  public func wait(milliseconds: Int) -> Bool { fetched.wait(milliseconds: milliseconds) == .stopped }
 
   /// Closes the port, after a response that is being sent.
   public func close() { listener.stop() }

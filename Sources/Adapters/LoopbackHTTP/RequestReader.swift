@@ -2,8 +2,8 @@
 ///
 /// Strict where leniency has been a hole (RFC 9112 section 11.2): bare LF, folded lines, a space before the colon,
 /// two lengths, a length together with a transfer coding, are all refused.
-struct RequestReader {
-  enum Progress {
+package struct RequestReader {
+  package enum Progress {
     case needsMore
     /// The head is complete, and the client waits for `100 Continue` before it sends the body (RFC 9110 section
     /// 10.1.1).
@@ -25,7 +25,7 @@ struct RequestReader {
   private let keepsQueryApart: Bool
 
   /// - Parameter keepsQueryApart: the query becomes `secretQuery` of the request.
-  init(maximumBodyBytes: Int, keepsQueryApart: Bool = false) {
+  package init(maximumBodyBytes: Int, keepsQueryApart: Bool = false) {
     self.maximumBodyBytes = maximumBodyBytes
     self.keepsQueryApart = keepsQueryApart
     // No part of a head is moved, which would leave a copy behind.
@@ -35,7 +35,7 @@ struct RequestReader {
   /// Overwrites what was received.
   mutating func wipe() { buffer.wipe(first: buffer.count) }
 
-  mutating func receive(_ bytes: some Collection<UInt8>) -> Progress {
+  package mutating func receive(_ bytes: some Collection<UInt8>) -> Progress {
     buffer += bytes
     guard head == nil else { return bodyProgress() }
     guard let end = endOfHead() else {

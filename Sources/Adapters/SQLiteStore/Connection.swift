@@ -2,14 +2,14 @@ internal import AgentPorts
 internal import CSQLite
 
 /// One SQLite connection with the settings of the store, and the statements prepared on it.
-final class Connection {
+package final class Connection {
   private let handle: OpaquePointer
   private var statements: [String: Statement] = [:]
   /// What commits survive now; nil after a failed change of it.
   private var durability: StoreDurability?
 
   /// `LNYD`: a database of another program has another application id and is not opened.
-  static let applicationID: Int64 = 0x4c4e_5944
+  package static let applicationID: Int64 = 0x4c4e_5944
 
   /// Pages of 4 KiB after which a commit checkpoints the WAL: at 1 MiB the log stays small, and its checkpoint (two
   /// more syncs) rare.

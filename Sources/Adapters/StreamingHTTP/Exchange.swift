@@ -1,10 +1,9 @@
 internal import AgentModel
-internal import CCurl
-internal import Glibc
-internal import TransferReports
+internal import CurlTransfers
+internal import Threads
 
 /// One request on its way. Only the thread of `HTTPClient.perform` touches it.
-final class Exchange {
+final class Exchange: TransferReceiver {
   /// What the caller wants to be told.
   struct Receiver {
     let onHead: (ReceivedHead) -> Bool
@@ -12,19 +11,16 @@ final class Exchange {
   }
 
   let request: OutgoingRequest
+  let transfer: TransferRequest
   let body: RequestBody
-  let headers: HeaderList
   private let receiver: Receiver
   private let cancellation: HTTPCancellation?
 
   private let began = MonotonicTime.now
-  private var easy: UnsafeMutableRawPointer?
-  private var lane: Lane?
-  private var connects = 0
+  /// The connection that was opened or taken for this request so far.
+  var connection = TransferConnection()
   /// The first byte of the request was about to leave.
   private(set) var isSent = false
-  /// The kept connection can't be used: the request starts again on a new one.
-  private(set) var needsNewConnection = false
   private(set) var head = ReceivedHead()
   private var isHeadTold = false
   private var isStopped = false
@@ -37,12 +33,12 @@ final class Exchange {
   private(set) var lastProgress = MonotonicTime.now
 
   init(
-    _ request: OutgoingRequest, _ body: RequestBody, _ headers: HeaderList, _ receiver: Receiver,
+    _ request: OutgoingRequest, _ transfer: TransferRequest, _ body: RequestBody, _ receiver: Receiver,
     _ cancellation: HTTPCancellation?
   ) {
     self.request = request
+    self.transfer = transfer
     self.body = body
-    self.headers = headers
     self.receiver = receiver
     self.cancellation = cancellation
   }
@@ -56,14 +52,6 @@ final class Exchange {
     let whole = request.totalMilliseconds.map { began + $0 }
     let ends = [own.map { lastProgress + $0 }, whole, cancellation?.deadline].compactMap(\.self)
     return ends.min()
-  }
-
-  func begin(on lane: Lane, _ easy: UnsafeMutableRawPointer) {
-    self.lane = lane
-    self.easy = easy
-    connects = 0
-    needsNewConnection = false
-    lane.begin()
   }
 
   /// The result for libcurl's report; `failure` is nil for a complete response.
@@ -80,18 +68,15 @@ final class Exchange {
     return .lost(isCancelled ? .cancelled : failure.lost)
   }
 
-  // MARK: libcurl's callbacks
+  // MARK: TransferReceiver
 
-  /// False aborts before anything of the request is sent on this connection. libcurl begins again by itself if a kept
-  /// connection ended without a byte of a response, although the server may have read the request: never here.
-  private func aboutToSend(port: Int32) -> Bool {
-    guard let lane, let easy, !isCancelled, !isSent else { return false }
-    let before = connects
-    connects = ccurl_get_long(easy, CURLINFO_NUM_CONNECTS)
-    if connects > before {
-      lane.connected(port: port)
-    } else if !lane.isUsable(port: port, easy: easy, isTLS: request.url.scheme == .https) {
-      needsNewConnection = true
+  func opened(_ socket: Int32) { connection.opened(socket) }
+
+  /// libcurl begins again by itself if a kept connection ended without a byte of a response, although the server may
+  /// have read the request: never here.
+  func aboutToSend(_ handle: EasyHandle, on ends: ConnectionSockets.Ends) -> Bool {
+    let isTLS = request.url.scheme == .https
+    guard !isCancelled, connection.take(ends, of: handle, isTLS: isTLS, isSent: isSent, isRepeatable: false) else {
       return false
     }
     isSent = true
@@ -99,7 +84,7 @@ final class Exchange {
     return true
   }
 
-  private func receive(header line: UnsafeRawBufferPointer) -> Bool {
+  func receive(header line: UnsafeRawBufferPointer) -> Bool {
     lastProgress = .now
     guard head.take(line) else {
       isTooLarge = true
@@ -116,61 +101,25 @@ final class Exchange {
     return !isStopped
   }
 
-  private func receive(body bytes: UnsafeRawBufferPointer) -> Bool {
+  func receive(body bytes: UnsafeRawBufferPointer) -> BodyReceipt {
     lastProgress = .now
-    guard !bytes.isEmpty else { return true }
+    guard !bytes.isEmpty else { return .taken }
     isStopped = !receiver.onBody(bytes)
-    return !isStopped
+    return isStopped ? .refused : .taken
   }
 
-  private func send(into buffer: UnsafeMutableRawBufferPointer) -> Int {
-    guard case .stream(let stream) = body else { return 0 }
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyReading {
+    guard case .stream(let stream) = body else { return .failed }
     lastProgress = .now
     switch stream.read(buffer) {
-    case .bytes(let count): return count
-    case .end: return 0
+    case .bytes(let count): return .bytes(count)
+    case .end: return .bytes(0)
     case .later:
       isBodyPaused = true
-      return ccurl_read_pause
+      return .later
     case .failed:
       hasBodyFailed = true
-      return ccurl_read_abort
+      return .failed
     }
   }
-
-  /// Registers this exchange's callbacks with its handle, which must not outlive it.
-  func attach(to easy: UnsafeMutableRawPointer) -> Bool {
-    let context = Unmanaged.passUnretained(self).toOpaque()
-    let opened = ccurl_set_opened(easy, context) { context, socket, _ in
-      Exchange.from(context).lane?.opened(socket)
-      return CURL_SOCKOPT_OK
-    }
-    guard opened == CURLE_OK else { return false }
-    if case .stream = body {
-      let code = ccurl_set_body(easy, context) { bytes, size, count, context in
-        Exchange.from(context).send(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
-      }
-      guard code == CURLE_OK else { return false }
-    }
-    return ccurl_set_callbacks(
-      easy, context,
-      { context, _, _, _, localPort in
-        Exchange.from(context).aboutToSend(port: localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
-      },
-      { bytes, size, count, context in
-        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return Exchange.from(context).receive(header: line) ? line.count : Exchange.refusal(of: line)
-      },
-      { bytes, size, count, context in
-        let piece = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return Exchange.from(context).receive(body: piece) ? piece.count : Exchange.refusal(of: piece)
-      }) == CURLE_OK
-  }
-
-  private static func from(_ context: UnsafeMutableRawPointer?) -> Exchange {
-    Unmanaged<Exchange>.fromOpaque(context!).takeUnretainedValue()
-  }
-
-  /// Any return value but the byte count makes libcurl abort.
-  private static func refusal(of bytes: UnsafeRawBufferPointer) -> Int { bytes.isEmpty ? 1 : 0 }
 }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CCurl
+public import CurlTransfers
 internal import Glibc
 internal import Threads
 
@@ -36,13 +37,18 @@ public final class HTTPClient: Sendable {
     _ request: OutgoingRequest, body: RequestBody = .none, cancellation: HTTPCancellation? = nil,
     onHead: (ReceivedHead) -> Bool, onBody: (UnsafeRawBufferPointer) -> Bool
   ) -> HTTPResult {
-    guard request.url.scheme == .https || request.url.isLoopback, FieldSyntax.isToken(request.method),
-      request.method != "CONNECT", let headers = HeaderList(request.fields)
-    else { return .notSent(.invalid) }
-    let body = Self.hasBody(request.method) ? Self.withLength(body) : body
+    let headers = HeaderList(
+      request.fields.map { ($0.name, $0.transferValue) }, in: WipedBytes.self, removing: ["Content-Type", "Accept"])
+    let transfer: TransferRequest
+    do throws(TransferRequest.Refusal) {
+      transfer = try TransferRequest(request.method, request.url, headers, body.transferBody, settings.trust)
+    } catch {
+      return .notSent(error == .pinMismatch ? .untrusted(.pinMismatch) : .invalid)
+    }
     return withoutActuallyEscaping(onHead) { onHead in
       withoutActuallyEscaping(onBody) { onBody in
-        perform(Exchange(request, body, headers, .init(onHead: onHead, onBody: onBody), cancellation), cancellation)
+        perform(
+          Exchange(request, transfer, body, .init(onHead: onHead, onBody: onBody), cancellation), cancellation)
       }
     }
   }
@@ -57,13 +63,6 @@ public final class HTTPClient: Sendable {
   /// Returns free heap memory to the system, and the pages of libcurl that equal its file.
   public static func giveMemoryBack() { if ccurl_open() { ccurl_give_memory_back() } }
 
-  /// RFC 9110 §8.6: a method that anticipates content sends its length even if that is 0.
-  private static func withLength(_ body: RequestBody) -> RequestBody {
-    if case .none = body { .bytes(WipedBytes()) } else { body }
-  }
-
-  private static func hasBody(_ method: String) -> Bool { ["POST", "PUT", "PATCH"].contains(method) }
-
   private func perform(_ exchange: Exchange, _ cancellation: HTTPCancellation?) -> HTTPResult {
     guard !exchange.isCancelled else { return .notSent(.cancelled) }
     guard let lane = lanes.take(LaneKey(origin: exchange.request.url.origin)) else { return .notSent(.noLibrary) }
@@ -72,22 +71,23 @@ public final class HTTPClient: Sendable {
       cancellation?.attach(nil)
       lane.wakeUp.clear()
       lanes.putBack(lane)
-      if exchange.headers.hasSecret { wipeStack(.libraries) }
+      if exchange.transfer.headers.hasSecret { wipeStack(.libraries) }
     }
-    var mayReuse = true
+    var rule = ConnectionRule(
+      connectMilliseconds: exchange.request.connectMilliseconds, longestIdleSeconds: settings.longestIdleSeconds)
+    rule.allowsHTTP2 = settings.allowsHTTP2
     while true {
-      guard let handle = ExchangeHandle(exchange, settings, mayReuse: mayReuse) else { return .notSent(.other) }
-      exchange.begin(on: lane, handle.easy)
-      guard ccurl_multi_add_handle(lane.multi, handle.easy) == CURLM_OK else { return .notSent(.other) }
+      exchange.connection.prepare(lane.sockets)
+      rule.mayReuse = exchange.connection.kept == .allowed
+      guard let handle = EasyHandle(exchange.transfer, rule, exchange),
+        ccurl_multi_add_handle(lane.multi, handle.easy) == CURLM_OK
+      else { return .notSent(.other) }
       let code = run(exchange, handle, lane)
       let failure = handle.failure(code)
-      if failure == nil { lane.isHTTP2 = handle.isHTTP2 }
+      if failure == nil { lane.sockets.isMultiplexed = handle.isHTTP2 }
       _ = ccurl_multi_remove_handle(lane.multi, handle.easy)
       // Nothing was sent, so that it is sent only once.
-      if code == CURLE_ABORTED_BY_CALLBACK, exchange.needsNewConnection, !exchange.isCancelled, mayReuse {
-        mayReuse = false
-        continue
-      }
+      if code == CURLE_ABORTED_BY_CALLBACK, exchange.connection.kept == .refused, !exchange.isCancelled { continue }
       return exchange.result(failure)
     }
   }
@@ -95,7 +95,7 @@ public final class HTTPClient: Sendable {
   /// Upper bound for one wait. libcurl's own timers end it earlier when one is due.
   private static let longestWaitMilliseconds = 60_000
 
-  private func run(_ exchange: Exchange, _ handle: ExchangeHandle, _ lane: Lane) -> CURLcode {
+  private func run(_ exchange: Exchange, _ handle: EasyHandle, _ lane: Lane) -> CURLcode {
     while true {
       _ = ccurl_multi_perform(lane.multi)
       var code = CURLE_OK
@@ -103,7 +103,7 @@ public final class HTTPClient: Sendable {
       if exchange.isCancelled { return CURLE_ABORTED_BY_CALLBACK }
       var wait = Self.longestWaitMilliseconds
       if let deadline = exchange.deadline {
-        wait = min(wait, deadline.milliseconds - MonotonicTime.now.milliseconds)
+        wait = min(wait, deadline - .now)
         if wait <= 0 { return CURLE_OPERATION_TIMEDOUT }
       }
       var source: Int32 = -1
@@ -112,7 +112,7 @@ public final class HTTPClient: Sendable {
       if ready & 1 != 0 { lane.wakeUp.clear() }
       if ready & 2 != 0 {
         exchange.isBodyPaused = false
-        _ = ccurl_resume(handle.easy)
+        handle.resume()
       }
     }
   }

@@ -1,11 +1,9 @@
+public import AgentModel
+
 /// What holds for all requests of an `HTTPClient`.
 public struct HTTPClientSettings: Hashable, Sendable {
-  /// A PEM file with the authorities that count, instead of the system's.
-  public var authorityFile: String?
-  /// A directory in OpenSSL's form (`c_rehash`), beside or instead of the file.
-  public var authorityDirectory: String?
-  /// `ProxyAddress`; nil: as the environment says (`https_proxy`, `no_proxy`, …). Never for loopback.
-  public var proxy: String?
+  /// How servers are reached, and what proves that they are the right ones.
+  public var trust = TrustSettings()
   /// HTTP/2 where a TLS server offers it.
   public var allowsHTTP2 = true
   /// A kept connection that is idle for longer is not used: the server may be about to close it, and a request is never
@@ -17,10 +15,8 @@ public struct HTTPClientSettings: Hashable, Sendable {
   /// The defaults.
   public init() {}
 
-  /// Reads the variables that curl and OpenSSL know; `CURL_CA_BUNDLE` comes before `SSL_CERT_FILE`. Proxy variables are
-  /// left to libcurl.
+  /// With the authorities that the environment names. Proxy variables are left to libcurl.
   public init(environment: (String) -> String?) {
-    authorityFile = environment("CURL_CA_BUNDLE") ?? environment("SSL_CERT_FILE")
-    authorityDirectory = environment("SSL_CERT_DIR")
+    trust.authorities = CertificateAuthorities(environment: environment)
   }
 }

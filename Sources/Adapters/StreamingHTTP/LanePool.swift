@@ -1,4 +1,5 @@
 internal import Synchronization
+internal import Threads
 
 /// The lanes that no request uses now.
 final class LanePool: Sendable {

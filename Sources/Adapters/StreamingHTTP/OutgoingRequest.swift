@@ -1,4 +1,5 @@
 public import AgentModel
+internal import CurlTransfers
 
 /// A field of a request's head.
 public struct RequestField: Sendable {
@@ -67,5 +68,24 @@ public struct BodyStream {
     self.length = length
     self.descriptor = descriptor
     self.read = read
+  }
+}
+
+extension RequestField {
+  var transferValue: TransferFieldValue {
+    switch value {
+    case .text(let text): .text(text)
+    case .secret(let bytes): .secret(bytes)
+    }
+  }
+}
+
+extension RequestBody {
+  var transferBody: TransferRequest.Body {
+    switch self {
+    case .none: .none
+    case .bytes(let bytes): .bytes(bytes)
+    case .stream(let stream): .stream(length: stream.length)
+    }
   }
 }

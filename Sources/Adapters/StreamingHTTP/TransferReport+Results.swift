@@ -1,5 +1,5 @@
 internal import AgentModel
-internal import TransferReports
+internal import CurlTransfers
 
 extension TransferReport {
   /// Why nothing of the request was sent.

@@ -1,3 +1,4 @@
+internal import CurlTransfers
 internal import Glibc
 
 /// Bytes that are wiped when they are released: a request's body, or a header field with a token. It grows by `append`,
@@ -77,5 +78,16 @@ public final class WipedBytes: @unchecked Sendable {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()
     memory = larger
+  }
+}
+
+extension WipedBytes: TransferMemory {
+  package static func filled(count: Int, _ write: (UnsafeMutableRawBufferPointer) -> Void) -> WipedBytes {
+    let bytes = WipedBytes(capacity: count)
+    bytes.append(capacity: count) { buffer in
+      write(buffer)
+      return count
+    }
+    return bytes
   }
 }

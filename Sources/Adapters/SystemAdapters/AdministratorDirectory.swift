@@ -1,7 +1,7 @@
 public import AgentPorts
 internal import Glibc
 
-/// `AdministratorFiles` in a directory of root's (docs/fleet.md, Administrator's files).
+/// `AdministratorFiles` in a directory of root's (docs/administrator.md).
 public struct AdministratorDirectory: AdministratorFiles {
   public static let usualPath = "/etc/lanyard"
 

@@ -72,7 +72,7 @@ public enum BrokeredAuthorities {
 
   /// The blocks of a PEM file that are certificates (RFC 7468 §5; `TRUSTED` is OpenSSL's), so that a key that lies in the
   /// same file stays where it is.
-  static func certificates(in pem: [UInt8]) -> [UInt8] {
+  package static func certificates(in pem: [UInt8]) -> [UInt8] {
     let labels = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"]
     var found: [UInt8] = []
     var block: (end: [UInt8], bytes: [UInt8])?

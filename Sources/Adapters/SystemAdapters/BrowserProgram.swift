@@ -19,7 +19,7 @@ public struct BrowserProgram: Sendable {
   }
 
   /// `http://127.0.0.1:PORT/NAME`
-  static func isForwardingPage(_ url: String) -> Bool {
+  package static func isForwardingPage(_ url: String) -> Bool {
     let start = "http://127.0.0.1:"
     guard url.hasPrefix(start) else { return false }
     let parts = url.dropFirst(start.count).split(separator: "/", omittingEmptySubsequences: false)

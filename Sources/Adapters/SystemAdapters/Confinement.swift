@@ -34,16 +34,16 @@ public struct FileAccess: Hashable, Sendable {
 }
 
 /// The rules for one version of Landlock.
-struct FileRules: Equatable {
-  struct Rule: Hashable {
-    let path: String
-    let rights: UInt64
+package struct FileRules: Equatable {
+  package struct Rule: Hashable {
+    package let path: String
+    package let rights: UInt64
   }
 
   /// The rights that are refused unless a rule grants them.
-  let handled: UInt64
-  let scoped: UInt64
-  let rules: [Rule]
+  package let handled: UInt64
+  package let scoped: UInt64
+  package let rules: [Rule]
 
   private static let reading = rights([LANYARD_FILE_READ, LANYARD_FILE_LIST])
   private static let writing = rights([LANYARD_FILE_WRITE, LANYARD_FILE_TRUNCATE])
@@ -59,7 +59,7 @@ struct FileRules: Equatable {
   private static func rights(_ list: [some BinaryInteger]) -> UInt64 { list.reduce(0) { $0 | UInt64($1) } }
 
   /// Nil without Landlock.
-  init?(_ access: FileAccess, version: Int32) {
+  package init?(_ access: FileAccess, version: Int32) {
     guard version >= 1 else { return nil }
     var known = Self.reading | Self.writing | Self.owning | Self.never
     // landlock(7), Features: renaming between directories from 2 on, truncating from 3 on, devices from 5 on, signals

@@ -7,7 +7,7 @@ internal import Threads
 /// this machine (`ForwardingPage`).
 public struct DesktopBrowser: BrowserOpener {
   /// The time that a browser has to start.
-  private static let patienceMilliseconds: Int64 = 30_000
+  private static let patienceMilliseconds: Int = 30_000
 
   /// Pages that wait for a browser at once; a person opens one or two.
   private static let mostPages = 4

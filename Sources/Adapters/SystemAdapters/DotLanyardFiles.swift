@@ -1,4 +1,5 @@
 public import AgentPorts
+internal import FileRules
 internal import Glibc
 
 /// The nearest `.lanyard` file in a directory or its parents: one line, `account = NAME` or the name alone.
@@ -24,13 +25,8 @@ public struct DotLanyardFiles: DirectoryAccounts {
 
   /// Nil for a file that another user could have written: it would choose whose tokens are used.
   private func read(_ path: some StringProtocol) -> String? {
-    let fd = open(String(path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-    guard fd >= 0 else { return nil }
+    guard let fd = try? FileRule.dotLanyard.open(String(path)) else { return nil }
     defer { close(fd) }
-    var status = stat()
-    guard fstat(fd, &status) == 0, status.st_mode & S_IFMT == S_IFREG,
-      status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o002 == 0
-    else { return nil }
     var bytes = [UInt8](repeating: 0, count: Self.maximumBytes)
     let count = Glibc.read(fd, &bytes, bytes.count)
     guard count > 0 else { return nil }

@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
 /// Allows one agent for each state directory: an exclusive lock on a file, held as long as this value and at most as
@@ -72,11 +73,13 @@ public struct InstanceLock: ~Copyable {
     let created = Glibc.open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     if created >= 0 { return created }
     guard errno == EEXIST else { throw .unavailable(errno: errno) }
-    let file = lanyard_open_private_file(path, O_RDWR)
-    switch -file {
-    case ...0: return file
-    case ELOOP, EPERM, EINVAL, ENXIO, EISDIR: throw .unsafe
-    case let error: throw .unavailable(errno: error)
+    do throws(FileFault) {
+      return try FileRule.madeFile.open(path, O_RDWR)
+    } catch {
+      switch error.code {
+      case ELOOP, EPERM, EINVAL, ENXIO, EISDIR: throw .unsafe
+      case let code: throw .unavailable(errno: code)
+      }
     }
   }
 

@@ -1,4 +1,4 @@
-internal import AgentModel
+package import AgentModel
 public import AgentPorts
 internal import CPlatform
 internal import Glibc
@@ -94,7 +94,7 @@ public final class KernelSignals: SystemSignals {
 }
 
 /// Changes that come together: reported once they pause, or after `longest`.
-struct Burst {
+package struct Burst {
   /// Cable, address and route change within this of each other.
   static let quiet = Milliseconds(500)
   /// Bound of the delay while the network keeps changing.
@@ -103,11 +103,11 @@ struct Burst {
   private let latest: BootInstant
   private(set) var end: BootInstant
 
-  init(at now: BootInstant) {
+  package init(at now: BootInstant) {
     latest = now + Self.longest
     end = now + Self.quiet
   }
 
-  mutating func goesOn(at now: BootInstant) { end = min(now + Self.quiet, latest) }
-  func isOver(at now: BootInstant) -> Bool { now >= end }
+  package mutating func goesOn(at now: BootInstant) { end = min(now + Self.quiet, latest) }
+  package func isOver(at now: BootInstant) -> Bool { now >= end }
 }

@@ -1,14 +1,16 @@
-internal import CPlatform
+package import CPlatform
 
 /// The known links, addresses and default routes, to distinguish a change from a repetition: the kernel repeats an
 /// address whenever its lifetime is renewed, a link for every flag, a route when it is replaced by itself.
 ///
 /// A change is an address or a default route that appeared or vanished, or a link that began or ceased to carry.
 /// Ignored are the loopback, the parts of a bridge, and addresses of link scope.
-struct NetworkView {
+package struct NetworkView {
+
+  package init() {}
   /// Limit of remembered entries of each kind. Beyond it each repetition counts as a change: such a machine has changes
   /// all day anyway.
-  static let mostRemembered = 1024
+  package static let mostRemembered = 1024
 
   private struct Way: Hashable {
     var link: UInt32
@@ -28,7 +30,7 @@ struct NetworkView {
   private var routes: Set<Way> = []
 
   /// True if this message is a change.
-  mutating func take(_ news: lanyard_network_news) -> Bool {
+  package mutating func take(_ news: lanyard_network_news) -> Bool {
     switch news.kind {
     case LANYARD_LINK: takeLink(news)
     case LANYARD_ADDRESS: takeAddress(news)

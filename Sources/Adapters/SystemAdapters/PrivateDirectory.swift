@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
 /// A directory of mode 0700 of this user: for the state, the socket, the anchors.
@@ -35,12 +36,18 @@ public struct PrivateDirectory: Sendable {
     let directory = lanyard_open_directory(path)
     guard directory >= 0 else { throw failure(-directory) }
     defer { close(directory) }
-    var status = stat()
-    guard fstat(directory, &status) == 0 else { throw .cannotCreate(errno: errno) }
-    guard status.st_uid == geteuid() else { throw .foreignOwner }
-    guard status.st_mode & 0o077 == 0 else { throw .openToOthers(mode: status.st_mode & 0o7777) }
-    // The owner's own permissions may be missing: then nothing in it could be created.
-    guard status.st_mode & 0o700 == 0o700 else { throw .cannotCreate(errno: EACCES) }
+    do throws(FileFault) {
+      // The owner's own permissions may be missing: then nothing in it could be created.
+      if try FileRule.privateDirectory.check(directory).st_mode & 0o700 == 0o700 { return }
+    } catch {
+      switch error {
+      case .foreignOwner: throw .foreignOwner
+      case .openToOthers(let mode): throw .openToOthers(mode: mode)
+      case .system(let error): throw .cannotCreate(errno: error)
+      case .link, .otherKind, .tooLarge: throw .notADirectory
+      }
+    }
+    throw .cannotCreate(errno: EACCES)
   }
 
   private static func create(_ path: String) throws(Failure) {

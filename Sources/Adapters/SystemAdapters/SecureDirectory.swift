@@ -1,7 +1,8 @@
+internal import FileRules
 internal import Glibc
 
 /// A directory that only its owners can have written to, and its files: no symbolic link leads out of it
-/// (docs/fleet.md, Administrator's files).
+/// (docs/administrator.md).
 struct SecureDirectory: ~Copyable {
   private let descriptor: Int32
   let path: String
@@ -45,11 +46,11 @@ struct SecureDirectory: ~Copyable {
       // With O_DIRECTORY the kernel says ENOTDIR of a link, too.
       throw isLink(name, at: parent) ? .unusable("\(path) is a symbolic link.") : failure(error, path)
     }
-    do throws(Failure) {
-      _ = try status(of: opened, path, S_IFDIR, owners)
+    do throws(FileFault) {
+      try FileRule(.directory, owners: owners, refusing: 0o022).check(opened)
     } catch {
       close(opened)
-      throw error
+      throw failure(error, path, owners)
     }
     return opened
   }
@@ -64,37 +65,20 @@ struct SecureDirectory: ~Copyable {
   /// The names of the entries, sorted by their bytes.
   func names() throws(Failure) -> [String] {
     let copy = openat(descriptor, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-    guard copy >= 0, let stream = fdopendir(copy) else { throw Self.failure(errno, path) }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while names.count < Self.mostEntries, let entry = readdir(stream) {
-      let offset = MemoryLayout<dirent>.offset(of: \.d_name)!
-      let name = UnsafeRawPointer(entry).advanced(by: offset).assumingMemoryBound(to: CChar.self)
-      names.append(String(cString: name))
+    guard copy >= 0, let names = namesInDirectory(taking: copy, atMost: Self.mostEntries) else {
+      throw Self.failure(errno, path)
     }
-    return names.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
+    return names
   }
 
   /// The content of a plain file.
   func bytes(of name: String, atMost most: Int) throws(Failure) -> [UInt8] {
     let file = path + "/" + name
-    let opened = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    guard opened >= 0 else {
-      throw errno == ELOOP ? .unusable("\(file) is a symbolic link.") : Self.failure(errno, file)
+    do throws(FileFault) {
+      return try FileRule(.plainFile, owners: owners, refusing: 0o022).contents(of: name, at: descriptor, atMost: most)
+    } catch {
+      throw error == .tooLarge ? .unusable("\(file) is larger than \(most) bytes.") : Self.failure(error, file, owners)
     }
-    defer { close(opened) }
-    let size = try Self.status(of: opened, file, S_IFREG, owners).st_size
-    guard size <= most else { throw .unusable("\(file) is larger than \(most) bytes.") }
-    var bytes = [UInt8](repeating: 0, count: most + 1)
-    var count = 0
-    while count < bytes.count {
-      let more = bytes.withUnsafeMutableBytes { read(opened, $0.baseAddress! + count, $0.count - count) }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { throw Self.failure(errno, file) }
-      if more == 0 { return Array(bytes[..<count]) }
-      count += more
-    }
-    throw .unusable("\(file) is larger than \(most) bytes.")
   }
 
   /// What changes with the directory and its entries whose names `isWanted`.
@@ -115,23 +99,18 @@ struct SecureDirectory: ~Copyable {
     ]
   }
 
-  /// Checks type, owner and rights of what was opened: a check by name could be of another file.
-  private static func status(
-    of opened: Int32, _ path: String, _ type: mode_t, _ owners: Set<uid_t>
-  ) throws(Failure) -> stat {
-    var found = stat()
-    guard fstat(opened, &found) == 0 else { throw failure(errno, path) }
-    guard found.st_mode & S_IFMT == type else {
-      throw .unusable("\(path) is not a \(type == S_IFDIR ? "directory" : "plain file").")
+  private static func failure(_ fault: FileFault, _ path: String, _ owners: Set<uid_t>) -> Failure {
+    switch fault {
+    case .system(let error): return failure(error, path)
+    case .link: return .unusable("\(path) is a symbolic link.")
+    // A directory is opened as one, so this is a file.
+    case .otherKind: return .unusable("\(path) is not a plain file.")
+    case .foreignOwner(let owner):
+      let wanted = owners.contains(geteuid()) && geteuid() != 0 ? "root or you" : "root"
+      return .unusable("\(path) belongs to the user with the id \(owner), and must belong to \(wanted).")
+    case .openToOthers: return .unusable("Others than its owner may write to \(path): `chmod go-w` it.")
+    case .tooLarge: return .unusable("\(path) is too large.")
     }
-    guard owners.contains(found.st_uid) else {
-      let owner = owners.contains(geteuid()) && geteuid() != 0 ? "root or you" : "root"
-      throw .unusable("\(path) belongs to the user with the id \(found.st_uid), and must belong to \(owner).")
-    }
-    guard found.st_mode & 0o022 == 0 else {
-      throw .unusable("Others than its owner may write to \(path): `chmod go-w` it.")
-    }
-    return found
   }
 
   private static func isLink(_ name: String, at parent: Int32) -> Bool {

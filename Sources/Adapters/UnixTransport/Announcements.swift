@@ -4,7 +4,9 @@ internal import Threads
 /// What other threads report to the reading thread: clients with output to write, and the order to stop.
 ///
 /// The thread is woken only while it sleeps: while it works, it finds the reports before it sleeps again.
-final class Announcements: Sendable {
+package final class Announcements: Sendable {
+
+  package init() {}
   struct Reports {
     var peers: [Peer] = []
     var ordersStop = false

@@ -1,9 +1,11 @@
 internal import Glibc
-internal import JSONRPC
+package import JSONRPC
 
 /// Bytes that wait until a client reads them. Bytes of lines are wiped as they are written, since they may hold tokens;
 /// bytes that many lines share stay in place.
-struct OutputQueue: ~Copyable {
+package struct OutputQueue: ~Copyable {
+
+  package init() {}
   private var memory = UnsafeMutableRawBufferPointer.allocate(byteCount: 8192, alignment: 8)
   private var start = 0
   private var end = 0
@@ -14,18 +16,18 @@ struct OutputQueue: ~Copyable {
   private var written = 0
 
   /// A line keeps something until it is written.
-  var keepsObjects: Bool { !kept.isEmpty }
+  package var keepsObjects: Bool { !kept.isEmpty }
   /// How many lines that kept something were written whole.
   private(set) var keptLinesWritten = 0
-  var count: Int { end - start + inserts.count }
-  var isEmpty: Bool { start == end && inserts.isEmpty }
+  package var count: Int { end - start + inserts.count }
+  package var isEmpty: Bool { start == end && inserts.isEmpty }
 
   deinit {
     explicit_bzero(memory.baseAddress!, memory.count)
     memory.deallocate()
   }
 
-  mutating func append(_ line: WireBytes) {
+  package mutating func append(_ line: WireBytes) {
     if !line.kept.isEmpty { kept.append((written + count + line.count, line.kept)) }
     line.forEachPiece { piece in
       switch piece {
@@ -55,10 +57,10 @@ struct OutputQueue: ~Copyable {
   }
 
   /// The result of a write.
-  enum Outcome { case flushed, blocked, gone }
+  package enum Outcome { case flushed, blocked, gone }
 
   /// Writes as much as the descriptor takes. `piece` bounds one write, for descriptors that may block on more.
-  mutating func write(to fd: Int32, isSocket: Bool, piece: Int = .max) -> Outcome {
+  package mutating func write(to fd: Int32, isSocket: Bool, piece: Int = .max) -> Outcome {
     while !isEmpty {
       let written =
         inserts.isEmpty

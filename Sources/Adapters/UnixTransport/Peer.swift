@@ -4,7 +4,7 @@ internal import JSONRPC
 internal import Synchronization
 
 /// One client's descriptors and its output queue. The server's thread reads; any thread may queue.
-final class Peer: ConnectionOutput {
+package final class Peer: ConnectionOutput {
   /// The server does not read from a client with more unread output than this, until half of it was read.
   static let readingBound = 256 << 10
   /// Events beyond this are dropped and reported as a gap (docs/protocol.md, Events).
@@ -39,7 +39,7 @@ final class Peer: ConnectionOutput {
   private let announcements: Announcements
 
   /// - Parameter process: the process that connected; nil if unknown.
-  init(
+  package init(
     input: Int32, output: Int32, process: Int32?, isSocket: Bool, names: (any PeerNaming)?,
     announcements: Announcements
   ) {
@@ -163,11 +163,11 @@ final class Peer: ConnectionOutput {
   // MARK: the server's thread
 
   /// The events that the server waits for on behalf of this client.
-  struct Wants {
+  package struct Wants {
     var reading: Bool
     var writing: Bool
     /// Nothing is left to do: the descriptors can be closed.
-    var isDone: Bool
+    package var isDone: Bool
     /// Done because everything was written, and not because the client is gone.
     var isLeft: Bool
     /// Events were dropped, and there is room again.
@@ -181,7 +181,7 @@ final class Peer: ConnectionOutput {
   }
 
   /// Writes what the descriptor takes now, and says what to wait for.
-  func flush(whenReady: Bool = false) -> Wants {
+  package func flush(whenReady: Bool = false) -> Wants {
     isChanged.store(false, ordering: .sequentiallyConsistent)
     return state.withLock { state in
       state.isAnnounced = false
@@ -214,7 +214,7 @@ final class Peer: ConnectionOutput {
 
   /// Stops all writing. Called before the descriptors are closed, so that no thread uses them afterwards. Answers that
   /// the client has not read are dropped, with what they count: this object lives as long as its last request.
-  func retire() {
+  package func retire() {
     let kept = state.withLock { state -> [any AnyObject & Sendable] in
       state.isGone = true
       return state.queue.discard()

@@ -1,9 +1,11 @@
-internal import AgentModel
+package import AgentModel
 internal import AgentPorts
 
 /// The clients that the reading thread serves. A client keeps its index for its life, so that a token of an epoll event
 /// never means another one.
-struct ServedClients {
+package struct ServedClients {
+
+  package init() {}
   struct Client {
     let peer: Peer
     let conversation: any Conversation
@@ -73,17 +75,18 @@ struct ServedClients {
   }
 
   /// When the first unfinished line must have ended, or the first client have read; nil if there is none.
-  var earliestDeadline: BootInstant? {
+  package var earliestDeadline: BootInstant? {
     let line = unfinishedLines > 0 ? deadlines.min().map(BootInstant.init(milliseconds:)) : nil
     return [line, readingDeadlines.values.min()].compactMap { $0 }.min()
   }
 
-  var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
+  package var hasDeadlines: Bool { unfinishedLines > 0 || !readingDeadlines.isEmpty }
 
   /// Notes whether the client holds memory of all clients' answers. `deadline`: the next one, if it has just read
   /// one of its answers whole, or has just begun to hold one.
-  mutating func noteReading(_ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant)
-  {
+  package mutating func noteReading(
+    _ holdsMemory: Bool, hasRead: Bool, of place: Int, deadline: @autoclosure () -> BootInstant
+  ) {
     if !holdsMemory {
       if !readingDeadlines.isEmpty { readingDeadlines[place] = nil }
     } else if hasRead || readingDeadlines[place] == nil {
@@ -92,7 +95,7 @@ struct ServedClients {
   }
 
   /// The clients that should have read something by now.
-  func unread(_ now: BootInstant) -> [Int] { readingDeadlines.filter { $0.value <= now }.map(\.key) }
+  package func unread(_ now: BootInstant) -> [Int] { readingDeadlines.filter { $0.value <= now }.map(\.key) }
 
   /// The clients whose line should have ended by now.
   func late(_ now: BootInstant) -> [Int] {

@@ -120,14 +120,6 @@ public struct HTTPField: Sendable {
 
   public init(_ name: String, _ value: String) { (self.name, self.value) = (name, .text(value)) }
   public init(_ name: String, secret: Secret) { (self.name, self.value) = (name, .secret(secret)) }
-
-  /// True if `name` is `lowercased` without regard to case (RFC 9110 §5.1).
-  public static func isName(_ name: String, _ lowercased: String) -> Bool {
-    name.utf8.count == lowercased.utf8.count
-      && zip(name.utf8, lowercased.utf8).allSatisfy { byte, other in
-        byte == other || byte &- UInt8(ascii: "A") < 26 && byte | 0x20 == other
-      }
-  }
 }
 
 /// The result of an exchange.
@@ -183,6 +175,6 @@ public struct HTTPResponse: Sendable {
   /// The value of the first field with this name, ignoring case (RFC 9110 §5.1).
   public func field(_ name: String) -> String? {
     let name = name.lowercased()
-    return fields.first { HTTPField.isName($0.name, name) }?.value
+    return fields.first { FieldSyntax.isName($0.name, name) }?.value
   }
 }

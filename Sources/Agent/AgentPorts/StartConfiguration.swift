@@ -41,7 +41,7 @@ public struct StartConfiguration: Sendable {
   }
 }
 
-/// The administrator's part of the configuration (docs/fleet.md, Administrator's files).
+/// The administrator's part of the configuration (docs/administrator.md).
 public struct AdministratorSettings: Hashable, Sendable {
   /// The path of the file that counts; nil if there is none.
   public var file: String?

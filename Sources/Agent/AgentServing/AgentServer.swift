@@ -12,7 +12,7 @@ internal import Synchronization
 ///     _ = try await server.open(protection: "keyFile")
 ///     await server.run()          // until shutDown()
 public final class AgentServer: ConversationHost {
-  let agent: AgentService
+  package let agent: AgentService
   let events: EventHub
   let methods = ServedMethods.all
   let limits: ServingLimits

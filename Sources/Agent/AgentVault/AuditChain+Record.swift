@@ -32,12 +32,12 @@ extension AuditChain {
   package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> AuditChain? in
       guard let first = node["first"]?.integer, let before = Self.link(node["before"]),
-        let last = node["last"]?.integer, let end = Self.link(node["link"]), first >= 1, last >= first - 1, last < .max
+        let last = node["last"]?.integer, let end = Self.link(node["link"]), let count = node["count"]?.integer,
+        first >= 1, last >= first - 1, last < .max
       else { return nil }
       var chain = AuditChain()
       (chain.first, chain.before, chain.last, chain.link) = (first, before, last, end)
-      // A record from before there were rings has no count: its numbers have no gap.
-      chain.count = node["count"]?.integer ?? last - first + 1
+      chain.count = count
       chain.batch = node["batch"]?.integer ?? 0
       chain.countingBoot = node["countingBoot"]?.string
       for segment in node["segments"].map({ Array($0.elements) }) ?? [] {

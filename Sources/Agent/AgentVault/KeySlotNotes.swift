@@ -27,11 +27,6 @@ package struct KeySlotNotes {
       digest: Self.digest(row))
   }
 
-  /// Adds a note for a slot without its holder's box key.
-  package mutating func note(_ row: KeySlotRow, at now: Timestamp) {
-    notes[row.number] = Note(createdAt: now, boxKey: [], digest: Self.digest(row))
-  }
-
   /// Updates the note after a change of the slot's row.
   package mutating func note(_ row: KeySlotRow) { notes[row.number]?.digest = Self.digest(row) }
 
@@ -84,10 +79,9 @@ package struct KeySlotNotes {
 }
 
 extension KeySlotNotes {
-  /// The notes of a vault; nil in one from before notes existed.
-  package static func stored(in vault: Vault) throws(VaultFailure) -> KeySlotNotes? {
-    guard let plain = try vault.read(.vault, .keySlotNotes) else { return nil }
-    guard let notes = KeySlotNotes(plain) else { throw .integrity }
+  /// The notes of a vault, which has them since it was created.
+  package static func stored(in vault: Vault) throws(VaultFailure) -> KeySlotNotes {
+    guard let notes = try vault.read(.vault, .keySlotNotes).flatMap({ KeySlotNotes($0) }) else { throw .integrity }
     return notes
   }
 }

@@ -1,13 +1,14 @@
 internal import AgentModel
 internal import AgentPorts
 
-/// Reads the ledger of a vault, or makes its first one.
+/// Reads the ledger of a vault.
 struct LedgerReader {
   let vault: Vault
 
   /// The ledger, and the marks that were damaged: the next commit writes them anew.
   func read() throws(VaultFailure) -> (VaultLedger, damaged: Set<Int>) {
-    guard let sequence = try vault.read(.vault, .sequence) else { return (try first(), []) }
+    // A new vault has none: its first commit writes it.
+    guard let sequence = try vault.read(.vault, .sequence) else { return (VaultLedger(), []) }
     guard let ledger = VaultLedger(sequence: sequence) else { throw .integrity }
     return try withMarks(ledger)
   }
@@ -28,15 +29,5 @@ struct LedgerReader {
       _ = ledger.close(partition)
     }
     return (ledger, damaged)
-  }
-
-  /// The first ledger of a new vault, or of one from before ledgers existed: it trusts the heads, this once.
-  private func first() throws(VaultFailure) -> VaultLedger {
-    var ledger = VaultLedger()
-    for row in try vault.onStore({ () throws(StoreFailure) in try vault.store.records(kind: .head) })
-    where row.key.partition != .vault && (try? vault.seals.open(head: row)) != nil {
-      _ = ledger.set(row.generation, of: row.key.partition)
-    }
-    return ledger
   }
 }

@@ -1,19 +1,21 @@
-internal import AgentPorts
+package import AgentPorts
 
 /// The partitions whose heads and keys are in memory: the vault's own, and the accounts' that were used last. Another one
 /// is opened again, and checked again. Ten thousand of them would take as much memory as their tokens.
-struct OpenPartitions {
+package struct OpenPartitions {
+
+  package init() {}
   /// More accounts than a person's programs use at once.
-  static let most = 256
+  package static let most = 256
 
   private var known: [PartitionID: Vault.Partition] = [:]
   /// The accounts' partitions in the order in which they were opened, as a ring. Some may have gone since.
   private var order: [PartitionID] = []
   private var next = 0
 
-  var all: [PartitionID] { Array(known.keys) }
+  package var all: [PartitionID] { Array(known.keys) }
 
-  subscript(partition: PartitionID) -> Vault.Partition? {
+  package subscript(partition: PartitionID) -> Vault.Partition? {
     get { known[partition] }
     set {
       let isNew = known.updateValue(newValue, for: partition)

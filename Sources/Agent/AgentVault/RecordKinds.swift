@@ -38,7 +38,7 @@ extension RecordKind {
   /// A caller's grant (docs/callers.md, Grants), without its secret.
   package static let callerGrant = RecordKind(rawValue: 27)
   /// The bounds of the audit log's rings: of security events, and of decisions.
-  static let auditChain = RecordKind(rawValue: 22)
+  package static let auditChain = RecordKind(rawValue: 22)
   static let decisionChain = RecordKind(rawValue: 34)
   /// The pepper of PINs that were set under an earlier root key.
   package static let pepper = RecordKind(rawValue: 23)
@@ -77,11 +77,11 @@ extension RecordKind {
   /// The uses of one capability in the last hour (docs/offline.md, Budgets).
   package static let budget = RecordKind(rawValue: 47)
 
-  /// The organisation's policy bundle in force (docs/fleet.md, Policy bundles).
+  /// The organisation's policy bundle in force (docs/policy-bundles.md).
   package static let policyBundle = RecordKind(rawValue: 52)
   /// The agent's id, and the last confirmation by the policy source.
   package static let policySource = RecordKind(rawValue: 53)
-  /// A policy of the administrator's files as it was good last (docs/fleet.md, Administrator's files).
+  /// A policy of the administrator's files as it was good last (docs/administrator.md).
   package static let administratorPolicy = RecordKind(rawValue: 54)
 
   /// True if an old copy of the store must not restore an earlier version of this record.

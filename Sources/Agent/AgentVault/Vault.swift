@@ -32,6 +32,12 @@ package final class Vault {
     package var epoch: UInt32
     /// Nil for the vault's own records, which have no incarnation.
     package var keys: AccountKeys?
+
+    package init(head: VaultHead, epoch: UInt32, keys: AccountKeys? = nil) {
+      self.head = head
+      self.epoch = epoch
+      self.keys = keys
+    }
   }
 
   package init(

@@ -87,7 +87,7 @@ struct VaultDraft {
   ) throws(VaultFailure) -> VaultLedger {
     var ledger = ledger
     let isFirst = try vault.open(.vault).head.generations[.init(kind: .sequence, id: [])] == nil
-    var marks = isFirst ? ledger.usedMarks : owedMarks
+    var marks = owedMarks
     for partition in touched.keys.sorted() where partition != .vault {
       marks.insert(ledger.set(raiseHead(of: partition), of: partition))
     }

@@ -23,9 +23,6 @@ package struct VaultLedger {
   /// How many there are.
   package var count: Int { heads.reduce(0) { $0 + $1.count } }
 
-  /// The marks with entries; a mark that is not stored is empty.
-  var usedMarks: Set<Int> { Set(heads.indices.filter { !heads[$0].isEmpty }) }
-
   package func generation(of partition: PartitionID) -> UInt64? { heads[Self.mark(of: partition)][partition] }
 
   /// Sets a generation; nil removes the partition. Returns the mark that must be written again.

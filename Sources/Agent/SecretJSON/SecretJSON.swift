@@ -14,10 +14,12 @@ package enum SecretJSON {
   }
 
   /// Nil if the text is no JSON, or if `body` returns nil. Unknown members are passed over.
-  package static func read<Result>(_ plain: Secret, _ body: (JSONNode) -> Result?) -> Result? {
+  package static func read<Result>(
+    _ plain: Secret, duplicateKeys: JSONScanner.DuplicateKeys = .refused, _ body: (JSONNode) -> Result?
+  ) -> Result? {
     plain.withBytes { bytes in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: duplicateKeys)) != nil else { return nil }
       return tape.withRoot(of: bytes) { body($0) }
     }
   }

@@ -1,4 +1,4 @@
-/// What the configuration says of the audit log outside of the agent (docs/fleet.md, The audit log elsewhere). Nil where
+/// What the configuration says of the audit log outside of the agent (docs/audit-export.md). Nil where
 /// it says nothing.
 public struct AuditSettings: Hashable, Sendable {
   /// Exported entries name persons: the names of clients and accounts, subjects, e-mail addresses.

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// Takes the body of a request out of the bytes of the connection, by its framing (RFC 9112 sections 6.3 and 7.1). Trailer
 /// fields are dropped.
 public struct BodyDecoder: Sendable {

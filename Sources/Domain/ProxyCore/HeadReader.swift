@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// Collects the head of a request from bytes that come in any pieces. Pure: the caller owns the connection.
 public struct HeadReader: Sendable {
   public enum Progress: Sendable {

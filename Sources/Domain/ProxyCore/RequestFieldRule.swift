@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// What becomes of a header field of the program's request (docs/proxy.md, What goes on).
 enum RequestFieldRule {
   case forwarded

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// The head of a server's response as the program gets it.
 public struct ResponseHead: Sendable {
   public let status: Int

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 
 /// Looks for an access token in a body that passes in pieces, so that the program does not get it from a server that repeats
 /// what it was sent.

@@ -4,7 +4,7 @@ internal import Synchronization
 /// Memory of secrets that are longer than the pool's blocks, mostly bodies of requests and answers: wiped on release,
 /// between pages that no access passes, never in a core dump, and locked as long as half of what the process may lock is
 /// left to keys and tokens.
-final class LongBlocks: Sendable {
+package final class LongBlocks: Sendable {
   private struct Block {
     /// Of its pages, without those around it.
     var bytes: Int
@@ -24,7 +24,7 @@ final class LongBlocks: Sendable {
   /// - Parameters:
   ///   - mayLock: the bytes that these blocks may lock together.
   ///   - lock: mlock(2).
-  init(
+  package init(
     mayLock: @escaping @Sendable () -> Int = { LongBlocks.lockableBytes },
     lock: @escaping @Sendable (UnsafeMutableRawPointer, Int) -> Bool = { mlock($0, $1) == 0 }
   ) {
@@ -41,13 +41,13 @@ final class LongBlocks: Sendable {
 
   /// With more blocks than these no page around them is closed: each block is then two mappings of its own, and a process
   /// has 65,530.
-  static let mostClosed = 4096
+  package static let mostClosed = 4096
 
   private static let page = sysconf(Int32(_SC_PAGESIZE))
   private static func pages(_ count: Int) -> Int { (max(count, 1) + page - 1) / page * page }
 
   /// `refused` is called if the memory is not locked.
-  func allocate(_ count: Int, refused: () -> Void) -> UnsafeMutableRawPointer {
+  package func allocate(_ count: Int, refused: () -> Void) -> UnsafeMutableRawPointer {
     let bytes = Self.pages(count)
     let margin = state.withLock { $0.blocks.count < Self.mostClosed } ? Self.page : 0
     guard let mapping = mmap(nil, bytes + 2 * margin, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
@@ -75,7 +75,7 @@ final class LongBlocks: Sendable {
   }
 
   /// Gives back the pages after `count` bytes.
-  func shrink(_ base: UnsafeMutableRawPointer, to count: Int) {
+  package func shrink(_ base: UnsafeMutableRawPointer, to count: Int) {
     let kept = Self.pages(count)
     let block = state.withLock { state -> Block? in
       guard let block = state.blocks[UInt(bitPattern: base)], kept < block.bytes else { return nil }
@@ -90,7 +90,7 @@ final class LongBlocks: Sendable {
     munmap(base + kept + block.margin, block.bytes - kept)
   }
 
-  func release(_ base: UnsafeMutableRawPointer) {
+  package func release(_ base: UnsafeMutableRawPointer) {
     let block = state.withLock { state in
       let block = state.blocks.removeValue(forKey: UInt(bitPattern: base))
       if let block, block.isLocked { state.locked -= block.bytes }
@@ -102,9 +102,9 @@ final class LongBlocks: Sendable {
   }
 
   /// For tests.
-  var lockedBytes: Int { state.withLock { $0.locked } }
-  var blockCount: Int { state.withLock { $0.blocks.count } }
-  func isLocked(_ base: UnsafeMutableRawPointer) -> Bool {
+  package var lockedBytes: Int { state.withLock { $0.locked } }
+  package var blockCount: Int { state.withLock { $0.blocks.count } }
+  package func isLocked(_ base: UnsafeMutableRawPointer) -> Bool {
     state.withLock { $0.blocks[UInt(bitPattern: base)]?.isLocked ?? false }
   }
 }

@@ -6,7 +6,7 @@ internal import Synchronization
 /// `sodium_malloc` takes at least three pages for each secret, and common systems limit locked memory to 8 MiB. The
 /// pool therefore takes slabs from `sodium_malloc` and cuts them into blocks. Guard pages, canary, `mlock` and
 /// exclusion from core dumps apply to the slab; wiping on release applies to the block.
-final class SecretPool: Sendable {
+package final class SecretPool: Sendable {
   static let shared = SecretPool()
 
   private static let slabBytes = 65_536
@@ -32,14 +32,14 @@ final class SecretPool: Sendable {
   private let locking = Mutex(Locking())
   private let long: LongBlocks
 
-  init(long: LongBlocks = LongBlocks()) {
+  package init(long: LongBlocks = LongBlocks()) {
     self.long = long
     // 0 means initialised, 1 that another part of the process did it first.
     precondition(sodium_init() != -1, "libsodium could not be initialised: no secret can be held safely")
   }
 
   /// - Parameter isPassing: for the body of a server's answer, which the machine need not lock.
-  func allocate(_ count: Int, isPassing: Bool = false) -> UnsafeMutableRawBufferPointer {
+  package func allocate(_ count: Int, isPassing: Bool = false) -> UnsafeMutableRawBufferPointer {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= count }) else {
       return UnsafeMutableRawBufferPointer(
         start: long.allocate(count, refused: { if !isPassing { noteRefusedLock() } }), count: count)
@@ -61,7 +61,7 @@ final class SecretPool: Sendable {
     return UnsafeMutableRawBufferPointer(start: UnsafeMutableRawPointer(bitPattern: address), count: count)
   }
 
-  func release(_ memory: UnsafeMutableRawBufferPointer) {
+  package func release(_ memory: UnsafeMutableRawBufferPointer) {
     guard let sizeClass = Self.blockBytes.firstIndex(where: { $0 >= memory.count }) else {
       return long.release(memory.baseAddress!)
     }
@@ -119,5 +119,5 @@ final class SecretPool: Sendable {
   }
 
   /// Number of slabs in the pool, for tests.
-  var slabCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.count } } }
+  package var slabCount: Int { state.withLock { $0.slabs.reduce(0) { $0 + $1.count } } }
 }

@@ -25,29 +25,6 @@ int lanyard_open_name(int directory, const char *name) {
   return result_of(openat(directory, name, O_PATH | O_NOFOLLOW | O_CLOEXEC));
 }
 
-int lanyard_check_owned(int fd, mode_t allowed) {
-  struct stat status;
-  if (fstat(fd, &status) < 0) return -errno;
-  return status.st_uid == geteuid() && (status.st_mode & 07777 & ~allowed) == 0 ? 0 : -EPERM;
-}
-
-int lanyard_open_private_file(const char *path, int flags) {
-  // Non-blocking, so that a FIFO at this path cannot block the agent.
-  int fd = open(path, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-  if (fd < 0) return -errno;
-  struct stat status;
-  int result = fd;
-  if (fstat(fd, &status) < 0) {
-    result = -errno;
-  } else if (!S_ISREG(status.st_mode)) {
-    result = -EINVAL;
-  } else if (lanyard_check_owned(fd, 0600) < 0) {
-    result = -EPERM;
-  }
-  if (result < 0) close(fd);
-  return result;
-}
-
 int lanyard_lock_file(int fd) {
   struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
   if (fcntl(fd, F_OFD_SETLK, &lock) == 0) return 0;

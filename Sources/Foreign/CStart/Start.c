@@ -60,19 +60,6 @@ static bool is_kept(const char *variable) {
   return has_prefix(variable, kept_prefixes, sizeof kept_prefixes / sizeof *kept_prefixes);
 }
 
-// Tests preload libraries that fail calls (Tests/Programs/Integration/faultline.c). A release build has no such way.
-static bool is_for_test(char *const environment[], const char *variable) {
-#ifdef DEBUG
-  if (!is_named(variable, "LD_PRELOAD")) return false;
-  for (; *environment; environment++)
-    if (strcmp(*environment, "LANYARD_TEST_PRELOAD=1") == 0) return true;
-#else
-  (void)environment;
-  (void)variable;
-#endif
-  return false;
-}
-
 static _Noreturn void refuse(const char *reason) {
   ssize_t ignored = write(STDERR_FILENO, reason, strlen(reason));
   (void)ignored;
@@ -84,7 +71,7 @@ static bool clean(char **environment) {
   char **end = environment;
   bool was_read = false;
   for (char **variable = environment; *variable; variable++) {
-    if (is_kept(*variable) || is_for_test(environment, *variable)) {
+    if (is_kept(*variable)) {
       *end++ = *variable;
       continue;
     }

@@ -52,7 +52,7 @@ public struct FleetPlan: Sendable {
   public var asleep = 0.15
   /// Share of the machines with a program that asks for ID tokens.
   public var identity = 0.3
-  /// How often the agents ask for the policy bundle (docs/fleet.md, Policy bundles).
+  /// How often the agents ask for the policy bundle (docs/policy-bundles.md).
   public var policyInterval: Int64 = 3600
   /// Mean pause between two requests of a machine's programs, and the share of the machines: an editor that asks all the
   /// time, a person's tools, a job.

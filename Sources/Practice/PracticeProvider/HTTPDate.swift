@@ -1,11 +1,11 @@
 /// Writes IMF-fixdate (RFC 9110 section 5.6.7), which is English and GMT in every locale. The agent only reads such
 /// dates (`Timestamp(httpDate:)`); with calendar arithmetic of its own, the provider is a second opinion on that
 /// reader.
-enum HTTPDate {
+package enum HTTPDate {
   private static let days = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
   private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
-  static func text(milliseconds: Int64) -> String {
+  package static func text(milliseconds: Int64) -> String {
     let seconds = floorDivide(milliseconds, 1000)
     let day = floorDivide(seconds, 86_400)
     let time = seconds - day * 86_400

@@ -18,6 +18,10 @@ public struct IssuedTokens: Sendable, Equatable {
 /// A script that does not fit the provider; the message is for its author.
 public struct PracticeError: Error, CustomStringConvertible, Sendable {
   public let description: String
+
+  package init(description: String) {
+    self.description = description
+  }
 }
 
 // MARK: Users

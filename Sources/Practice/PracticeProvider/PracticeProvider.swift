@@ -38,7 +38,9 @@ public final class PracticeProvider: Sendable {
   }
 
   /// All access to the state goes through here, which sets the clock first.
-  func withState<Result>(_ body: (inout sending ProviderState) throws -> sending Result) rethrows -> sending Result {
+  package func withState<Result>(_ body: (inout sending ProviderState) throws -> sending Result) rethrows
+    -> sending Result
+  {
     try state.withLock { state in
       state.context.now = clock() + state.context.options.clockOffsetMilliseconds
       return try body(&state)

@@ -2,13 +2,13 @@ import LoopbackHTTP
 
 /// The provider's whole state: a part for each concern, with the functions about it. What needs several parts is a
 /// mutating method here, in `Routing.swift` and one file each in `Endpoints/`.
-struct ProviderState {
+package struct ProviderState {
   private let initialOptions: PracticeOptions
   var context: ProviderContext
 
   var clients = ClientRegistry()
   var authorizations = Authorizations()
-  var signIns = BrowserSignIns()
+  package var signIns = BrowserSignIns()
   var devices = DeviceAuthorizations()
   var tokens: TokenFamilies
   var proofs = PossessionProofs()

@@ -20,7 +20,7 @@ public struct AccountNames: Hashable, Sendable {
   }
 }
 
-/// Decides which values of an entry leave the machine, and in which form (docs/fleet.md, The audit log elsewhere).
+/// Decides which values of an entry leave the machine, and in which form (docs/audit-export.md).
 ///
 /// Without names, a value goes out as it is only if it is on the list of those that the agent or an administrator chose.
 /// Every other text, also of a fact that only a later agent writes, becomes a stable id that says nothing without the key.

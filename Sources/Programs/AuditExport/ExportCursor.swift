@@ -112,7 +112,7 @@ extension ExportCursor {
   public init?(json: [UInt8]) {
     let read = json.withUnsafeBytes { bytes -> ExportCursor? in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil, !tape.hasDuplicateKeys else { return nil }
+      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
       return tape.withRoot(of: bytes) { root in root.kind == .object ? ExportCursor(root) : nil }
     }
     guard let read else { return nil }

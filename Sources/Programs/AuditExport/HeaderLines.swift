@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// A file of header fields: `Name: value` in each line. Empty lines and lines that begin with `#` are left out.
 public enum HeaderLines {
   /// The most fields of a file.
@@ -25,8 +27,8 @@ public enum HeaderLines {
       guard let colon = line.firstIndex(of: UInt8(ascii: ":")), count < most else { throw Problem(line: number) }
       let name = line[..<colon]
       let value = trimmed(line[(colon + 1)...])
-      guard !name.isEmpty, name.allSatisfy(isTokenByte), !value.isEmpty,
-        value.allSatisfy({ $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 })
+      guard !name.isEmpty, name.allSatisfy(FieldSyntax.isToken), !value.isEmpty,
+        value.allSatisfy(FieldSyntax.isValue)
       else { throw Problem(line: number) }
       count += 1
       take(String(decoding: name, as: UTF8.self), UnsafeRawBufferPointer(rebasing: value))
@@ -38,10 +40,5 @@ public enum HeaderLines {
     guard let first = bytes.firstIndex(where: { !isBlank($0) }), let last = bytes.lastIndex(where: { !isBlank($0) })
     else { return bytes[bytes.endIndex...] }
     return bytes[first...last]
-  }
-
-  /// RFC 9110 §5.6.2.
-  private static func isTokenByte(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "0") < 10 || (byte | 0x20) &- UInt8(ascii: "a") < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
   }
 }

@@ -45,7 +45,7 @@ public enum OTLPAnswer: Hashable, Sendable {
   private static func partialSuccess(_ body: [UInt8]) -> (rejected: Int64, message: String?)? {
     body.withUnsafeBytes { bytes in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
       return tape.withRoot(of: bytes) { root in
         guard root.kind == .object, let partial = root["partialSuccess"], partial.kind == .object else { return nil }
         // In JSON a 64-bit number is a string; receivers write numbers, too.

@@ -36,6 +36,19 @@ public enum AgentPaths {
     return Environment.value("HOME").map { "\($0)/.config/lanyard/anchors" }
   }
 
+  /// Nil if it is gone.
+  public static var workingDirectory: String? {
+    guard let directory = getcwd(nil, 0) else { return nil }
+    defer { free(directory) }
+    return String(cString: directory)
+  }
+
+  /// A path as it counts in another working directory, such as another program's.
+  public static func absolute(_ path: String) -> String {
+    guard !path.hasPrefix("/"), let workingDirectory else { return path }
+    return workingDirectory == "/" ? "/\(path)" : "\(workingDirectory)/\(path)"
+  }
+
   /// The directory part of a path.
   public static func directory(of path: String) -> String {
     guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }

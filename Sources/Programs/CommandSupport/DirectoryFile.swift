@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 
 /// A `.lanyard` file: it names the account of a directory and of all directories below.
@@ -17,9 +18,7 @@ public struct DirectoryFile: Sendable {
   /// The nearest file, from the working directory upward. Warns about a file that others may write and skips it: they
   /// must not choose this person's account.
   public static func nearest() throws(CommandFailure) -> DirectoryFile? {
-    guard let working = getcwd(nil, 0) else { return nil }
-    defer { free(working) }
-    return try nearest(to: String(cString: working))
+    try AgentPaths.workingDirectory.flatMap { (directory) throws(CommandFailure) in try nearest(to: directory) }
   }
 
   /// The nearest file, from an absolute path of a directory upward.
@@ -36,21 +35,19 @@ public struct DirectoryFile: Sendable {
   }
 
   private static func read(_ path: String) -> String? {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW)
-    guard file >= 0 else {
-      switch errno {
-      case ELOOP: return ignore(path, "is a symbolic link")
-      case EACCES: return ignore(path, "can't be read")
-      default: return nil
+    let file: Int32
+    do throws(FileFault) {
+      file = try FileRule.dotLanyard.open(path)
+    } catch {
+      switch error {
+      case .link: return ignore(path, "is a symbolic link")
+      case .system(EACCES): return ignore(path, "can't be read")
+      case .foreignOwner: return ignore(path, "belongs to another user")
+      case .openToOthers: return ignore(path, "can be written by other users")
+      case .system, .otherKind, .tooLarge: return nil
       }
     }
     defer { close(file) }
-    var information = stat()
-    guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG else { return nil }
-    guard information.st_uid == geteuid() || information.st_uid == 0 else {
-      return ignore(path, "belongs to another user")
-    }
-    guard information.st_mode & 0o002 == 0 else { return ignore(path, "can be written by other users") }
     return String(unsafeUninitializedCapacity: largestBytes) { max(0, Glibc.read(file, $0.baseAddress!, $0.count)) }
   }
 

@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 internal import JSONRPC
 
@@ -15,7 +16,7 @@ enum GrantHandshake {
   /// - Throws: the agent's refusal of the grant in `LANYARD_GRANT_FILE`.
   static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Bool {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
-      guard let secret = try grant(in: path, flags: 0) else {
+      guard let secret = try grant(in: path, followingLinks: true) else {
         throw .usage(
           "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.message(errno)).")
       }
@@ -23,7 +24,7 @@ enum GrantHandshake {
       return true
     }
     guard let directory = AgentPaths.stateDirectory,
-      let secret = try grant(in: "\(directory)/owner-grant", flags: O_NOFOLLOW)
+      let secret = try grant(in: "\(directory)/owner-grant", followingLinks: false)
     else {
       return true
     }
@@ -37,18 +38,20 @@ enum GrantHandshake {
   }
 
   /// Nil if the file can't be opened.
-  private static func grant(in path: String, flags: Int32) throws(CommandFailure) -> SecretInput? {
-    let file = open(path, O_RDONLY | O_CLOEXEC | flags)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var information = stat()
-    // The mode of a pipe or of an inherited descriptor says nothing.
-    let isFile = fstat(file, &information) == 0 && information.st_mode & S_IFMT == S_IFREG
-    guard !isFile || information.st_uid == geteuid() && information.st_mode & 0o077 == 0 else {
+  private static func grant(in path: String, followingLinks: Bool) throws(CommandFailure) -> SecretInput? {
+    let file: Int32
+    do throws(FileFault) {
+      file = try FileRule.grant.open(path, followingLinks: followingLinks)
+    } catch {
+      switch error {
+      case .system, .link: return nil
+      case .otherKind, .foreignOwner, .openToOthers, .tooLarge: break
+      }
       throw CommandFailure(
         .other, name: "unsafeGrant", "The grant in \(path) does not belong to you alone, so it was not used.",
         hints: ["Set its mode: `chmod 600 \(path)`. If others could read it, revoke it: `lanyard grant list`."])
     }
+    defer { close(file) }
     let secret = try SecretInput.line(from: file, of: path, atMost: largestBytes)
     guard !secret.isEmpty else { throw .usage("There is no grant in \(path).") }
     return secret

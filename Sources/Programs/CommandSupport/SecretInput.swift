@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 
 /// A secret from a person, a file or a pipe. `deinit` wipes its bytes; no String is made of it.
@@ -77,14 +78,14 @@ public struct SecretInput: ~Copyable {
   /// As `line`, but refuses a file that others can read. The mode of a pipe does not count.
   public static func privateLine(of path: String, question: String) throws(CommandFailure) -> SecretInput {
     guard path != "-" else { return try line(of: path, question: question) }
-    let file = open(path, O_RDONLY | O_CLOEXEC)
-    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
-    defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
-    guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else {
+    let file: Int32
+    do throws(FileFault) {
+      file = try FileRule.passphrase.open(path, followingLinks: true)
+    } catch {
+      if case .system(let error) = error { throw .usage("\(path) can't be read: \(SystemError.message(error)).") }
       throw .usage("Others can read \(path). Nothing was changed.", hints: ["Change its mode: `chmod 600 \(path)`."])
     }
+    defer { close(file) }
     var input = try read(file, of: path)
     input.dropLineEnd()
     guard input.count > 0 else { throw .usage("\(path) is empty. Nothing was changed.") }

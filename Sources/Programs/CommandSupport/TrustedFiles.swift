@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 internal import JSONRPC
 
@@ -73,15 +74,7 @@ public struct TrustedFiles {
   }
 
   private static func read(_ path: String) -> String? {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var information = stat()
-    guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-      information.st_uid == geteuid(), information.st_mode & 0o022 == 0, information.st_size <= Int64(largestBytes)
-    else { return nil }
-    let size = Int(information.st_size)
-    return String(unsafeUninitializedCapacity: size) { max(0, Glibc.read(file, $0.baseAddress!, size)) }
+    (try? FileRule.ownFile.contents(of: path, atMost: largestBytes)).map { String(decoding: $0, as: UTF8.self) }
   }
 
   /// Replaces the list in one step, so that a crash leaves the old one or the new one.
@@ -94,19 +87,11 @@ public struct TrustedFiles {
     for path in [AgentPaths.directory(of: directory), directory] where mkdir(path, 0o700) != 0 && errno != EEXIST {
       throw Self.failure("\(path) can't be created: \(SystemError.message(errno))")
     }
-    let draft = "\(list).\(getpid()).new"
-    unlink(draft)
-    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw Self.failure("\(draft) can't be created: \(SystemError.message(errno))") }
     var text = entries.map(Self.line).joined()
-    let isWritten = text.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: file) } && fsync(file) == 0
-    let error = errno
-    close(file)
-    guard isWritten, rename(draft, list) == 0 else {
-      let reason = SystemError.message(isWritten ? errno : error)
-      unlink(draft)
-      throw Self.failure("\(list) can't be written: \(reason)")
+    let error = text.withUTF8 {
+      writeFile(UnsafeRawBufferPointer($0), to: list, draft: "\(list).\(getpid()).new", isDurable: true)
     }
+    guard error == 0 else { throw Self.failure("\(list) can't be written: \(SystemError.message(error))") }
   }
 
   private static func line(_ entry: Entry) -> String {

@@ -1,6 +1,6 @@
 public import JSONRPC
 
-/// The figures of one moment as metric families, ready to be written for scrapers (docs/fleet.md, Figures).
+/// The figures of one moment as metric families, ready to be written for scrapers (docs/metrics.md).
 public struct FigurePage: Hashable, Sendable {
   public enum Kind: Hashable, Sendable { case counter, gauge, histogram, info }
 

@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentServing
+internal import FileRules
 internal import Glibc
 internal import HTTPAdapter
 internal import Secrets
@@ -39,26 +40,18 @@ struct ConfigurationFile {
   /// It names authorities that are trusted, so a file that another user could write is refused.
   private static func bytes(of path: String) throws(Failure) -> [UInt8] {
     func failure(_ text: String) -> Failure { Failure(lines: ["\(path): \(text)"]) }
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard descriptor >= 0 else { throw failure("The file can't be read: \(String(cString: strerror(errno))).") }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw failure("This is not a plain file.")
+    let most = AgentConfiguration.maximumBytes
+    do throws(FileFault) {
+      return try FileRule.trustedFile.contents(of: path, followingLinks: true, atMost: most)
+    } catch {
+      switch error {
+      case .system(let error): throw failure("The file can't be read: \(String(cString: strerror(error))).")
+      case .link, .otherKind: throw failure("This is not a plain file.")
+      case .foreignOwner, .openToOthers:
+        throw failure("The file belongs to another user, or others may write to it. `chmod go-w` it.")
+      case .tooLarge: throw failure("The file is larger than \(most) bytes.")
+      }
     }
-    guard status.st_uid == geteuid() || status.st_uid == 0, status.st_mode & 0o022 == 0 else {
-      throw failure("The file belongs to another user, or others may write to it. `chmod go-w` it.")
-    }
-    var bytes = [UInt8](repeating: 0, count: AgentConfiguration.maximumBytes + 1)
-    var count = 0
-    while count < bytes.count {
-      let more = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count) }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { throw failure("The file can't be read: \(String(cString: strerror(errno))).") }
-      if more == 0 { return Array(bytes[..<count]) }
-      count += more
-    }
-    throw failure("The file is larger than \(AgentConfiguration.maximumBytes) bytes.")
   }
 
   /// What is wrong now with the file that was read at the start.

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import Glibc
 internal import HTTPAdapter
 internal import SystemAdapters
@@ -26,7 +27,7 @@ extension FileAccess {
     for directory in options.network.authorities.directory?.split(separator: ":").map(String.init) ?? [] {
       files.readable += [directory] + LinkTargets.of(directory) { !Self.isReadAnyway($0) }
     }
-    self = files.union(Self.testFiles)
+    self = files
   }
 
   private static func isReadAnyway(_ path: String) -> Bool {
@@ -36,17 +37,5 @@ extension FileAccess {
   private static func directory(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
     return String(path[..<slash])
-  }
-
-  /// Where libraries that tests preload (Sources/Foreign/CStart) read their plans. A release build has no such way.
-  private static var testFiles: FileAccess {
-    #if DEBUG
-      guard getenv("LANYARD_TEST_PRELOAD") != nil else { return FileAccess() }
-      let names = ["LANYARD_FAULT_PLAN", "LANYARD_FAULT_COUNT", "LANYARD_CLOCK_SHIFT", "LANYARD_CLOCK_SEEN"]
-      return FileAccess(
-        owned: names.compactMap { name in getenv(name).map { Self.directory(of: String(cString: $0)) } })
-    #else
-      return FileAccess()
-    #endif
   }
 }

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import FileRules
 internal import Glibc
 internal import KeyProviders
 
@@ -26,14 +27,6 @@ struct KeptConfiguration {
   }
 
   private func bytes() -> [UInt8]? {
-    let file = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
-    guard file >= 0 else { return nil }
-    defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid(),
-      status.st_mode & 0o022 == 0, (0...AgentConfiguration.maximumBytes).contains(Int(status.st_size))
-    else { return nil }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    return Glibc.read(file, &bytes, bytes.count) == bytes.count ? bytes : nil
+    try? FileRule.ownFile.contents(of: path, atMost: AgentConfiguration.maximumBytes)
   }
 }

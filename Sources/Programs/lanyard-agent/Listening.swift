@@ -1,4 +1,5 @@
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 internal import SystemAdapters
 
@@ -34,8 +35,7 @@ enum Listening {
     if descriptor == -EADDRINUSE {
       // Replace only a socket of this user that refuses connections: an agent that died left it. This process holds the
       // state lock, so no other agent of this state can be starting.
-      var status = stat()
-      guard lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK, status.st_uid == geteuid() else {
+      guard (try? FileRule.socket.check(path: path)) != nil else {
         throw .unsafe(
           "The socket's path is taken by a file that is not a socket of yours. Remove it, or give --socket.")
       }

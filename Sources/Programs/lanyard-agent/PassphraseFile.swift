@@ -1,3 +1,4 @@
+internal import FileRules
 internal import Glibc
 internal import Secrets
 
@@ -6,12 +7,8 @@ enum PassphraseFile {
   private static let maximumBytes = 4096
 
   static func read(_ path: String) -> Secret? {
-    let fd = open(path, O_RDONLY | O_CLOEXEC)
-    guard fd >= 0 else { return nil }
+    guard let fd = try? FileRule.passphrase.open(path, followingLinks: true) else { return nil }
     defer { close(fd) }
-    var status = stat()
-    // The mode of a pipe or of an inherited descriptor says nothing.
-    guard fstat(fd, &status) == 0, status.st_mode & S_IFMT != S_IFREG || status.st_mode & 0o077 == 0 else { return nil }
     let bytes = SecretBytes(capacity: maximumBytes) { target in
       var count = 0
       while count < target.count {

@@ -7,7 +7,7 @@ enum JSONInput {
   static func read<Result>(_ bytes: UnsafeRawBufferPointer, _ body: (JSONNode) -> Result) -> Result? {
     var tape = JSONTape()
     do {
-      try JSONScanner.scan(bytes, onto: &tape)
+      try JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)
     } catch {
       return nil
     }

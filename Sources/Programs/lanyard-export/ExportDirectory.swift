@@ -2,6 +2,7 @@ internal import AgentModel
 internal import AuditExport
 internal import CPlatform
 internal import CommandSupport
+internal import FileRules
 internal import Glibc
 internal import Secrets
 
@@ -34,7 +35,7 @@ struct ExportDirectory: Sendable {
       throw Self.failure("\(path) is not a directory that can be used: \(SystemError.message(-directory)).")
     }
     defer { close(directory) }
-    guard lanyard_check_owned(directory, 0o700) == 0 else {
+    guard (try? FileRule.privateDirectory.check(directory)) != nil else {
       throw Self.failure("\(path) must belong to you alone: `chmod 700` it.")
     }
   }
@@ -47,9 +48,11 @@ struct ExportDirectory: Sendable {
   func lock(_ name: String) throws(CommandFailure) -> Int32 {
     let file = "\(path)/\(name).lock"
     let new = open(file, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    let descriptor = new >= 0 ? new : lanyard_open_private_file(file, O_RDWR)
-    guard descriptor >= 0 else {
-      throw Self.failure("\(file) can't be opened: \(SystemError.message(-descriptor)).")
+    let descriptor: Int32
+    do throws(FileFault) {
+      descriptor = new >= 0 ? new : try FileRule.madeFile.open(file, O_RDWR)
+    } catch {
+      throw Self.failure("\(file) can't be opened: \(SystemError.message(error.code)).")
     }
     // `--status` holds it for a moment.
     for attempt in 1...5 {
@@ -64,8 +67,7 @@ struct ExportDirectory: Sendable {
 
   /// True if a process serves the destination now.
   func isServed(_ name: String) -> Bool {
-    let descriptor = lanyard_open_private_file("\(path)/\(name).lock", O_RDWR)
-    guard descriptor >= 0 else { return false }
+    guard let descriptor = try? FileRule.madeFile.open("\(path)/\(name).lock", O_RDWR) else { return false }
     defer { close(descriptor) }
     return lanyard_lock_file(descriptor) != 0
   }
@@ -105,13 +107,8 @@ struct ExportDirectory: Sendable {
 
   /// The names of the destinations that have a cursor or a lock.
   var names: [String] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
     var found: Set<String> = []
-    while let entry = readdir(directory) {
-      let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
+    for file in namesInDirectory(path) {
       for end in [".cursor", ".lock"] where file.hasSuffix(end) {
         let name = String(file.dropLast(end.utf8.count))
         if AuditDestination.isName(name) { found.insert(name) }
@@ -140,22 +137,12 @@ struct ExportDirectory: Sendable {
   }
 
   private func read(_ file: String) throws(CommandFailure) -> [UInt8]? {
-    let descriptor = lanyard_open_private_file(file, O_RDONLY)
-    if -descriptor == ENOENT { return nil }
-    guard descriptor >= 0 else {
-      throw Self.failure("\(file) must be a plain file that belongs to you alone: \(SystemError.message(-descriptor)).")
+    do throws(FileFault) {
+      return try FileRule.madeFile.contents(of: file, atMost: Self.largestBytes)
+    } catch {
+      if error == .system(ENOENT) { return nil }
+      throw Self.failure("\(file) must be a plain file that belongs to you alone: \(SystemError.message(error.code)).")
     }
-    defer { close(descriptor) }
-    var bytes = [UInt8](repeating: 0, count: Self.largestBytes)
-    var count = 0
-    while count < bytes.count {
-      let more = bytes.withUnsafeMutableBytes { Glibc.read(descriptor, $0.baseAddress! + count, $0.count - count) }
-      if more < 0, errno == EINTR { continue }
-      guard more >= 0 else { throw Self.failure("\(file) can't be read: \(SystemError.message(errno)).") }
-      if more == 0 { break }
-      count += more
-    }
-    return Array(bytes[..<count])
   }
 
   /// Replaces a file in one step. Nil after success, else what is wrong.
@@ -163,24 +150,14 @@ struct ExportDirectory: Sendable {
     let file = "\(path)/\(name)"
     // The lock of the destination keeps others away from its files; the key has none.
     let draft = replaces ? "\(file).new" : "\(file).\(getpid()).new"
-    unlink(draft)
-    let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard descriptor >= 0 else { return "\(file) can't be written: \(SystemError.message(errno))." }
-    var isWritten = bytes.withUnsafeBytes { Output.write($0, to: descriptor) }
-    if isWritten, isDurable { isWritten = fsync(descriptor) == 0 }
-    var error = errno
-    close(descriptor)
-    if isWritten {
-      let isNamed = replaces ? rename(draft, file) == 0 : link(draft, file) == 0 || errno == EEXIST
-      error = errno
-      if isNamed {
-        if !replaces { unlink(draft) }
-        if isDurable { syncDirectory() }
-        return nil
-      }
+    let error = bytes.withUnsafeBytes {
+      writeFile($0, to: file, draft: draft, isDurable: isDurable, replacing: replaces)
     }
-    unlink(draft)
-    return "\(file) can't be written: \(SystemError.message(error))."
+    guard error == 0 || !replaces && error == EEXIST else {
+      return "\(file) can't be written: \(SystemError.message(error))."
+    }
+    if isDurable { syncDirectory() }
+    return nil
   }
 
   private func syncDirectory() {

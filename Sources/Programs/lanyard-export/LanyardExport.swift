@@ -4,7 +4,7 @@ internal import CommandSupport
 internal import Glibc
 internal import StreamingHTTP
 
-/// `lanyard-export`: sends the audit log to collectors of this organisation (docs/fleet.md, The audit log elsewhere).
+/// `lanyard-export`: sends the audit log to collectors of this organisation (docs/audit-export.md).
 @main
 struct LanyardExport {
   static func main() {

@@ -1,6 +1,8 @@
 internal import AgentModel
 internal import AuditExport
 internal import CommandSupport
+internal import CurlTransfers
+internal import FileRules
 internal import Glibc
 internal import JSONRPC
 internal import StreamingHTTP
@@ -38,8 +40,7 @@ final class OTLPCollector: Collector {
     self.url = url
     var settings = HTTPClientSettings { Environment.value($0) }
     if let file = destination.caFile {
-      settings.authorityFile = file
-      settings.authorityDirectory = nil
+      settings.trust.authorities = CertificateAuthorities(file: file)
     }
     client = HTTPClient(settings)
     headersFile = destination.headersFile
@@ -152,16 +153,14 @@ final class OTLPCollector: Collector {
 
   /// A file that others can read or write is not used. It may be root's.
   private static func headers(_ path: String) throws(CommandFailure) -> WipedBytes {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
-    guard file >= 0 else { throw .usage("\(path) can't be read: \(SystemError.message(errno)).") }
-    defer { close(file) }
-    var information = stat()
-    guard fstat(file, &information) == 0, information.st_mode & S_IFMT == S_IFREG,
-      information.st_uid == geteuid() || information.st_uid == 0, information.st_mode & 0o022 == 0,
-      information.st_uid != geteuid() || information.st_mode & 0o044 == 0
-    else {
+    let file: Int32
+    do throws(FileFault) {
+      file = try FileRule.headerFile.open(path, followingLinks: true)
+    } catch {
+      if case .system(let error) = error { throw .usage("\(path) can't be read: \(SystemError.message(error)).") }
       throw .usage("\(path) must be a plain file of yours that others can neither read nor write: `chmod 600` it.")
     }
+    defer { close(file) }
     let bytes = WipedBytes(capacity: largestHeaders)
     var isFailed = false
     bytes.append(capacity: largestHeaders) { target in

@@ -1,7 +1,6 @@
 internal import AgentModel
 internal import AuditExport
 internal import CommandSupport
-internal import Glibc
 
 /// The options of `lanyard-export`. `lanyard export` has the same, and their help.
 struct Options {
@@ -29,11 +28,11 @@ struct Options {
       case "--json": json = true
       case "--no-start": mayStart = false
       case "--quiet", "-q": Output.beQuiet()
-      case "--name": name = try Self.value(of: word, from: &rest)
-      case "--socket": socket = try Self.path(of: word, from: &rest)
-      case "--ca-file": caFile = try Self.path(of: word, from: &rest)
-      case "--headers-file": headersFile = try Self.path(of: word, from: &rest)
-      case "--account", "-u": account = try Self.value(of: word, from: &rest)
+      case "--name": name = try rest.takeValue(of: word)
+      case "--socket": socket = AgentPaths.absolute(try rest.takeValue(of: word))
+      case "--ca-file": caFile = AgentPaths.absolute(try rest.takeValue(of: word))
+      case "--headers-file": headersFile = AgentPaths.absolute(try rest.takeValue(of: word))
+      case "--account", "-u": account = try rest.takeValue(of: word)
       default:
         guard !word.hasPrefix("-"), plain.count < 2 else {
           throw .usage("\(Text.shown(word)) is no option of lanyard-export: `lanyard export --help` lists them.")
@@ -45,18 +44,6 @@ struct Options {
     if let name, !AuditDestination.isName(name) {
       throw .usage("--name takes 1 to 32 lower-case letters, digits, `_` and `-`.")
     }
-  }
-
-  private static func value(of option: String, from rest: inout ArraySlice<String>) throws(CommandFailure) -> String {
-    guard let value = rest.popFirst(), !value.isEmpty else { throw .usage("\(option) takes a value.") }
-    return value
-  }
-
-  private static func path(of option: String, from rest: inout ArraySlice<String>) throws(CommandFailure) -> String {
-    let path = try value(of: option, from: &rest)
-    guard !path.hasPrefix("/"), let working = getcwd(nil, 0) else { return path }
-    defer { free(working) }
-    return "\(String(cString: working))/\(path)"
   }
 
   private var hasDetails: Bool {

@@ -1,7 +1,7 @@
 import FleetSimulation
 import Foundation
 
-/// The pictures of docs/fleet.md, Ten thousand agents.
+/// The pictures of docs/ten-thousand-agents.md.
 struct FleetPictures {
   private let options: FleetCommand.Options
   private let lifetime: Int64

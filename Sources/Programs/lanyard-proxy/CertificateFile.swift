@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// The file with the certificate of this run's authority, for the programs of the sandbox. Its directory is the person's alone;
@@ -10,7 +11,9 @@ final class CertificateFile {
 
   init(_ certificate: String) throws(CommandFailure) {
     let directory = try Self.directory()
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST, Self.isOwn(directory) else {
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
+      (try? FileRule.privateDirectory.check(path: directory)) != nil
+    else {
       throw CommandFailure(.other, name: "output", "\(Text.shown(directory)) is no directory of yours alone.")
     }
     Self.removeLeft(in: directory)
@@ -43,20 +46,8 @@ final class CertificateFile {
     return try "\(AgentPaths.directory(of: AgentPaths.socket()))-proxy"
   }
 
-  private static func isOwn(_ directory: String) -> Bool {
-    var information = stat()
-    return lstat(directory, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-      && information.st_uid == geteuid() && information.st_mode & 0o077 == 0
-  }
-
   private static func removeLeft(in directory: String) {
-    guard let listing = opendir(directory) else { return }
-    defer { closedir(listing) }
-    while let entry = readdir(listing) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
-        name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
-      guard name.hasPrefix("authority-"), name.hasSuffix(".pem") else { continue }
+    for name in namesInDirectory(directory) where name.hasPrefix("authority-") && name.hasSuffix(".pem") {
       let left = open("\(directory)/\(name)", O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
       guard left >= 0 else { continue }
       // A proxy that runs holds the lock.

@@ -4,6 +4,7 @@ import Glibc
 import LoopbackHTTP
 import ProxyCore
 import TLSServing
+import Threads
 
 /// One connection of a program of the sandbox, from its first byte to its last.
 struct ClientConnection {
@@ -11,10 +12,10 @@ struct ClientConnection {
   let proxy: Proxy
 
   /// A program sends its head at once; a slower one would hold a thread.
-  private static let headMilliseconds: Int64 = 30_000
+  private static let headMilliseconds: Int = 30_000
   /// So long a connection is kept for another request.
-  private static let idleMilliseconds: Int64 = 60_000
-  private static let handshakeMilliseconds: Int64 = 15_000
+  private static let idleMilliseconds: Int = 60_000
+  private static let handshakeMilliseconds: Int = 15_000
 
   func serve() {
     guard isOfThisUser else {
@@ -53,7 +54,7 @@ struct ClientConnection {
       proxy.notes.refused(origin.origin, error)
       return client.finish()
     }
-    guard let leaf = proxy.authority?.leaf(for: origin.host, now: MonotonicClock.milliseconds / 1000) else {
+    guard let leaf = proxy.authority?.leaf(for: origin.host, now: Int64(MonotonicTime.now.milliseconds / 1000)) else {
       refuse(Refusal(502, "noCertificate", "The proxy could not make a certificate for \(origin.hostText)."), head)
       return client.finish()
     }
@@ -81,7 +82,7 @@ struct ClientConnection {
   private func nextHead() -> RequestHead? {
     var reader = HeadReader()
     var piece = [UInt8](repeating: 0, count: 16 << 10)
-    var deadline = MonotonicClock.milliseconds + Self.idleMilliseconds
+    var deadline = MonotonicTime.now.milliseconds + Self.idleMilliseconds
     while true {
       let reading = piece.withUnsafeMutableBytes { client.readWaiting(into: $0, until: deadline) }
       guard case .bytes(let count) = reading else {
@@ -90,7 +91,7 @@ struct ClientConnection {
         }
         return nil
       }
-      if !reader.hasBegun { deadline = MonotonicClock.milliseconds + Self.headMilliseconds }
+      if !reader.hasBegun { deadline = MonotonicTime.now.milliseconds + Self.headMilliseconds }
       switch piece.withUnsafeBytes({ reader.receive(UnsafeRawBufferPointer(rebasing: $0[..<count])) }) {
       case .needsMore: continue
       case .head(let head, let rest):

@@ -1,5 +1,6 @@
 import Glibc
 import TLSServing
+import Threads
 
 /// The bytes of one client: of its socket, or of TLS over it. Its thread alone uses it; the socket is non-blocking.
 final class ClientStream {
@@ -11,7 +12,7 @@ final class ClientStream {
   private var isAborted = false
 
   /// A client that takes nothing for so long is let go.
-  private static let writeMilliseconds: Int64 = 60_000
+  private static let writeMilliseconds: Int = 60_000
   private static let pieceBytes = 16 << 10
 
   /// Takes the socket, and closes it with its owner.
@@ -39,9 +40,9 @@ final class ClientStream {
 
   /// From now on the bytes are those of a TLS session.
   /// - Returns: false if the client breaks off, or is too slow.
-  func startTLS(_ leaf: RunAuthority.Leaf, milliseconds: Int64) -> Bool {
+  func startTLS(_ leaf: RunAuthority.Leaf, milliseconds: Int) -> Bool {
     guard buffered.count == bufferedStart, let session = ServerSession(leaf, socket: socket) else { return false }
-    let deadline = MonotonicClock.milliseconds + milliseconds
+    let deadline = MonotonicTime.now.milliseconds + milliseconds
     while true {
       switch session.accept() {
       case .bytes:
@@ -92,14 +93,14 @@ final class ClientStream {
     case .closed: return .end
     case .wantsRead: return .later
     case .wantsWrite:
-      _ = wait(POLLOUT, until: MonotonicClock.milliseconds + 1000)
+      _ = wait(POLLOUT, until: MonotonicTime.now.milliseconds + 1000)
       return .later
     case .failed: return .failed
     }
   }
 
   /// Waits for bytes, at most until the deadline.
-  func readWaiting(into memory: UnsafeMutableRawBufferPointer, until deadline: Int64) -> Reading {
+  func readWaiting(into memory: UnsafeMutableRawBufferPointer, until deadline: Int) -> Reading {
     while true {
       switch read(into: memory) {
       case .later: guard wait(POLLIN, until: deadline) else { return .later }
@@ -115,13 +116,13 @@ final class ClientStream {
 
   func write(_ bytes: UnsafeRawBufferPointer) -> Bool {
     var rest = bytes
-    var deadline = MonotonicClock.milliseconds + Self.writeMilliseconds
+    var deadline = MonotonicTime.now.milliseconds + Self.writeMilliseconds
     while !rest.isEmpty {
       let events: Int32
       switch writeOnce(rest) {
       case .bytes(let count):
         rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        deadline = MonotonicClock.milliseconds + Self.writeMilliseconds
+        deadline = MonotonicTime.now.milliseconds + Self.writeMilliseconds
         continue
       case .wantsWrite: events = POLLOUT
       case .wantsRead: events = POLLIN
@@ -145,7 +146,7 @@ final class ClientStream {
   // MARK: the end
 
   /// The longest wait for the client's close after the last response.
-  private static let lingerMilliseconds: Int64 = 1000
+  private static let lingerMilliseconds: Int = 1000
   /// So much of a body that is not wanted is read and dropped.
   private static let mostDropped = 1 << 20
 
@@ -155,7 +156,7 @@ final class ClientStream {
     guard !isAborted else { return }
     session?.close()
     shutdown(socket, Int32(SHUT_WR))
-    let deadline = MonotonicClock.milliseconds + Self.lingerMilliseconds
+    let deadline = MonotonicTime.now.milliseconds + Self.lingerMilliseconds
     var piece = [UInt8](repeating: 0, count: Self.pieceBytes)
     var dropped = 0
     while dropped < Self.mostDropped {
@@ -177,9 +178,9 @@ final class ClientStream {
   }
 
   /// False at the deadline, or if the socket is closed.
-  private func wait(_ events: Int32, until deadline: Int64) -> Bool {
+  private func wait(_ events: Int32, until deadline: Int) -> Bool {
     while true {
-      let left = deadline - MonotonicClock.milliseconds
+      let left = deadline - MonotonicTime.now.milliseconds
       guard left > 0 else { return false }
       var entry = pollfd(fd: socket, events: Int16(events), revents: 0)
       let count = poll(&entry, 1, Int32(clamping: left))

@@ -1,4 +1,5 @@
 import AgentModel
+import CurlTransfers
 import ProxyCore
 import StreamingHTTP
 

@@ -10,7 +10,7 @@ import Threads
 @main
 struct LanyardProxy {
   /// How long transfers that run may go on after SIGTERM.
-  private static let endMilliseconds: Int64 = 2000
+  private static let endMilliseconds: Int = 2000
   /// Two descriptors a connection, and some.
   private static let descriptors: UInt64 = 1024
 
@@ -40,7 +40,7 @@ struct LanyardProxy {
     let authority = try authority(for: scope.origins.hosts)
     let listener: Listener
     if let path = options.socket {
-      listener = try .socket(at: absolute(path))
+      listener = try .socket(at: AgentPaths.absolute(path))
     } else {
       listener = try .port(options.port)
     }
@@ -79,9 +79,9 @@ struct LanyardProxy {
       if watched[2].revents != 0 { proxy.end() }
     }
     listener.stop()
-    let deadline = MonotonicClock.milliseconds + endMilliseconds
+    let deadline = MonotonicTime.now.milliseconds + endMilliseconds
     // Connections that wait for another request have nothing to end.
-    while proxy.transferCount > 0, MonotonicClock.milliseconds < deadline { usleep(10_000) }
+    while proxy.transferCount > 0, MonotonicTime.now.milliseconds < deadline { usleep(10_000) }
     proxy.hangUps.cancelAll()
     return status
   }
@@ -101,12 +101,6 @@ struct LanyardProxy {
       throw CommandFailure(.other, name: "system", "The kernel gave no random bytes. The proxy was not started.")
     }
     return ProxySecret(random: bytes)
-  }
-
-  private static func absolute(_ path: String) -> String {
-    guard !path.hasPrefix("/"), let working = getcwd(nil, 0) else { return path }
-    defer { free(working) }
-    return "\(String(cString: working))/\(path)"
   }
 
   private static let noThread = CommandFailure(

@@ -1,5 +1,6 @@
 import CPlatform
 import CommandSupport
+import FileRules
 import Glibc
 import ProxyCore
 import Threads
@@ -51,7 +52,7 @@ final class Listener: Sendable {
     let folder = lanyard_open_directory(directory)
     guard folder >= 0 else { throw failure("The directory \(directory) can't be opened", -folder) }
     defer { close(folder) }
-    guard lanyard_check_owned(folder, 0o700) == 0 else {
+    guard (try? FileRule.privateDirectory.check(folder)) != nil else {
       throw .usage(
         "The directory \(directory) has to be yours alone. The proxy was not started.",
         hints: ["`chmod 700 \(directory)`"])
@@ -73,9 +74,7 @@ final class Listener: Sendable {
 
   /// True for a socket at which no process listens.
   private static func isLeft(_ path: String) -> Bool {
-    var information = stat()
-    guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid()
-    else { return false }
+    guard (try? FileRule.socket.check(path: path)) != nil else { return false }
     let connection = lanyard_connect_unix(path)
     if connection >= 0 { close(connection) }
     return connection == -ECONNREFUSED

@@ -23,25 +23,20 @@ struct Options {
       case "--json": json = true
       case "--no-start": mayStartAgent = false
       case "--quiet", "-q": Output.beQuiet()
-      case "--grant": grant = try Self.value(of: word, from: &rest)
-      case "--account", "-u": account = try Self.value(of: word, from: &rest)
-      case "--socket": socket = try Self.value(of: word, from: &rest)
-      case "--allow": allow.append(try Self.value(of: word, from: &rest))
+      case "--grant": grant = try rest.takeValue(of: word)
+      case "--account", "-u": account = try rest.takeValue(of: word)
+      case "--socket": socket = try rest.takeValue(of: word)
+      case "--allow": allow.append(try rest.takeValue(of: word))
       case "--port":
-        let text = try Self.value(of: word, from: &rest)
+        let text = try rest.takeValue(of: word)
         guard let number = UInt16(text) else { throw .usage("\(text) is no port.") }
         port = number
       case "--parent":
-        let text = try Self.value(of: word, from: &rest)
+        let text = try rest.takeValue(of: word)
         guard let number = Int32(text), number > 2 else { throw .usage("\(text) is no descriptor.") }
         parent = number
       default: throw .usage("\(Text.shown(word)) is no option of lanyard-proxy: `lanyard proxy --help` lists them.")
       }
     }
-  }
-
-  private static func value(of option: String, from rest: inout ArraySlice<String>) throws(CommandFailure) -> String {
-    guard let value = rest.popFirst(), !value.isEmpty else { throw .usage("\(option) takes a value.") }
-    return value
   }
 }

@@ -116,10 +116,9 @@ struct ProxyScope: Sendable {
         let node = result["provider"] ?? result
         var client = HTTPClientSettings { Environment.value($0) }
         if let caFile = node["caFile"]?.string {
-          client.authorityFile = caFile
-          client.authorityDirectory = nil
+          client.trust.authorities = CertificateAuthorities(file: caFile)
         }
-        if let proxy = node["proxy"]?.string { client.proxy = proxy }
+        if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
         // Otherwise kept connections of a burst are closed while the next request opens one.
         client.maximumIdleConnections = 32
         return Settings(origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [], client: client)

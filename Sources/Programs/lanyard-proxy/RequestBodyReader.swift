@@ -1,5 +1,6 @@
 import ProxyCore
 import StreamingHTTP
+import Threads
 
 /// Reads the body of one request from its client.
 final class RequestBodyReader {
@@ -14,7 +15,7 @@ final class RequestBodyReader {
   /// So much of a body is kept, so that the request can be sent again after a 401.
   static let mostKept: Int64 = 64 << 10
   /// A client that sends nothing of a small body for so long is let go.
-  private static let patienceMilliseconds: Int64 = 60_000
+  private static let patienceMilliseconds: Int = 60_000
 
   init(_ head: RequestHead, _ client: ClientStream) {
     self.client = client
@@ -45,7 +46,7 @@ final class RequestBodyReader {
     var isThere = true
     while isThere, !isComplete {
       bytes.append(capacity: length - bytes.count) { memory in
-        switch read(into: memory, until: MonotonicClock.milliseconds + Self.patienceMilliseconds) {
+        switch read(into: memory, until: MonotonicTime.now.milliseconds + Self.patienceMilliseconds) {
         case .bytes(let count): return count
         case .end: return 0
         case .later, .failed:
@@ -62,7 +63,7 @@ final class RequestBodyReader {
   }
 
   /// - Parameter deadline: waits for bytes until then; nil: `later` if none are there.
-  private func read(into memory: UnsafeMutableRawBufferPointer, until deadline: Int64?) -> BodyStream.Piece {
+  private func read(into memory: UnsafeMutableRawBufferPointer, until deadline: Int?) -> BodyStream.Piece {
     if owesContinue {
       owesContinue = false
       guard client.write(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8)) else { return .failed }

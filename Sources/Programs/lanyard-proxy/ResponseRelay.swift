@@ -1,3 +1,4 @@
+import CurlTransfers
 import ProxyCore
 import StreamingHTTP
 

@@ -1,7 +1,8 @@
 import Foundation
 import SchemaKit
 
-// `lanyard-schemas generate | check | freeze [DIRECTORY]`: generates code and documents from Schemas/, or checks them.
+// `lanyard-schemas generate | check | openrpc [DIRECTORY]`: generates code and documents from Schemas/, checks them, or prints
+// the OpenRPC document.
 
 /// Prints a message to stderr and exits.
 func stop(_ text: String, code: Int32) -> Never {
@@ -9,7 +10,7 @@ func stop(_ text: String, code: Int32) -> Never {
   exit(code)
 }
 
-let usage = "usage: lanyard-schemas generate | check | freeze [DIRECTORY]"
+let usage = "usage: lanyard-schemas generate | check | openrpc [DIRECTORY]"
 let arguments = CommandLine.arguments.dropFirst()
 guard let command = arguments.first, arguments.count <= 2 else { stop(usage, code: 64) }
 let top = URL(filePath: arguments.dropFirst().first ?? FileManager.default.currentDirectoryPath)
@@ -20,10 +21,13 @@ do {
   case "generate":
     for path in try repository.generate() { print("wrote \(path)") }
   case "check":
-    let problems = repository.drift() + (try repository.incompatibilities())
+    let release = try repository.lastRelease()
+    let problems = repository.drift() + (release.map(repository.incompatibilities) ?? [])
     guard problems.isEmpty else { stop(problems.joined(separator: "\n"), code: 1) }
-  case "freeze":
-    print("froze \(try repository.freeze())")
+    print(
+      release.map { "The contract keeps what \($0.tag) promised." }
+        ?? "No contract was released yet: no tag v* in the history has schemas.")
+  case "openrpc": print(repository.contract.openRPC, terminator: "")
   default: stop(usage, code: 64)
   }
 } catch {

@@ -1,7 +1,7 @@
 public import AgentModel
 public import JSONRPC
 
-/// The contract in Swift: every method, event, error and type of `Schemas/`.
+/// The contract in Swift: every method, event and type of `Schemas/`.
 ///
 /// `lanyard-schemas generate` writes `Generated/`, which builds on this file and its neighbours.
 ///
@@ -11,7 +11,7 @@ public import JSONRPC
 /// | all methods | `MethodTable.all`, sorted by name; `MethodTable.byName` |
 /// | `types/token.json` | `struct WireToken`; a type with `enum` is a Swift enum, such as `WireAccountState` |
 /// | event `token.refreshed` | `struct TokenRefreshedEvent: WireEvent`, its `data`; `EventType.tokenRefreshed` |
-/// | error 2004 | `ErrorCode.reauthenticationRequired` |
+/// | error 2004 | `FailureKind.reauthenticationRequired` of `AgentModel` |
 /// | account, alias, provider name, instant | `AccountID`, `Alias`, `ProviderName`, `Timestamp` of `AgentModel` |
 /// | `account` of params | `AccountSelector` of `AgentModel` |
 /// | a member with `x-secret` | `Secret`, in guarded memory from reading to writing |
@@ -117,6 +117,4 @@ public struct MethodInfo: Sendable {
   public let idempotent: Bool
   /// True if the request line may have up to `bodyLineBytes` bytes.
   public let carriesBody: Bool
-  /// Errors of this method, besides `ErrorCode.common`.
-  public let errors: [ErrorCode]
 }

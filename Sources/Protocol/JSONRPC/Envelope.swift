@@ -54,7 +54,7 @@ public enum Envelope {
     var tape = JSONTape()
     var isWhole = false
     do throws(JSONScanner.Failure) {
-      try JSONScanner.scan(bytes, onto: &tape)
+      try JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)
       isWhole = true
     } catch .incomplete {
       // The tape holds the values that were complete.

@@ -8,7 +8,19 @@ public struct JSONScanner {
   public static let maximumDepth = 64
 
   /// Why a line is not JSON. It contains no input, so that input is never echoed.
-  public enum Failure: Error, Sendable { case malformed, incomplete, tooDeep }
+  public enum Failure: Error, Sendable {
+    case malformed, incomplete, tooDeep
+    /// It is JSON, all of which is on the tape, and an object names one member twice.
+    case duplicateKeys
+  }
+
+  /// What becomes of a text in which an object names one member twice, whose meaning RFC 8259 §4 leaves open: readers
+  /// could disagree.
+  public enum DuplicateKeys: Sendable {
+    case refused
+    /// For what others write, where the reader decides by `hasDuplicateKeys`, or takes the first of them.
+    case allowed
+  }
 
   private let bytes: UnsafePointer<UInt8>
   private let count: Int
@@ -23,7 +35,9 @@ public struct JSONScanner {
   /// Scans one value, optionally surrounded by white space. On failure the tape holds the values read so far.
   ///
   /// - Throws: `Failure`; `.incomplete` if the bytes are the beginning of a value.
-  public static func scan(_ bytes: UnsafeRawBufferPointer, onto tape: inout JSONTape) throws(Failure) {
+  public static func scan(
+    _ bytes: UnsafeRawBufferPointer, onto tape: inout JSONTape, duplicateKeys: DuplicateKeys = .refused
+  ) throws(Failure) {
     tape.entries.removeAll(keepingCapacity: true)
     tape.hasDuplicateKeys = false
     var scanner = JSONScanner(bytes)
@@ -31,6 +45,7 @@ public struct JSONScanner {
     try scanner.value(depth: 0, onto: &tape)
     scanner.skipWhitespace()
     guard scanner.position == scanner.count else { throw .malformed }
+    if duplicateKeys == .refused, tape.hasDuplicateKeys { throw .duplicateKeys }
   }
 
   /// The index of the byte at which `bytes` stop being one JSON value; nil if they are one.
@@ -113,7 +128,7 @@ public struct JSONScanner {
       }
     }
     close(index, onto: &tape)
-    if members > 1, DuplicateKeys.found(inObjectAt: index, members: members, of: tape.entries, bytes: bytes) {
+    if members > 1, KeyComparison.hasDuplicates(inObjectAt: index, members: members, of: tape.entries, bytes: bytes) {
       tape.entries[index].duplicateKeys = true
       tape.hasDuplicateKeys = true
     }

@@ -9,7 +9,7 @@ public struct JSONTapeEntry: Sendable {
   public var kind: Kind
   /// True for a string with escapes, whose bytes differ from its text.
   public var escaped: Bool
-  /// True for an object with duplicate keys. The scanner continues; the envelope is refused.
+  /// True for an object with duplicate keys. The scanner continues, so that the text is judged as a whole.
   public var duplicateKeys: Bool
   /// Index of the first byte of the value, including the opening quote of a string.
   public var start: UInt32
@@ -23,8 +23,7 @@ public struct JSONTapeEntry: Sendable {
 public struct JSONTape: Sendable {
   /// One entry a value, parents before children.
   public internal(set) var entries: [JSONTapeEntry] = []
-  /// True if any object of the line has duplicate keys, whose meaning RFC 8259 §4 leaves open. The contract refuses
-  /// them.
+  /// True if any object of the line has duplicate keys, whose meaning RFC 8259 §4 leaves open.
   public internal(set) var hasDuplicateKeys = false
 
   /// An empty tape with room for a usual request.

@@ -3,7 +3,7 @@ import CSQLite
 import StorageFaults
 import Testing
 
-@testable import SQLiteStore
+import SQLiteStore
 
 /// Schema versions, and files of other programs.
 @Suite struct SchemaTests {
@@ -26,7 +26,7 @@ import Testing
     #expect(Migration.all.map(\.version) == Array(1...Migration.all.count))
   }
 
-  @Test(arguments: 0..<Migration.all.count) func olderSchema_isMigrated(version: Int) throws {
+  @Test(arguments: 0..<Migration.all.count) func olderSchema_getsWhatIsMissing(version: Int) throws {
     try run(Migration.all[..<version].map(\.sql).joined())
     if version > 0 {
       try run("PRAGMA application_id = \(Connection.applicationID); PRAGMA user_version = \(version)")

@@ -114,8 +114,7 @@ import Testing
     #expect(try anchor.rootPrints(databaseID: [1]) == [])
   }
 
-  /// The file of the count keeps its format, so that an earlier version reads it and a later one reads its.
-  @Test func anchorOfAnEarlierVersion_hasACountAndNoRootKey() throws {
+  @Test func anchorWithACountAlone_hasNoRootKey_andKeepsItsCount() throws {
     directory.write(Array("lanyard-anchor-1 5\n".utf8), to: "00ab10")
     let anchor = AnchorFile(directory: directory.path)
     #expect(try anchor.rootPrints(databaseID: id) == [])

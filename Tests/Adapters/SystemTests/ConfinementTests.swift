@@ -2,7 +2,7 @@ import AgentPorts
 import CConfinement
 import Testing
 
-@testable import SystemAdapters
+import SystemAdapters
 
 /// Which rules the kernel gets; the running agent is attacked in Tests/Programs/Integration/test_confinement.py.
 @Suite struct ConfinementTests {

@@ -2,7 +2,7 @@ import AgentModel
 import CPlatform
 import Testing
 
-@testable import SystemAdapters
+import SystemAdapters
 
 /// The kernel repeats itself; only a route out of the machine that opens or closes is a change.
 @Suite struct NetworkViewTests {

@@ -4,7 +4,7 @@ import Foundation
 import Secrets
 import Testing
 
-@testable import KeyProviders
+import KeyProviders
 
 @Suite struct SessionKeyTests {
   @Test func sessionKeys_agreeOnBothSides() throws {

@@ -1,10 +1,10 @@
-import AgentProtocol
+import AgentModel
 import Synchronization
 import Testing
 
-@testable import Agent
-@testable import AgentServing
-@testable import AgentServing
+import Agent
+import AgentServing
+import AgentServing
 
 @Suite struct BackgroundWorkTests {
   final class Count: Sendable {

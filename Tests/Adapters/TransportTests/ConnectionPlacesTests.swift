@@ -1,4 +1,4 @@
-@testable import AgentServing
+import AgentServing
 import Testing
 
 @Suite struct ConnectionPlacesTests {

@@ -1,6 +1,6 @@
-@testable import Agent
-@testable import AgentServing
-@testable import AgentServing
+import Agent
+import AgentServing
+import AgentServing
 import Synchronization
 import Testing
 

@@ -1,8 +1,9 @@
+import AgentPorts
 import Foundation
 import JSONRPC
 import Testing
 
-@testable import UnixTransport
+import UnixTransport
 
 /// Queued output leaves in order and complete, however little the descriptor takes at a time.
 @Suite struct OutputQueueTests {

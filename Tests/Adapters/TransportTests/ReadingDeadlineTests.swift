@@ -1,7 +1,7 @@
 import AgentModel
 import Testing
 
-@testable import UnixTransport
+import UnixTransport
 
 /// A client that holds memory of all clients' answers must read.
 @Suite struct ReadingDeadlineTests {

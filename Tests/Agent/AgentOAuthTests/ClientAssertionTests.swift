@@ -4,8 +4,8 @@ import Secrets
 import Testing
 import TokenSignatures
 
-@testable import AgentOAuth
-@testable import AgentCore
+import AgentOAuth
+import AgentCore
 
 /// Configured client keys, and the assertions that they sign (RFC 7523).
 @Suite struct ClientAssertionTests {

@@ -7,7 +7,7 @@ import Secrets
 import Testing
 import TokenSignatures
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Keys and proofs of possession (RFC 9449).
 @Suite struct DPoPTests {

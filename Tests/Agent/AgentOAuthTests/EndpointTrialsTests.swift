@@ -1,8 +1,8 @@
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
-/// What a redirect says of a sign-in that was only begun (docs/tokens.md, Trying a provider).
+/// What a redirect says of a sign-in that was only begun (docs/providers.md, Trying a provider).
 struct EndpointTrialsTests {
   private static let uri = "http://127.0.0.1:4711/callback"
 

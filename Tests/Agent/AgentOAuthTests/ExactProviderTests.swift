@@ -4,7 +4,7 @@ import AgentSimulation
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Providers that are held to MCP (docs/providers.md, Plain OAuth servers).
 @Suite struct ExactProviderTests {

@@ -5,7 +5,7 @@ import AgentSimulation
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// The further parameters of a provider in each request of a sign-in.
 @Suite struct FurtherParametersTests {
@@ -72,7 +72,7 @@ import Testing
     #expect(read.configuration == configuration)
   }
 
-  @Test func recordOfAnEarlierVersion_hasNone() throws {
+  @Test func recordOfAProviderWithoutParameters_hasNoSuchMember() throws {
     var configuration = configuration
     configuration.authorizationParameters = [:]
     let record = Provider(configuration: configuration).record

@@ -24,7 +24,6 @@ struct IssuingClientTests {
   @Test func sameProvider_mayReceive() {
     #expect(Self.provider().mayReceive(Self.issued))
     #expect(Self.provider(configured: "https://idp.test/token").mayReceive(Self.issued))
-    #expect(Self.provider().mayReceive(nil))
   }
 
   @Test(arguments: [
@@ -143,7 +142,7 @@ struct IssuingClientTests {
     after.configuration.issuer = "https://other.test"
     after.forgetMetadata()
     after.keepCredentials(of: before)
-    after.remember(before, for: [before.issuingClient, nil])
+    after.remember(before, for: [before.issuingClient])
     #expect(after.former.count == 1)
     let issuer = Provider(after.record)?.issuer(of: before.issuingClient)
     #expect(issuer?.configuration.issuer == "https://idp.test")
@@ -152,7 +151,7 @@ struct IssuingClientTests {
     #expect(after.issuer(of: IssuingClient(issuer: "https://x.test", clientID: "lanyard", tokenEndpoint: nil)) == nil)
     var third = after
     third.configuration.clientID = "third"
-    third.remember(after, for: [nil])
+    third.remember(after, for: [])
     #expect(third.former.isEmpty)
   }
 }

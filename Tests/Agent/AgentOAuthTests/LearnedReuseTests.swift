@@ -1,7 +1,7 @@
 import AgentModel
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// What was learned about a provider is told, and allows no replay (docs/tokens.md, The rule).
 @Suite struct LearnedReuseTests {

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import AgentPorts
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Compares a preset with the document that its provider published: all that both say.
 struct PresetContradictions {

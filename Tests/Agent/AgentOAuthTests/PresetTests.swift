@@ -3,7 +3,7 @@ import AgentSimulation
 import PracticeProvider
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// A preset with an issuer needs only a client id, from adding the provider to the first refresh.
 @Suite struct PresetTests {

@@ -4,7 +4,7 @@ import AgentPorts
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 struct ProviderRefusalsTests {
   private let idp = ProviderName("idp")!

@@ -5,7 +5,7 @@ import SecretJSON
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Presets beside the discovery documents that their providers published (`Tests/Discovery`, each with its source and
 /// date), and the endpoints of those that publish none.

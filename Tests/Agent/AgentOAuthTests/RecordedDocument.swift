@@ -4,7 +4,7 @@ import JSONRPC
 import SecretJSON
 import Secrets
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// A discovery document as a provider published it: a file of `Tests/Discovery`, with its source and date.
 struct RecordedDocument {

@@ -4,7 +4,7 @@ import AgentPorts
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 @Suite struct RoleExchangeTests {
   private static let now = Timestamp(year: 2030, month: 1, day: 1)

@@ -3,7 +3,7 @@ import AgentModel
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Pasted redirect answers, and responses of device authorization endpoints.
 @Suite struct SignInAnswerTests {

@@ -4,7 +4,7 @@ import AgentPorts
 import Secrets
 import Testing
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// The origin of a token endpoint's response, and the members read from a refusal.
 @Suite struct TokenAnswerTests {

@@ -5,7 +5,7 @@ import Secrets
 import Testing
 import TokenSignatures
 
-@testable import AgentOAuth
+import AgentOAuth
 
 /// Token responses as servers write them: a malformed member spoils no other.
 @Suite struct TokenResponseTests {

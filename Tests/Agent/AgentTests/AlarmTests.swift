@@ -4,7 +4,7 @@ import AgentSimulation
 import Synchronization
 import Testing
 
-@testable import Agent
+import Agent
 
 @Suite struct AlarmTests {
   /// An alarm on a virtual clock, and the seconds at which it rang. Nothing runs in parallel.

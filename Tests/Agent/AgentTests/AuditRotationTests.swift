@@ -1,15 +1,13 @@
 import AgentCore
 import AgentModel
 import AgentPorts
-import JSONRPC
 import SQLiteStore
-import SecretJSON
 import Secrets
 import StorageFaults
 import Testing
 
-@testable import Agent
-@testable import AgentVault
+import Agent
+import AgentVault
 
 /// The audit log on a real store under a small bound: rotation drops the oldest entries, and the rest stays verified.
 @Suite struct AuditRotationTests {
@@ -211,34 +209,6 @@ import Testing
     disk.withdrawPlan()
     #expect(try Self.listed(vault).map { $0.repeats?.count } == [nil, nil])
     try vault.apply([Self.decision("a")])
-    #expect(try Self.firstBroken(vault) == nil)
-    vault.store.close()
-  }
-
-  /// Before there were rings, decisions stood among the other entries, and the record of the bounds had no count.
-  @Test func logOfAnEarlierVersion_opensAndKeepsItsEntries() throws {
-    var vault = try vault()
-    for _ in 1...12 {
-      var entry = AuditEntry(at: Self.start, event: .decision, outcome: "allow", facts: [.capability("old")]).append
-      (entry.ring, entry.coalesces) = (.security, false)
-      try vault.apply([Self.switched(), .audit(entry)])
-    }
-    let chain = try vault.audit.chains().security
-    let record = SecretJSON.write { writer in
-      writer.member("first", chain.first)
-      writer.member("before", Base64URL.encode(chain.before))
-      writer.member("last", chain.last)
-      writer.member("link", Base64URL.encode(chain.link))
-    }
-    try vault.apply([.put(.vault, .auditChain, record)])
-    vault.store.close()
-    vault = try self.vault()
-    #expect(try Self.listed(vault).count == 24)
-    #expect(try Self.firstBroken(vault) == nil)
-    for _ in 1...10 { try vault.apply(Self.entries(13) + [Self.switched(day: 1)]) }
-    let entries = try Self.listed(vault)
-    #expect(entries.prefix(24).map(\.sequence) == Array(1...24))
-    #expect(entries.filter { $0.event == "account.switch" }.count == 22)
     #expect(try Self.firstBroken(vault) == nil)
     vault.store.close()
   }

@@ -1,7 +1,7 @@
 import Synchronization
 import Testing
 
-@testable import Agent
+import Agent
 
 @Suite struct BackgroundWorkTests {
   @Test func workWithoutATask_isWaitedFor() async {

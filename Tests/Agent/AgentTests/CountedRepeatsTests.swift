@@ -8,9 +8,9 @@ import Secrets
 import StorageFaults
 import Testing
 
-@testable import Agent
-@testable import AgentSimulation
-@testable import AgentVault
+import Agent
+import AgentSimulation
+import AgentVault
 
 /// Repeats of decisions that are counted beside the log (docs/storage.md, Repeats in a batch), on a real store.
 @Suite struct CountedRepeatsTests {

@@ -6,7 +6,7 @@ import SecretJSON
 import Secrets
 import Testing
 
-@testable import Agent
+import Agent
 
 /// The stored form of a grant (docs/storage.md).
 @Suite struct GrantRecordTests {
@@ -38,7 +38,7 @@ import Testing
     #expect(!read.scopes.isWithin(["openid"]))
   }
 
-  @Test func recordOfAnEarlierVersion_hasNoAuthorizationDetails() throws {
+  @Test func recordOfAGrantWithoutDetails_hasNoSuchMember() throws {
     let written = Self.grant.record
     #expect(written.withBytes { String(decoding: $0, as: UTF8.self) }.contains("etails") == false)
     let read = try #require(GrantRecord(written))

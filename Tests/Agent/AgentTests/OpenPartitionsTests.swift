@@ -1,7 +1,7 @@
 import AgentPorts
 import Testing
 
-@testable import AgentVault
+import AgentVault
 
 @Suite struct OpenPartitionsTests {
   private func partition(_ number: Int) -> PartitionID {

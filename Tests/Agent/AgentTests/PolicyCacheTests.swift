@@ -4,11 +4,10 @@ import JSONRPC
 import Synchronization
 import Testing
 
-@testable import Agent
+import Agent
 
 /// Which policy decides for a provider's accounts.
 @Suite struct PolicyCacheTests {
-  /// An earlier version took such a name, and a backup may bring one.
   @Test func missingPolicyOfAProvider_isUnreadable_andTheDefaultDoesNotStandIn() throws {
     let document = try PolicyDocument(
       parsing: Array(#"{"name":"default","version":1,"capabilities":{"plain":{"kind":"read"}}}"#.utf8),

@@ -6,8 +6,8 @@ import JSONRPC
 import Secrets
 import Testing
 
-@testable import Agent
-@testable import AgentOAuth
+import Agent
+import AgentOAuth
 
 /// The answer that the reading thread writes from its parts.
 @Suite struct PublishedTokenTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AgentServing
+import AgentServing
 
 @Suite struct RepeatedLineTests {
   private static let line = #"{"jsonrpc":"2.0","id":41,"method":"token.get","params":{"account":"work"}}"#

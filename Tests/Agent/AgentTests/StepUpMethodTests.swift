@@ -1,14 +1,13 @@
 import AgentCore
 import AgentModel
 import AgentPorts
-import AgentProtocol
 import AgentSimulation
 import PracticeProvider
 import Secrets
 import Testing
 
-@testable import Agent
-@testable import AgentServing
+import Agent
+import AgentServing
 
 extension StepUpMethod {
   fileprivate static let badge = StepUpMethod(rawValue: "badge")

@@ -2,7 +2,7 @@ import Foundation
 import Secrets
 import Testing
 
-@testable import AgentServing
+import AgentServing
 
 @Suite struct WireBodyTests {
   @Test(arguments: [

@@ -4,8 +4,8 @@ import AgentPorts
 import AgentProtocol
 import Testing
 
-@testable import Agent
-@testable import AgentServing
+import Agent
+import AgentServing
 
 /// `WireEnums.swift` converts by raw value and traps where the other side lacks a case.
 @Suite struct WireEnumTests {
@@ -35,11 +35,5 @@ import Testing
     #expect(Self.rawValues(SignOutMode.self) == Self.rawValues(WireSignOutMode.self))
     #expect(Self.rawValues(SignInFlow.self) == Self.rawValues(WireSignInFlow.self))
     #expect(Self.rawValues(WireAccountState.self).isSubset(of: Self.rawValues(AccountState.self)))
-  }
-
-  @Test func everyKindOfFailure_isTheNameOfItsErrorCode() {
-    for kind in FailureKind.allCases {
-      #expect(ErrorCode(kind).name.description == kind.rawValue)
-    }
   }
 }

@@ -1,7 +1,7 @@
 import JSONRPC
 import Testing
 
-@testable import AgentCore
+import AgentCore
 
 /// Rights in detail (RFC 9396 §2).
 @Suite struct AuthorizationDetailsTests {

@@ -2,7 +2,7 @@ import AgentCore
 import AgentModel
 import Testing
 
-/// Which ID token is the answer, and when a refresh is due (docs/tokens.md, ID tokens).
+/// Which ID token is the answer, and when a refresh is due (docs/identity.md, ID tokens).
 struct IDTokenMachineTests {
   let start = Timestamp(milliseconds: 1_000_000)
 

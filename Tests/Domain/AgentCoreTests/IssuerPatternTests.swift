@@ -1,6 +1,6 @@
 import Testing
 
-@testable import AgentCore
+import AgentCore
 
 @Suite struct IssuerPatternTests {
   @Test func issuerOfOneTenant_hasNoPattern() {

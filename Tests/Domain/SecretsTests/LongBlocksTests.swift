@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import Testing
 
-@testable import Secrets
+import Secrets
 
 @Suite struct LongBlocksTests {
   private let page = sysconf(Int32(_SC_PAGESIZE))

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Secrets
+import Secrets
 
 @Suite struct SecretPoolTests {
   @Test func emptySlabBesideAFullOne_isKeptForTheNextAllocation() {

@@ -1,7 +1,7 @@
 import FleetSimulation
 import Testing
 
-/// A small fleet does to its provider what docs/fleet.md, Ten thousand agents, promises of a large one.
+/// A small fleet does to its provider what docs/ten-thousand-agents.md, promises of a large one.
 @Suite struct FleetTests {
   /// Agents of a test, and their access tokens: with these a bin holds enough requests to tell chance from a peak.
   private static let agents = 2000

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct AuthorizationTests {
   @Test func approvedAuthorization_redirectsWithCodeStateAndIssuer() throws {

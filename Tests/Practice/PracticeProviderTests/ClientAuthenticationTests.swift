@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct ClientAuthenticationTests {
   private func basic(_ id: String, _ secret: String) -> [(name: String, value: String)] {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct ControlTests {
   @Test func controlAPI_scriptsFaults() throws {

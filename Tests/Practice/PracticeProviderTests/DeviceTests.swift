@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct DeviceTests {
   private func begin(_ practice: Practice) -> HTTPResponse {

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct FaultTests {
   private func refreshRequest(_ token: String?) -> HTTPRequest {

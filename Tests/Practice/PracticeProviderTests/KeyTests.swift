@@ -3,7 +3,7 @@ import Glibc
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct KeyTests {
   /// Verifies with the keys that `/jwks` publishes.

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 /// Proofs of possession (RFC 9449): each rule of section 4.3 is one that the provider refuses a request by.
 @Suite struct PossessionProofTests {

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import LoopbackHTTP
+import LoopbackHTTP
 
 @Suite struct RequestReaderTests {
   private func read(_ text: String, maximumBodyBytes: Int = 100, pieces: Int? = nil) -> RequestReader.Progress {

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct ResourceTests {
   @Test func userinfo_followsTheScopes() throws {

@@ -1,7 +1,7 @@
 import LoopbackHTTP
 import Testing
 
-@testable import PracticeProvider
+import PracticeProvider
 
 @Suite struct RevocationTests {
   private func revoke(_ practice: Practice, _ token: String?, client: String = "lanyard-demo") -> HTTPResponse {

@@ -2,7 +2,7 @@ import Foundation
 import LoopbackHTTP
 import Synchronization
 
-@testable import PracticeProvider
+import PracticeProvider
 
 /// A provider in memory, with a clock that the test advances and seeded random bytes.
 final class Practice: Sendable {

@@ -118,7 +118,7 @@ import Testing
     }
   }
 
-  /// An earlier version's anchor knows no root key: the next opening tells it.
+  /// An anchor may lose its root keys alone: the next opening tells it.
   @Test func anchorWithoutARootKey_isCompletedAtTheNextOpening() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

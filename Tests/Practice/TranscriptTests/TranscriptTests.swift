@@ -8,7 +8,7 @@ import TranscriptHarness
 ///     LANYARD_UPDATE_TRANSCRIPTS=1 swift test --filter TranscriptTests
 ///
 /// rewrites the expectations that do not hold, for review with `git diff`; `LANYARD_TRANSCRIPT=token/` plays only
-/// those whose name contains it, and `LANYARD_TRANSCRIPT_COMBINATIONS=1` each with one transport and chunking alone.
+/// those whose name contains it, and `LANYARD_TRANSCRIPT_COMBINATIONS=3` each in three of the nine ways.
 @Suite struct TranscriptTests {
   @Test(arguments: Library.names)
   func transcript_holdsOnEveryTransport(_ name: String) throws {
@@ -57,13 +57,15 @@ enum Library {
     return all.filter { only.map($0.contains) ?? true }
   }()
 
-  /// The combinations that play a transcript, each with its seed. Where not all are asked for, neighbours in the list of
-  /// transcripts get different ones.
+  /// The combinations that play a transcript, each with its seed. Where not all are asked for, the first one depends on
+  /// the transcript and on `seed`, and three in a row have each transport and each chunking once.
   static func combinations(of name: String) -> [(seed: UInt64, Transport, Chunking)] {
     let all = Transport.allCases.flatMap { transport in Chunking.allCases.map { (transport, $0) } }
     let first = Library.all.firstIndex(of: name) ?? 0
     return (0..<min(combinationCount, all.count)).map { offset in
-      let index = combinationCount < all.count ? (first + offset) % all.count : offset
+      let index =
+        combinationCount < all.count
+        ? (first + Int(seed % UInt64(all.count)) + offset * (Chunking.allCases.count + 1)) % all.count : offset
       return (seed + UInt64(index) + 1, all[index].0, all[index].1)
     }
   }

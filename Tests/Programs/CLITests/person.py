@@ -23,7 +23,7 @@ from anchors import forget_anchors  # noqa: E402
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 BINARIES = os.path.abspath(os.environ.get(
-    "LANYARD_BIN", os.path.join(os.path.dirname(__file__), "../../../.build/debug")))
+    "LANYARD_BIN", os.path.join(os.path.dirname(__file__), "../../../.build/release")))
 PROGRAMS = ["lanyard", "lanyard-cli"]
 # Far more than any command here needs; a test that reaches it has found a command that hangs.
 PATIENCE_SECONDS = 20

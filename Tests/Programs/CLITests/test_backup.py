@@ -43,6 +43,12 @@ class BackupTests(Person):
         path = os.path.join(self.place, "passphrase")
         with open(path, "w") as file:
             file.write(PASSPHRASE + "\n")
+        os.chmod(path, 0o644)
+        for command in ("backup", "restore"):
+            self.assertIn("Others can read", self.refused(2, command, "/tmp/x", "--pw-file", path))
+        self.assertNotIn("agent.restore", agent.methods())
+        self.assertNotIn("agent.backup", agent.methods())
+        os.chmod(path, 0o600)
         for words, options in (("--pw-file", path), {}), ((), {"input": PASSPHRASE}):
             answer = json.loads(self.answer("backup", "/tmp/x", "--json", *words, **options))
             self.assertEqual(answer, WRITTEN)

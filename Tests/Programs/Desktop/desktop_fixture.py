@@ -57,12 +57,13 @@ def not_installed(status: int) -> Exception:
 
 
 @functools.lru_cache(maxsize=None)
-def python_packages() -> str:
-    """The folder of the programs of requirements.txt, which are installed once (see `install`)."""
-    done = subprocess.run([os.path.join(HERE, "install")], env={**os.environ, "LANYARD_DESKTOP_VENV": VENV})
+def python_packages(part: str = "") -> str:
+    """The folder of the programs of requirements.txt, or of another part, which are installed once (see `install`)."""
+    words = [part] if part else []
+    done = subprocess.run([os.path.join(HERE, "install"), *words], env={**os.environ, "LANYARD_DESKTOP_VENV": VENV})
     if done.returncode != 0:
         raise not_installed(done.returncode)
-    return os.path.join(VENV, "bin")
+    return os.path.join("-".join([VENV, *words]), "bin")
 
 
 class Certificates(NamedTuple):
@@ -403,5 +404,5 @@ class Desktop(Credentials):
 
 __all__ = [
     "BIN", "Certificates", "Desktop", "HERE", "LANYARD", "LIFETIME_SECONDS", "PATIENCE_SECONDS", "ROOT", "Request", "Response",
-    "Server", "VENV", "accepts", "certificates", "forward", "program", "python_packages",
+    "Server", "accepts", "certificates", "forward", "program", "python_packages",
 ]

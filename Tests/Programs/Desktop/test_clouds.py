@@ -1,14 +1,10 @@
 """Google's and Amazon's libraries with the real agent, each at a token service on loopback."""
 
 import base64
-import fcntl
-import filecmp
-import functools
 import http.server
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -19,31 +15,12 @@ import urllib.parse
 sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 from desktop_fixture import (  # noqa: E402
-    HERE, PATIENCE_SECONDS, VENV, Desktop, Request, Response, certificates, forward, not_installed)
+    PATIENCE_SECONDS, Desktop, Request, Response, certificates, forward, python_packages)
 from loopback import accepts, free_port  # noqa: E402
 from test_credentials import LANYARD  # noqa: E402
+from forms import in_quick_form  # noqa: E402
 
 IMPOSTOR_KEY = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
-
-
-@functools.lru_cache(maxsize=None)
-def cloud_tools():
-    """The folder of the programs of requirements-clouds.txt, which are installed once; pip knows from where."""
-    wanted, environment = os.path.join(HERE, "requirements-clouds.txt"), f"{VENV}-clouds"
-    programs, stamp = os.path.join(environment, "bin"), os.path.join(environment, "installed")
-    os.makedirs(os.path.dirname(environment), exist_ok=True)
-    # Two parts of the tests may ask for it at once.
-    with open(f"{environment}.lock", "w", encoding="utf-8") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not os.path.exists(stamp) or not filecmp.cmp(wanted, stamp, shallow=False):
-            subprocess.run([sys.executable, "-m", "venv", "--clear", environment], check=True)
-            done = subprocess.run(
-                [os.path.join(programs, "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
-                 "--retries", "1", "--timeout", "20", "--requirement", wanted])
-            if done.returncode != 0:
-                raise not_installed(done.returncode)
-            shutil.copy(wanted, stamp)
-    return programs
 
 
 def claims(token):
@@ -52,6 +29,7 @@ def claims(token):
     return json.loads(base64.urlsafe_b64decode(part + "=" * (-len(part) % 4)))
 
 
+@in_quick_form()
 class Clouds(Desktop):
     def identity(self, account="work"):
         """The account's present ID token; no tool may show it from now on."""
@@ -80,7 +58,7 @@ class Clouds(Desktop):
     def started(self, script, *words):
         """A program that is ready to read once for each line of its input."""
         process = subprocess.Popen(
-            [os.path.join(cloud_tools(), "python"), "-c", script, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+            [os.path.join(python_packages("clouds"), "python"), "-c", script, *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
             text=True, env=self.environment())
 
         def end():
@@ -158,7 +136,7 @@ for _ in sys.stdin:
 
     def read_once(self, status=0, **environment):
         return self.tool(
-            os.path.join(cloud_tools(), "python"), "-c", *self.words(), input="\n", status=status, **environment)
+            os.path.join(python_packages("clouds"), "python"), "-c", *self.words(), input="\n", status=status, **environment)
 
     def test_it_works(self):
         exchanges = self.exchanges()
@@ -282,7 +260,7 @@ for _ in sys.stdin:
     def setUpClass(cls):
         cls.port = free_port()
         cls.moto = subprocess.Popen(
-            [os.path.join(cloud_tools(), "moto_server"), "-H", "127.0.0.1", "-p", str(cls.port)], stdin=subprocess.DEVNULL,
+            [os.path.join(python_packages("clouds"), "moto_server"), "-H", "127.0.0.1", "-p", str(cls.port)], stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         cls.addClassCleanup(cls.moto.wait, PATIENCE_SECONDS)
         cls.addClassCleanup(cls.moto.terminate)
@@ -327,7 +305,7 @@ credential_process = lanyard credential aws -u work --role-arn {self.role} --end
 
     def aws(self, status=0):
         words = ["--profile", "work", "sts", "get-caller-identity", "--query", "Arn", "--output", "text"]
-        return self.tool(os.path.join(cloud_tools(), "aws"), *words, status=status)
+        return self.tool(os.path.join(python_packages("clouds"), "aws"), *words, status=status)
 
     def exchanged(self):
         """The ID tokens that were exchanged, oldest first."""

@@ -26,6 +26,7 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 
 from desktop_fixture import PATIENCE_SECONDS, Desktop, certificates, program  # noqa: E402
 from loopback import accepts, free_ports  # noqa: E402
+from forms import in_quick_form  # noqa: E402
 
 MAILBOX = "alice"
 """The person's name at the practice provider, which Dovecot takes for the mailbox."""
@@ -348,6 +349,7 @@ class Rows:
         self.assertEqual(self.sign_ins(), asked, "a sign-in without a token reached the server")
 
 
+@in_quick_form("test_it_works")
 class WithMbsync(Rows, Mail):
     """isync's mbsync with the SASL module kdexoauth2, which knows XOAUTH2."""
 
@@ -415,6 +417,7 @@ Sync Pull
             os.remove(os.path.join(self.place, "box", "inbox", state))
 
 
+@in_quick_form("test_it_works")
 class WithMsmtp(Rows, Mail):
     """msmtp by XOAUTH2 at Dovecot's submission service, which hands the message on."""
 
@@ -459,6 +462,7 @@ class WithMsmtpByOAuthBearer(WithMsmtp):
         return super().provider("--opaque", *options)
 
 
+@in_quick_form("test_it_works", "test_a_wrong_host_gets_nothing")
 class WithCurl(Rows, Mail):
     """curl at IMAP, with the token in a configuration that curl reads from a pipe: it stands in no argument."""
 

@@ -12,7 +12,8 @@ import tempfile
 import unittest
 import zipfile
 
-from desktop_fixture import LIFETIME_SECONDS, ROOT, VENV, Desktop, Response, certificates, forward, python_packages
+from desktop_fixture import LIFETIME_SECONDS, ROOT, Desktop, Response, certificates, forward, python_packages
+from forms import in_quick_form
 
 
 @functools.lru_cache(maxsize=None)
@@ -81,6 +82,7 @@ class Index:
         return forward(request, self._port, Authorization=None)
 
 
+@in_quick_form()
 class PythonPackages(Desktop):
     def setUp(self):
         super().setUp()
@@ -227,7 +229,7 @@ class WithAnOlderPip(Installers, PythonPackages):
 
     def install(self, url, **more):
         return self.tool(
-            self.python, os.path.join(VENV, "older-pip", "pip"), "install", "--no-input", "--no-deps", "--quiet",
+            os.path.join(python_packages("older-pip"), "python"), "-m", "pip", "install", "--no-input", "--no-deps", "--quiet",
             "--keyring-provider", "subprocess", "--target", self.target, "--upgrade", "--index-url", url, "acme==1.0", **more)
 
 

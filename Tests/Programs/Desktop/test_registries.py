@@ -10,6 +10,7 @@ import tarfile
 import unittest
 
 from desktop_fixture import Desktop, Response, accepts, forward, program
+from forms import in_quick_form
 
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
@@ -61,6 +62,9 @@ class Registry:
             ("Docker-Distribution-Api-Version", "registry/2.0")])
 
 
+@in_quick_form(
+    "test_skopeo_copies_to_and_from_a_registry_with_a_token_service", "test_skopeo_gives_another_registry_nothing",
+    "test_skopeo_says_lanyard_login_when_signed_out", "test_podman_pushes_and_pulls_with_a_token")
 class Registries(Desktop):
     def setUp(self):
         super().setUp()

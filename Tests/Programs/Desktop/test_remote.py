@@ -17,6 +17,7 @@ from desktop_fixture import PATIENCE_SECONDS, ROOT, Desktop, program  # noqa: E4
 from test_credentials import LANYARD  # noqa: E402
 from lanyard import Client  # noqa: E402
 from loopback import accepts, free_port  # noqa: E402
+from forms import in_quick_form  # noqa: E402
 
 DENIED = 6
 """The exit code of `lanyard` for what a grant does not cover."""
@@ -70,6 +71,7 @@ class Strict(Desktop):
         self.assertStillSignedIn()
 
 
+@in_quick_form("test_a_forwarded_socket_serves_what_the_grant_covers")
 class OverSSH(Strict):
     """The socket, forwarded by `ssh -R` to a machine of its own: an sshd on loopback, and a home that is not the agent's."""
 
@@ -165,6 +167,7 @@ LogLevel ERROR
         self.assertIn("grant", problem)
 
 
+@in_quick_form("test_a_container_gets_what_the_grant_covers", "test_without_a_grant_every_method_is_refused")
 class InAContainer(Strict):
     """A container of bubblewrap: namespaces of its own, no network, and of the agent the directory of its socket, read-only."""
 

@@ -1,4 +1,4 @@
-"""What an administrator lays down, of the agent as it runs: docs/fleet.md, Administrator's files."""
+"""What an administrator lays down, of the agent as it runs: docs/administrator.md."""
 
 import contextlib
 import json
@@ -10,12 +10,15 @@ import urllib.error
 from administrator_fixture import PATIENCE_SECONDS, Administered, policy
 from agent_fixture import ROOT, LanyardError
 from harness import browse
+from forms import in_quick_form
 
 USAGE = 64
 NOT_PERMITTED = 1007
 PROVIDER_NOT_FOUND = 3005
 
 
+@in_quick_form(
+    "test_enforced_member_comes_before_the_persons_file_and_an_option", "test_bad_file_is_told_and_counts_as_none")
 class Configuration(Administered):
     def test_enforced_member_comes_before_the_persons_file_and_an_option(self):
         scene = self.laid({"enforced": {"lockAfterSeconds": 7, "limits": {"connections": 21}}, "lockOn": ["sleep"]},
@@ -168,6 +171,9 @@ class Configuration(Administered):
         self.assertEqual(self.scene("--system-directory", "relative", start=False).run().returncode, USAGE)
 
 
+@in_quick_form(
+    "test_provider_is_there_from_the_first_start_and_goes_with_its_file",
+    "test_person_can_neither_change_nor_remove_nor_replace_it")
 class Providers(Administered):
     def test_provider_is_there_from_the_first_start_and_goes_with_its_file(self):
         provider = self.provider("--auto-approve", "alice")
@@ -401,6 +407,9 @@ class Providers(Administered):
         self.assertEqual([one["name"] for one in client.call("provider.list")["providers"]], ["corp"])
 
 
+@in_quick_form(
+    "test_policy_stands_before_the_persons_and_goes_with_its_file",
+    "test_bad_policy_is_told_with_its_place_and_the_last_good_one_stays")
 class Policies(Administered):
     def can(self, client, account, capability):
         return client.call("authorization.check", {"account": account, "capability": capability})["reason"]
@@ -518,6 +527,7 @@ class Policies(Administered):
                 self.assertEqual(decided(client, "all"), ("allow", "allowed"))
 
 
+@in_quick_form("test_backup_holds_no_policy_of_the_administrator_and_its_accounts_wait_for_the_file")
 class Backups(Administered):
     def test_backup_holds_no_policy_of_the_administrator_and_its_accounts_wait_for_the_file(self):
         provider = self.provider()

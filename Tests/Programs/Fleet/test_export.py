@@ -20,6 +20,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(os.path.dirname(HERE), "Integration")]
 
 from agent_fixture import BIN, AgentFixture, Scene, add_provider, import_account  # noqa: E402
+from forms import in_quick_form  # noqa: E402
 from collectors import (  # noqa: E402
     PATIENCE_SECONDS, Journal, LogOnly, Receiver, Record, Rsyslog, entry, missing, program, until)
 
@@ -106,6 +107,9 @@ class Exports(AgentFixture):
                 self.assertNotIn(name, text)
 
 
+@in_quick_form(
+    "test_otlp_receiver_gets_each_entry_once_and_in_order", "test_rsyslog_reads_structured_data",
+    "test_journal_shows_structured_fields")
 class AtTheirReaders(Exports):
     def test_otlp_receiver_gets_each_entry_once_and_in_order(self) -> None:
         scene, receiver = self.people(), self.receiver()
@@ -239,6 +243,9 @@ class AtTheirReaders(Exports):
         self.assertIn("answers 503", status["down"]["problem"])
 
 
+@in_quick_form(
+    "test_killed_between_sending_and_cursor_repeats_one_batch_with_its_sequences",
+    "test_down_busy_and_broken_receivers_cost_nothing_but_time")
 class CollectorsThatFail(Exports):
     def test_down_busy_and_broken_receivers_cost_nothing_but_time(self) -> None:
         receiver = self.receiver()
@@ -418,6 +425,7 @@ class CollectorsThatFail(Exports):
         self.assertEqual((status["exported"], status["dropped"], status["sequence"]), (4, 4, 8))
 
 
+@in_quick_form("test_older_copy_of_the_log_is_told_and_not_sent_whole")
 class LogsThatWentBack(Exports):
     def test_older_copy_of_the_log_is_told_and_not_sent_whole(self) -> None:
         receiver, log = self.receiver(), self.log(*range(1, 101))
@@ -482,6 +490,7 @@ class LogsThatWentBack(Exports):
         self.assertEqual(len(receiver.taken), 2)
 
 
+@in_quick_form("test_headers_come_from_a_private_file_and_stand_in_no_argument")
 class Credentials(Exports):
     def test_headers_come_from_a_private_file_and_stand_in_no_argument(self) -> None:
         receiver, log = self.receiver(), self.log(1)
@@ -529,6 +538,7 @@ class Credentials(Exports):
             self.assertIn("no https URL", self.once(log, "otlp", url, status=2).stderr)
 
 
+@in_quick_form()
 class Disks(Exports):
     def test_full_disk_for_the_cursor_stops_the_export_until_there_is_room(self) -> None:
         if os.geteuid() != 0:

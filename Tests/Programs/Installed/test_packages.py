@@ -242,7 +242,7 @@ class Packages(unittest.TestCase):
         depends = field(package("lanyard"), "Depends")
         for name in ("libcurl4 (>= 7.80)", "libssl3", "libsodium23", "libsqlite3-0", "libc6"):
             self.assertIn(name, depends)
-        self.assertEqual(field(package("lanyard"), "Recommends"), "libsystemd0")
+        self.assertEqual(field(package("lanyard"), "Recommends"), "libqrencode4, libsystemd0")
 
     def test_demo_wants_the_agent_of_its_own_version(self):
         version = field(package("lanyard-demo"), "Version")

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -17,7 +19,8 @@ import urllib.request
 from typing import Any, Callable, Dict, List, Optional
 
 ROOT = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", ".."))
-sys.path[:0] = [os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench")]
+sys.path[:0] = [
+    os.path.join(ROOT, "Clients", "python", "src"), os.path.join(ROOT, "Tests", "Bench"), os.path.join(ROOT, "Tests", "Programs")]
 
 from anchors import forget_anchors  # noqa: E402
 from harness import SCOPES, Agent, Practice  # noqa: E402
@@ -110,6 +113,31 @@ class Scene(Agent):
         forget_anchors(self.state)
 
 
+class Preloaded(Scene):
+    """An agent into which the dynamic linker loads a library first, at its command line's word: the agent removes
+    `LD_PRELOAD` (Sources/Foreign/CStart). What the library reads and writes lies beside the socket, where a confined agent
+    may do both."""
+
+    library = ""
+
+    @property
+    def command(self) -> List[str]:
+        command = super().command
+        return [loader(command[0]), "--preload", self.library, *command] if self.library else command
+
+    def beside_the_socket(self, name: str) -> str:
+        return os.path.join(os.path.dirname(self.socket), name)
+
+
+@functools.lru_cache(maxsize=None)
+def loader(program: str) -> str:
+    """The dynamic linker that a program names."""
+    with open(program, "rb") as file:
+        named = re.search(rb"\0(/lib[^\0]*/ld-[^\0]+)\0", file.read(1 << 16))
+    assert named, f"{program} names no dynamic linker"
+    return named.group(1).decode()
+
+
 class AgentFixture(unittest.TestCase):
     """Tests whose agents end with them."""
 
@@ -160,6 +188,30 @@ class AgentFixture(unittest.TestCase):
             if time.monotonic() > deadline:
                 self.fail(f"in vain: {what}")
             time.sleep(0.005)
+
+
+class SharedAgentFixture(AgentFixture):
+    """Tests of a class that share an agent and a provider, `agent` and `idp`; each leaves both as they were. A test that
+    kills, locks, signs out or restarts, or that reads what others wrote, takes a class with agents of its own."""
+
+    idp: Provider
+    agent: Scene
+    caller: Client
+
+    @classmethod
+    def setUpClass(cls) -> None:
+        super().setUpClass()
+        cls.idp = Provider()
+        cls.addClassCleanup(cls.idp.stop)
+        cls.agent = Scene()
+        cls.addClassCleanup(cls.agent.__exit__)
+        cls.agent.start()
+        cls.caller = cls.agent.client(timeout=PATIENCE_SECONDS)
+        cls.addClassCleanup(cls.caller.close)
+
+    def tearDown(self) -> None:
+        self.assertIsNone(self.agent.process.poll() if self.agent.process else None, "the agent of the other tests ended")
+        super().tearDown()
 
 
 def accepts(path: str) -> bool:
@@ -249,6 +301,6 @@ def request(method: str, params: Optional[Dict[str, Any]] = None, identity: int 
 STATUS = request("agent.status")
 
 __all__ = [
-    "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Provider", "ROOT",
-    "STATUS", "Scene", "add_provider", "import_account", "raw", "request",
+    "AGENT", "BIN", "Client", "ConnectionLost", "DEMO", "AgentFixture", "LanyardError", "PATIENCE_SECONDS", "Preloaded", "Provider", "ROOT",
+    "STATUS", "Scene", "SharedAgentFixture", "add_provider", "import_account", "raw", "request",
 ]

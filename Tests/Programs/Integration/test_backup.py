@@ -8,8 +8,8 @@ import subprocess
 import threading
 import unittest
 
-from deaths import Deaths, Faulty, Point, is_sound, kills
-from agent_fixture import BIN, PATIENCE_SECONDS, AgentFixture, LanyardError, add_provider, import_account
+from deaths import Deaths, Faulty, Point, Sampled, is_sound, kills
+from agent_fixture import BIN, PATIENCE_SECONDS, LanyardError, add_provider, import_account
 
 PASSPHRASE = "not-a-real-passphrase-of-a-backup"
 INVALID, INTEGRITY, UNLOCK_FAILED, UNAVAILABLE = -32602, 5002, 1008, 5001
@@ -32,8 +32,9 @@ def own_files(scene):
         name for name in os.listdir(scene.state) if any(part in name for part in ("-copy", "-draft", "-fetched")))
 
 
-class BackupTests(AgentFixture):
+class BackupTests(Sampled):
     def setUp(self):
+        super().setUp()
         self.practice = self.provider()
         self.agent = self.scene()
         self.caller = self.client(self.agent)
@@ -271,7 +272,7 @@ class BackupTests(AgentFixture):
         _, client = self.other()
         absurd = b"s" * 16 + (3).to_bytes(8, "little") + (1 << 40).to_bytes(8, "little")
         weak = b"s" * 16 + (1).to_bytes(8, "little") + (8 << 10).to_bytes(8, "little")
-        for sql, values, codes in [
+        for sql, values, codes in self.some([
             ("UPDATE keySlot SET parameters = ?", (absurd,), {INTEGRITY}),
             ("UPDATE keySlot SET parameters = ?", (weak,), {INTEGRITY}),
             ("UPDATE keySlot SET protection = 'passphrase'", (), {INTEGRITY}),
@@ -284,8 +285,8 @@ class BackupTests(AgentFixture):
             ("DELETE FROM record WHERE kind = 21", (), {INTEGRITY}),
             ("DELETE FROM record WHERE partition = (SELECT max(partition) FROM record)", (), {INTEGRITY}),
             ("UPDATE record SET generation = generation + 1 WHERE kind = 16", (), {INTEGRITY}),
-        ]:
-            with self.subTest(sql):
+        ], 6):
+            with self.subTest(sql, seed=self.seed):
                 with self.assertRaises(LanyardError) as caught:
                     restore(client, self.change(sql, *values))
                 self.assertIn(caught.exception.code, codes)
@@ -384,6 +385,8 @@ class BackupTests(AgentFixture):
 class InterruptedBackups(Deaths):
     """Killed or failed at any write, in the state directory and in the backup's directory."""
 
+    starts_first = True
+
     def scene_with_alice(self):
         provider = self.provider()
         scene = Faulty()
@@ -424,7 +427,7 @@ class InterruptedBackups(Deaths):
     def test_backup_killed_at_any_write_leaves_a_sound_store(self):
         calls = self.calls()
         self.tell(f"{len(calls)} writes of a backup")
-        for point in self.some(kills(calls), 8):
+        for point in self.some(kills(calls), 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)
@@ -467,7 +470,7 @@ class InterruptedBackups(Deaths):
         calls = scene.counted()
         scene.kill()
         self.tell(f"{len(calls)} writes of a restore")
-        for point in self.some(kills(calls), 6):
+        for point in self.some(kills(calls), 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = empty()
                 scene.arm(point)
@@ -491,7 +494,7 @@ class InterruptedBackups(Deaths):
     def test_backup_failing_from_any_write_on_leaves_no_partial_file(self):
         calls = self.calls()
         points = [Point(number, how) for number in range(1, len(calls) + 1) for how in ("ENOSPC", "EIO")]
-        for point in self.some(points, 8):
+        for point in self.some(points, 2):
             with self.subTest(point=point, seed=self.seed):
                 scene, client = self.scene_with_alice()
                 scene.arm(point)

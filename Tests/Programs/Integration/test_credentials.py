@@ -11,12 +11,18 @@ import threading
 import time
 import unittest
 
-from agent_fixture import AgentFixture, PATIENCE_SECONDS, add_provider, import_account
+from agent_fixture import AgentFixture, PATIENCE_SECONDS, SharedAgentFixture, add_provider, import_account
 
 BINARIES = os.environ.get("LANYARD_BIN") or os.path.join(os.path.dirname(__file__), "..", "..", "..", ".build", "debug")
 LANYARD = os.path.abspath(os.path.join(BINARIES, "lanyard"))
 GIT_VERSION = tuple(
     int(part) for part in subprocess.run(["git", "--version"], capture_output=True, text=True).stdout.split()[2].split(".")[:2])
+
+
+def signed_in(caller, idp):
+    """The accounts `work` of Alice and `home` of Bob, at a provider that lists an origin."""
+    add_provider(caller, idp, allowedOrigins=["https://api.example", "http://127.0.0.1:1"])
+    return [import_account(caller, idp, person, alias=alias) for person, alias in (("alice", "work"), ("bob", "home"))]
 
 
 class Credentials(AgentFixture):
@@ -25,9 +31,7 @@ class Credentials(AgentFixture):
         self.idp = self.provider()
         self.agent = self.scene()
         self.caller = self.client(self.agent)
-        add_provider(self.caller, self.idp, allowedOrigins=["https://api.example", "http://127.0.0.1:1"])
-        self.alice = import_account(self.caller, self.idp, "alice", alias="work")
-        self.bob = import_account(self.caller, self.idp, "bob", alias="home")
+        self.alice, self.bob = signed_in(self.caller, self.idp)
         self.place = self.directory()
 
     def rule(self, pattern, account="work"):
@@ -57,7 +61,24 @@ class Credentials(AgentFixture):
         return dict(pairs), ran
 
 
-class Choosing(Credentials):
+class SharedCredentials(SharedAgentFixture, Credentials):
+    """The accounts of all tests of a class. The rules of a test go with it."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.alice, cls.bob = signed_in(cls.caller, cls.idp)
+
+    def setUp(self):
+        self.place = self.directory()
+        self.addCleanup(self.forget_rules)
+
+    def forget_rules(self):
+        for rule in self.caller.call("rule.list")["rules"]:
+            self.caller.call("rule.remove", {"rule": rule["rule"]})
+
+
+class Choosing(SharedCredentials):
     """Which account answers for a URL."""
 
     def chosen(self, url, **more):
@@ -94,6 +115,7 @@ class Choosing(Credentials):
         # Two accounts of it: the tool's user decides, then the directory, then the active account.
         self.assertEqual(self.chosen("https://api.example/x", user="home"), ("home", "selector"))
         self.caller.call("account.switch", {"account": "home"})
+        self.addCleanup(self.caller.call, "account.switch", {"account": "work"})
         self.assertEqual(self.chosen("https://api.example/x"), ("home", "active"))
         self.assertEqual(self.chosen("https://api.example/x", user="work"), ("work", "selector"))
         self.assertEqual(self.chosen("https://api.example/x", user="somebody-else"), ("home", "active"))
@@ -120,20 +142,6 @@ class Choosing(Credentials):
             self.assertEqual(error.data["path"], "/pattern", pattern)
         self.assertEqual(self.caller.call("rule.list")["rules"], [])
 
-    def test_rules_survive_a_restart_and_go_with_their_account(self):
-        first = self.rule("https://GIT.example:443/acme/x/../*")
-        self.assertEqual(self.rule("https://git.example/acme/*"), first)
-        self.agent.kill()
-        self.agent.start()
-        with self.agent.client() as client:
-            rules = client.call("rule.list")["rules"]
-            self.assertEqual([(rule["rule"], rule["pattern"]) for rule in rules], [(first, "https://git.example/acme/*")])
-            client.call("account.signOut", {"account": "work", "mode": "hard"})
-            found = client.call("account.resolve", {"url": "https://git.example/acme/x"})
-            self.assertEqual((found["account"], found["because"]), (self.alice, "rule"))
-            client.call("account.forget", {"account": self.alice})
-            self.assertEqual(client.call("rule.list")["rules"], [])
-
     def test_the_command_line(self):
         added = self.lanyard("rule", "add", "https://git.example/acme/*", "work")
         self.assertIn("work answers for https://git.example/acme/*", added.stdout)
@@ -146,7 +154,7 @@ class Choosing(Credentials):
         self.lanyard("rule", "remove", "https://git.example/acme/*", status=1)
 
 
-class Protocols(Credentials):
+class Protocols(SharedCredentials):
     """Requests and answers as each tool defines them."""
 
     def setUp(self):
@@ -187,20 +195,6 @@ class Protocols(Credentials):
         self.assertEqual(self.token(), before)
         self.git("erase", **asked, password=before)
         self.assertNotEqual(self.token(), before)
-
-    def test_a_person_is_told_what_to_do(self):
-        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
-        answer, ran = self.git("get", status=4, protocol="https", host="git.example", path="acme/app")
-        self.assertEqual(answer, {})
-        self.assertIn("lanyard login", ran.stderr)
-        ran = self.lanyard("credential", "docker", "get", input="https://git.example/acme/x", status=1)
-        self.assertIn("lanyard login", ran.stdout)
-        self.assertEqual(ran.stderr, "")
-        ran = self.lanyard("credential", "gcp", "-u", "work")
-        self.assertEqual(ran.stderr, "")
-        told = json.loads(ran.stdout)
-        self.assertEqual((told["version"], told["success"], told["code"]), (1, False, "signedOut"))
-        self.assertIn("lanyard login", told["message"])
 
     def test_docker(self):
         self.rule("https://registry.example")
@@ -281,9 +275,6 @@ class Protocols(Credentials):
         ran = self.lanyard(
             "credential", "aws", "-u", "work", "--role-arn", "arn:aws:iam::123456789012:role/denied", *role[2:], status=1)
         self.assertIn("refuses the role: AccessDenied", ran.stderr)
-        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
-        ran = self.lanyard("credential", "aws", "-u", "work", *role, status=4)
-        self.assertIn("lanyard login", ran.stderr)
 
     def test_gcp(self):
         environment = {
@@ -337,6 +328,42 @@ class Protocols(Credentials):
             ran = subprocess.run(
                 [link, *words], input=input, capture_output=True, text=True, env=self.environment(), timeout=PATIENCE_SECONDS)
             self.assertIn(self.token(), ran.stdout, ran.stderr)
+
+
+class Sessions(Credentials):
+    """Restarts and sign-outs."""
+
+    def test_rules_survive_a_restart_and_go_with_their_account(self):
+        first = self.rule("https://GIT.example:443/acme/x/../*")
+        self.assertEqual(self.rule("https://git.example/acme/*"), first)
+        self.agent.kill()
+        self.agent.start()
+        with self.agent.client() as client:
+            rules = client.call("rule.list")["rules"]
+            self.assertEqual([(rule["rule"], rule["pattern"]) for rule in rules], [(first, "https://git.example/acme/*")])
+            client.call("account.signOut", {"account": "work", "mode": "hard"})
+            found = client.call("account.resolve", {"url": "https://git.example/acme/x"})
+            self.assertEqual((found["account"], found["because"]), (self.alice, "rule"))
+            client.call("account.forget", {"account": self.alice})
+            self.assertEqual(client.call("rule.list")["rules"], [])
+
+    def test_a_person_is_told_what_to_do(self):
+        self.rule("https://git.example/acme/*")
+        self.caller.call("account.signOut", {"account": "work", "mode": "soft"})
+        answer, ran = self.git("get", status=4, protocol="https", host="git.example", path="acme/app")
+        self.assertEqual(answer, {})
+        self.assertIn("lanyard login", ran.stderr)
+        ran = self.lanyard("credential", "docker", "get", input="https://git.example/acme/x", status=1)
+        self.assertIn("lanyard login", ran.stdout)
+        self.assertEqual(ran.stderr, "")
+        ran = self.lanyard("credential", "gcp", "-u", "work")
+        self.assertEqual(ran.stderr, "")
+        told = json.loads(ran.stdout)
+        self.assertEqual((told["version"], told["success"], told["code"]), (1, False, "signedOut"))
+        self.assertIn("lanyard login", told["message"])
+        role = ("--role-arn", "arn:aws:iam::123456789012:role/deploy", "--endpoint", self.idp.issuer + "/sts")
+        ran = self.lanyard("credential", "aws", "-u", "work", *role, status=4)
+        self.assertIn("lanyard login", ran.stderr)
 
 
 class WithCargo(Credentials):

@@ -27,7 +27,6 @@ REASONS = {
     "map": ("EIO", "EACCES"),
 }
 WRITING = ("EIO", "ENOSPC", "EROFS")
-SAMPLE = 24
 
 
 def failures(calls: List[str]) -> List[Point]:
@@ -109,7 +108,7 @@ class Faults(Deaths):
     def test_start_with_any_failing_call_loses_nothing(self):
         calls = self.starts(Point(0, "count"))
         self.assertLess({"open", "pread", "lock", "map", "pwrite"}, {line.split(" ")[0] for line in calls})
-        points = self.some(failures(calls), SAMPLE)
+        points = self.some(failures(calls))
         for point in points:
             with self.subTest(point=point, call=calls[point.number - 1], seed=self.seed):
                 self.starts(point)
@@ -168,7 +167,7 @@ class Faults(Deaths):
     def test_work_with_any_failing_call_loses_nothing(self):
         calls = self.works(Point(0, "count"))
         self.assertLess({"pwrite", "fdatasync"}, {line.split(" ")[0] for line in calls})
-        points = self.some(failures(calls), SAMPLE)
+        points = self.some(failures(calls))
         for point in points:
             with self.subTest(point=point, call=calls[point.number - 1], seed=self.seed):
                 self.works(point)

@@ -207,7 +207,7 @@ class KillPoints(Deaths):
 
     def test_disk_failing_at_any_write_loses_nothing(self):
         writes = self.writes("strict")
-        points = self.some(writes.failures(), 12)
+        points = self.some(writes.failures())
         for point in points:
             with self.subTest(point=point, seed=self.seed):
                 self.refuse(writes, point)

@@ -27,6 +27,8 @@ def ip(*words):
 
 
 class SeparateNetwork(unittest.TestCase):
+    starts_first = True
+
     def test_kernel_signals_in_a_separate_network_namespace(self):
         possible = subprocess.run(["unshare", "-rn", "ip", "link", "add", "v0", "type", "veth"], capture_output=True)
         if possible.returncode != 0:

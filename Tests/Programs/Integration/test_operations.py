@@ -11,9 +11,9 @@ import time
 from agent_fixture import PATIENCE_SECONDS, AgentFixture, ConnectionLost, add_provider, import_account
 from lanyard import Overloaded
 
-# `make soak` sets LANYARD_KILLS=all: the long loop.
-IS_SOAK = os.environ.get("LANYARD_KILLS") == "all"
-OPERATIONS = int(os.environ.get("LANYARD_OPERATIONS", "10000" if IS_SOAK else "60"))
+# `make nightly` sets LANYARD_KILLS=all: the long loop.
+IS_NIGHTLY = os.environ.get("LANYARD_KILLS") == "all"
+OPERATIONS = int(os.environ.get("LANYARD_OPERATIONS", "10000" if IS_NIGHTLY else "60"))
 POLICY = {"name": "default", "version": 1, "capabilities": {"note": {"kind": "write", "offlineWindowSeconds": 86400}}}
 
 

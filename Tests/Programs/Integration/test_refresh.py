@@ -117,6 +117,7 @@ class Stopped(Refreshes):
     """The process stands still for longer than a request may take, as at a terminal's Ctrl-Z or in a debugger."""
 
     stopped_seconds = 35
+    starts_first = True
 
     def test_answer_that_came_while_the_agent_was_stopped_is_read(self):
         self.slow(1500)

@@ -363,7 +363,7 @@ class Requests(AgentFixture):
         report, small = f"{self.backend.url}/report", f"{self.backend.url}/small"
         self.send("GET", report)  # what libcurl needs is there
         before = self.resident_bytes()
-        count = 120
+        count = 80
         with socket.socket(socket.AF_UNIX) as raw:
             raw.connect(self.agent.socket)
             raw.settimeout(PATIENCE_SECONDS)
@@ -379,7 +379,7 @@ class Requests(AgentFixture):
                 now = self.resident_bytes() - before
                 looks = 0 if now > largest else looks + 1
                 largest = max(largest, now)
-            # 32 answers with their lines (82 MB); all would take over 250.
+            # 32 answers with their lines (82 MB); all would take over 200.
             self.assertLess(largest, 150 << 20)
             lines = raw.makefile()
             told = [json.loads(lines.readline()) for _ in range(count)]

@@ -21,7 +21,6 @@ SIGNED_OUT = 2003
 PERSON, EMAIL = "alice", "alice@acme.example"
 ALIAS = "an-alias-of-alice"
 DATA = {"draft": "what-alice-wrote-for-herself-alone", "seal": "0123456789-kept-by-a-program"}
-SAMPLE = 12
 
 
 class SignedIn:
@@ -174,7 +173,7 @@ class SignOutKills(Deaths):
 
     def die_everywhere(self, mode):
         lines = self.written(mode)
-        points = self.some(kills(lines), SAMPLE)
+        points = self.some(kills(lines), 6)
         for point in points:
             with self.subTest(mode=mode, point=point, seed=self.seed):
                 self.die(mode, point)

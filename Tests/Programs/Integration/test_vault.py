@@ -510,7 +510,7 @@ class RotatedRootKey(AgentFixture):
             self.skipTest("NOT TESTED: no user keyring here")
         self.assertIn(b"--accept-old-store", ended.stderr)
 
-    def test_rotated_store_and_one_of_an_earlier_version_open(self):
+    def test_rotated_store_and_one_whose_anchor_lost_the_root_key_open(self):
         _, scene, client = self.alice()
         anchors = os.path.join(scene.environment["XDG_CONFIG_HOME"], "lanyard", "anchors")
         for epoch in (2, 3):
@@ -521,7 +521,7 @@ class RotatedRootKey(AgentFixture):
             (name,) = [name for name in os.listdir(anchors) if name.endswith(".root")]
             with open(os.path.join(anchors, name)) as file:
                 self.assertRegex(file.read(), rf"^lanyard-roots-1 {epoch}:[0-9a-f]{{32}}\n$")
-        # An earlier version keeps no root key there; the next start completes it.
+        # The next start completes an anchor without a root key.
         scene.end()
         scene.forget_keyring()
         with open(os.path.join(anchors, name)) as file:

@@ -12,6 +12,7 @@ from typing import Any, Optional
 from authorization_server import AuthorizationServer
 from bridge import Bridge
 from mcp_fixture import LEGACY, MCPFixture, Response, RPCError, browse
+from forms import in_quick_form
 from mcp_server import MCPServer
 
 
@@ -39,6 +40,9 @@ class AuthorizationFixture(MCPFixture):
         return browse(self.next_sign_in_url(bridge))
 
 
+@in_quick_form(
+    "test_auth_metadata_default", "test_auth_resource_mismatch", "test_auth_metadata_issuer_mismatch",
+    "test_redirects_areNotFollowedWithTheToken")
 class MetadataTests(AuthorizationFixture):
     def test_auth_metadata_default(self) -> None:
         authorization, server = self.protected()
@@ -150,6 +154,7 @@ class MetadataTests(AuthorizationFixture):
         self.assertEqual(bridge.tool("who"), "alice")
 
 
+@in_quick_form("test_auth_basic_cimd", "test_auth_pre_registration")
 class ClientIdentityTests(AuthorizationFixture):
     DOCUMENT = "https://client.example/lanyard.json"
 
@@ -283,6 +288,7 @@ class ClientIdentityTests(AuthorizationFixture):
         self.assertEqual(bridge.tool("who"), "alice")
 
 
+@in_quick_form("test_auth_scope_step_up")
 class ScopeTests(AuthorizationFixture):
     def asked(self, authorization: AuthorizationServer, number: int = 0) -> Optional["set[str]"]:
         scope = authorization.authorizations()[number].get("scope")
@@ -366,6 +372,7 @@ class ScopeTests(AuthorizationFixture):
         self.assertEqual(self.asked(authorization), {"mcp:basic"})
 
 
+@in_quick_form("test_auth_iss_wrong_issuer")
 class IssuerTests(AuthorizationFixture):
     def rejected(self, **settings: Any) -> None:
         """A sign-in whose redirect has the wrong issuer, or lacks it: the code is never sent."""
@@ -408,6 +415,7 @@ class IssuerTests(AuthorizationFixture):
         self.assertEqual(authorization.exchanges, 0)
 
 
+@in_quick_form("test_auth_dpop")
 class BoundTokenTests(AuthorizationFixture):
     def bound(self, nonce: Optional[str]) -> None:
         authorization, server = self.protected(
@@ -430,6 +438,7 @@ class BoundTokenTests(AuthorizationFixture):
         self.bound("a-nonce")
 
 
+@in_quick_form()
 class OldServerTests(AuthorizationFixture):
     def test_auth_2025_03_26_oauth_metadata_backcompat(self) -> None:
         """Not supported: that version's servers have no protected-resource metadata. The client hears so at once."""

@@ -12,11 +12,15 @@ import unittest
 
 from mcp_fixture import LANYARD, MODERN, RESET, Ended, Event, MCPFixture, Response, left
 from test_authorization import AuthorizationFixture
+from forms import in_quick_form
 
 SOON_SECONDS = 8.0
 """The longest time until an error, where no network has to be waited for."""
 
 
+@in_quick_form(
+    "test_killOfTheAgentAmidAStream_endsNothing_andTheNextCallWorks",
+    "test_killOfTheAgentDuringARefresh_isNoSecondExchange_ofTheSameToken")
 class KillTests(AuthorizationFixture):
     def streaming(self):
         """A signed-in bridge amid the stream of a call, and the request at the server."""
@@ -95,6 +99,7 @@ class KillTests(AuthorizationFixture):
         self.assertEqual(len(server.ran("tools/call")), 1)
 
 
+@in_quick_form("test_serverThatIsNotThere_isAnError_soon")
 class DeadServerTests(MCPFixture):
     def test_serverThatIsNotThere_isAnError_soon(self) -> None:
         with socket.socket() as unused:
@@ -153,6 +158,7 @@ class DeadServerTests(MCPFixture):
                 self.assertEqual((found.code, found.message, found.data), (code, error["message"], error["data"]))
 
 
+@in_quick_form("test_callAfterARefusal_isSentOnceMore_andRunsOnce")
 class DeadProviderTests(AuthorizationFixture):
     def test_deadProvider_costsNothing_whileTheTokenIsGood(self) -> None:
         authorization, server = self.protected()

@@ -14,10 +14,12 @@ from bridge import Bridge
 from mcp_fixture import LANYARD, LEGACY, MODERN, PATIENCE_SECONDS, Call, Event, Request, Response, Stream
 from mcp_server import PROTOCOL_VERSION, MCPServer
 from test_authorization import AuthorizationFixture
+from forms import in_quick_form
 
 JSON = (("Content-Type", "application/json"),)
 
 
+@in_quick_form("test_accountOfAnotherPathOfTheOrigin_isNotSent")
 class OtherResourceTests(AuthorizationFixture):
     def tokens_of_another_path(self, server: MCPServer, *options: str, **environment: str) -> List[Optional[str]]:
         """The `Authorization` fields that a server at another path of the same origin gets, which takes none."""
@@ -73,6 +75,7 @@ class OtherResourceTests(AuthorizationFixture):
                 self.assertEqual(self.refuses_to_sign_in(server).data["name"], "noAuthorizationServer")
 
 
+@in_quick_form()
 class SlownessTests(AuthorizationFixture):
     def test_metadataThatComesByteByByte_isGivenUp(self) -> None:
         _, server = self.protected()
@@ -112,6 +115,7 @@ class SlownessTests(AuthorizationFixture):
         server.released.set()
 
 
+@in_quick_form("test_challengeWithTheToken_isNotShown")
 class AnswerTests(AuthorizationFixture):
     def test_answerThatRepeatsItsId_isNoAnswerToAnotherRequest(self) -> None:
         server = self.server()
@@ -143,6 +147,7 @@ class AnswerTests(AuthorizationFixture):
         self.assertEqual([asked["scope"] for asked in authorization.authorizations()], ["read"])
 
 
+@in_quick_form()
 class EndTests(AuthorizationFixture):
     def assertEnds(self, process: "subprocess.Popen[bytes]") -> None:  # noqa: N802
         process.terminate()

@@ -15,6 +15,7 @@ from typing import Dict
 
 from mcp_fixture import HERE, LANYARD, LEGACY, MODERN, ROOT, Bridge
 from test_authorization import AuthorizationFixture
+from forms import in_quick_form
 
 VENV = os.path.join(ROOT, ".build", "mcp")
 START_SECONDS = 30.0
@@ -72,6 +73,7 @@ class RealServer:
         self.process.stderr.close()
 
 
+@in_quick_form()
 class RealFixture(AuthorizationFixture):
     """The servers start once, side by side."""
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import unittest
 
 from mcp_fixture import LEGACY, MODERN, Event, MCPFixture, left
+from forms import in_quick_form
 from mcp_server import PROTOCOL_VERSION
 
 SOON_SECONDS = 3.0
 
 
+@in_quick_form("test_session_isOnEveryRequest_andEndsWithTheInput")
 class SessionTests(MCPFixture):
     def test_session_isOnEveryRequest_andEndsWithTheInput(self) -> None:
         server = self.server()
@@ -64,6 +66,7 @@ class SessionTests(MCPFixture):
         self.assertEqual(len(server.sessions), 2)
 
 
+@in_quick_form("test_requestOfTheServer_isAnsweredByAPost")
 class ServerMessageTests(MCPFixture):
     def test_getStream_bringsNotificationsOfTheServer(self) -> None:
         server = self.server()

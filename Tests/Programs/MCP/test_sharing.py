@@ -9,10 +9,12 @@ from typing import List
 
 from mcp_fixture import Bridge, browse
 from test_authorization import AuthorizationFixture
+from forms import in_quick_form
 
 CLIENTS = 20
 
 
+@in_quick_form("test_twentyClientsAtExpiry_makeOneExchange")
 class SharingTests(AuthorizationFixture):
     def all_call(self, bridges: List[Bridge]) -> None:
         """Every client calls at the same moment, and each gets its own answer."""

@@ -14,6 +14,7 @@ from authorization_server import AuthorizationServer
 from mcp_fixture import LANYARD, PATIENCE_SECONDS, URL, Bridge, location
 from mcp_server import MCPServer
 from test_authorization import AuthorizationFixture
+from forms import in_quick_form
 
 AT_ONCE_SECONDS = 6.0
 """A client is told within this time that a person has to sign in."""
@@ -41,6 +42,7 @@ class PersonFixture(AuthorizationFixture):
         self.assertEqual(process.returncode, 0, told + more)
 
 
+@in_quick_form("test_clientWithoutAnAccount_hearsWhatToDo_soon", "test_account_outlivesTheBridge")
 class SignInTests(PersonFixture):
     def test_clientWithoutAnAccount_hearsWhatToDo_soon(self) -> None:
         authorization, server = self.protected()
@@ -105,6 +107,7 @@ class SignInTests(PersonFixture):
         self.assertEqual(bridge.tool("who"), "alice")
 
 
+@in_quick_form("test_eachCall_isForTheAccountThatWasNamed")
 class TwoPeopleTests(PersonFixture):
     """Alice and Bob at one resource."""
 

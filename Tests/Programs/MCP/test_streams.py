@@ -9,6 +9,7 @@ import unittest
 from typing import Any
 
 from mcp_fixture import LANYARD, LEGACY, RESET, Bridge, Event, MCPFixture, RPCError, Stream, left
+from forms import in_quick_form
 from mcp_server import MODERN, SUBSCRIPTION_ID, MCPServer
 
 IDLE_SECONDS = 10.5
@@ -22,6 +23,8 @@ def progress(number: int) -> Event:
                   "params": {"progressToken": "p", "progress": number}})
 
 
+@in_quick_form(
+    "test_notifications_arriveBeforeTheirCallEnds_inOrder", "test_aStreamThatIsReset_isAnError_andIsNotSentAgain")
 class StreamTests(MCPFixture):
     def test_notifications_arriveBeforeTheirCallEnds_inOrder(self) -> None:
         server = self.server()
@@ -141,6 +144,7 @@ class StreamTests(MCPFixture):
         self.assertEqual(len(server.messages("tools/call")), 6)
 
 
+@in_quick_form("test_cancelled_closesThatStreamAlone")
 class CancellationTests(MCPFixture):
     def hanging(self) -> "tuple[MCPServer, Bridge]":
         server = self.server()
@@ -238,6 +242,7 @@ class CancellationTests(MCPFixture):
         self.assertTrue(server.messages("tools/call")[0].client_left.wait(SOON_SECONDS))
 
 
+@in_quick_form("test_serverThatDies_endsTheSubscriptionByAnError")
 class SubscriptionTests(MCPFixture):
     """The bridge of `setUpModule` idles while the other tests of this file run."""
 

@@ -12,6 +12,7 @@ import unittest
 
 from proxy_fixture import LANYARD, PATIENCE_SECONDS, ProxyFixture, certificates, exchange, status
 from test_raw import get
+from forms import in_quick_form
 
 
 class Stage:
@@ -80,6 +81,9 @@ def chunk(data: bytes) -> bytes:
     return f"{len(data):x}\r\n".encode() + data + b"\r\n"
 
 
+@in_quick_form(
+    "test_events_arrive_while_the_stream_is_open", "test_a_token_in_two_pieces_of_a_stream_is_cut_off",
+    "test_a_stream_outlives_a_killed_agent_and_the_next_request_waits_for_none")
 class Streams(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -252,6 +256,7 @@ class Streams(ProxyFixture):
         self.assertEqual(door.process.wait(PATIENCE_SECONDS), 0)
 
 
+@in_quick_form("test_the_proxy_ends_when_its_exec_is_killed")
 class Parents(ProxyFixture):
     def test_the_proxy_ends_when_its_exec_is_killed(self) -> None:
         mark = os.path.join(self.place, "variables")

@@ -11,6 +11,7 @@ import urllib.request
 import zipfile
 
 from proxy_fixture import LANYARD, PATIENCE_SECONDS, SCOPES, ProxyFixture, Request, Response, python_packages
+from forms import in_quick_form
 
 NODE_SCRIPT = """
 const http = require('http'), tls = require('tls'), https = require('https');
@@ -27,6 +28,7 @@ http.request({host: proxy.hostname, port: proxy.port, method: 'CONNECT', path: t
 """
 
 
+@in_quick_form("test_curl", "test_curl_with_credentials_of_its_own", "test_python_urllib", "test_node")
 class Programs(ProxyFixture):
     def assertCameWithToken(self, count: int = 1) -> None:  # noqa: N802
         self.assertEqual([request.bearer for request in self.api.requests], [self.token("work")] * count)
@@ -82,6 +84,7 @@ class Programs(ProxyFixture):
         self.assertCameWithToken()
 
 
+@in_quick_form("test_a_token_that_the_server_revoked_is_replaced")
 class Practice(ProxyFixture):
     """The practice provider's own resource, by plain HTTP on this machine."""
 
@@ -163,6 +166,7 @@ class Git(ProxyFixture):
         self.assertEqual(self.api.tokens(), [self.token("work")])
 
 
+@in_quick_form()
 class Pip(ProxyFixture):
     """pip with an index of the server's."""
 
@@ -195,6 +199,7 @@ class Pip(ProxyFixture):
         self.assertEqual(self.api.tokens(), [self.token("work")])
 
 
+@in_quick_form("test_the_command_has_the_proxy_and_no_token")
 class Environment(ProxyFixture):
     """What the command of `lanyard exec --proxy` is given."""
 

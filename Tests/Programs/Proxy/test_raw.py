@@ -5,8 +5,10 @@ import ssl
 import unittest
 
 from proxy_fixture import ProxyFixture, as_nobody, Request, Response, exchange, status
+from forms import in_quick_form
 
 
+@in_quick_form("test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused")
 class Admission(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -72,6 +74,9 @@ def get(place: str, *fields: str, path: str = "/", method: str = "GET", end: str
     return f"{method} {path} HTTP/1.1\r\nHost: {place}\r\n{''.join(field + chr(13) + chr(10) for field in fields)}{end}".encode()
 
 
+@in_quick_form(
+    "test_heads_that_are_read_in_two_ways_are_refused", "test_hosts_that_do_not_agree_are_refused",
+    "test_the_certificate_is_good_for_no_other_host")
 class Smuggling(ProxyFixture):
     """Requests in a tunnel. Whatever is refused, nothing of it reaches the server."""
 

@@ -8,8 +8,12 @@ import unittest
 
 from proxy_fixture import LANYARD, ProxyFixture, Request, Response, status
 from test_raw import get
+from forms import in_quick_form
 
 
+@in_quick_form(
+    "test_another_origin_is_refused_with_a_sentence", "test_an_ai_agents_grant_reads_only",
+    "test_the_grant_decides_over_which_account")
 class Refusals(ProxyFixture):
     def refusal(self, told: bytes, expected: int, name: str) -> str:
         self.assertEqual(status(told), expected, told)
@@ -135,6 +139,7 @@ class Refusals(ProxyFixture):
         self.assertIn("could not be reached", self.refusal(told, 502, "notSent"))
 
 
+@in_quick_form("test_without_a_grant_the_person_is_told_so")
 class Starting(ProxyFixture):
     def refused(self, *words: str, exit_code: int) -> str:
         return self.lanyard("proxy", *words, status=exit_code).stderr
@@ -180,6 +185,8 @@ class Starting(ProxyFixture):
         self.assertFalse(os.path.exists(folder + "/proxy.sock"))
 
 
+@in_quick_form(
+    "test_a_server_that_repeats_the_token_is_not_passed_on", "test_a_401_gets_one_new_token_and_one_more_sending")
 class Tokens(ProxyFixture):
     """The token, and what a server does with it."""
 

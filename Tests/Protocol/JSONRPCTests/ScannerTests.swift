@@ -130,6 +130,18 @@ import Testing
     }
   }
 
+  @Test func refusedDuplicateKeys_leaveTheWholeTextOnTheTape() throws {
+    var tape = JSONTape()
+    let text = [UInt8](#"{"a":1,"a":2,"b":[3]}"#.utf8)
+    text.withUnsafeBytes { bytes in
+      #expect(throws: JSONScanner.Failure.duplicateKeys) { try JSONScanner.scan(bytes, onto: &tape) }
+      tape.withRoot(of: bytes) { #expect($0["b"]?.elements.map(\.integer) == [3]) }
+    }
+    // What is no JSON at all is told first.
+    #expect(verdict(#"{"a":1,"a":2"#) == .refused(.incomplete))
+    #expect(verdict(#"{"a":1,"a":2}}"#) == .refused(.malformed))
+  }
+
   @Test func tape_isReusedForAnotherLine() {
     var tape = JSONTape()
     for (text, twice) in [(#"{"a":1,"a":2}"#, true), ("[", false), (#"{"a":1}"#, false), ("x", false)] {

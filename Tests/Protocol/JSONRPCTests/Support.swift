@@ -13,9 +13,9 @@ func verdict(_ bytes: [UInt8]) -> Verdict {
     do throws(JSONScanner.Failure) {
       try JSONScanner.scan(buffer, onto: &tape)
     } catch {
-      return .refused(error)
+      return error == .duplicateKeys ? .duplicateKeys : .refused(error)
     }
-    return tape.hasDuplicateKeys ? .duplicateKeys : .value
+    return .value
   }
 }
 
@@ -25,7 +25,7 @@ func verdict(_ text: String) -> Verdict { verdict([UInt8](text.utf8)) }
 func withNode<Result>(_ bytes: [UInt8], _ body: (JSONNode) throws -> Result) throws -> Result {
   var tape = JSONTape()
   return try bytes.withUnsafeBytes { buffer in
-    try JSONScanner.scan(buffer, onto: &tape)
+    try JSONScanner.scan(buffer, onto: &tape, duplicateKeys: .allowed)
     return try tape.withRoot(of: buffer, body)
   }
 }

@@ -8,10 +8,6 @@ struct DriftTests {
     #expect(RepositoryFixture.repository.drift() == [])
   }
 
-  @Test func contract_isCompatibleWithTheFrozenVersions() throws {
-    #expect(try RepositoryFixture.repository.incompatibilities() == [])
-  }
-
   @Test func staleMissingAndLeftoverFiles_areReported() throws {
     let top = FileManager.default.temporaryDirectory.appending(
       path: "lanyard-drift-\(ProcessInfo.processInfo.processIdentifier)")

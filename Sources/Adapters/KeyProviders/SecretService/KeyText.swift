@@ -1,13 +1,13 @@
-internal import Secrets
+package import Secrets
 
 /// A key as a line of text, for keyrings that show and edit text: `lanyard-key-1`, the key in hex, and the first 8
 /// bytes of the SHA-256 of the key, so that a damaged item is not taken for a wrong key.
-enum KeyText {
+package enum KeyText {
   private static let heading = Array("lanyard-key-1 ".utf8)
   private static let checkBytes = 8
   private static let count = heading.count + 2 * SealingKey.byteCount + 1 + 2 * checkBytes
 
-  static func write(_ key: SealingKey) -> Secret {
+  package static func write(_ key: SealingKey) -> Secret {
     var text = SecretBuilder(capacity: count)
     heading.withUnsafeBytes { text.append($0) }
     key.secret.withBytes { bytes in
@@ -19,7 +19,7 @@ enum KeyText {
   }
 
   /// Nil for any other text. A trailing newline is allowed: people edit text.
-  static func read(_ text: Secret) -> SealingKey? {
+  package static func read(_ text: Secret) -> SealingKey? {
     text.withBytes { bytes in
       let line = UnsafeRawBufferPointer(rebasing: bytes.last == UInt8(ascii: "\n") ? bytes.dropLast() : bytes[...])
       guard line.count == count, line.starts(with: heading) else { return nil }

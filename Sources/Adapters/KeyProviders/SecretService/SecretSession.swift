@@ -1,12 +1,12 @@
 internal import AgentModel
-internal import DBus
-internal import Secrets
+package import DBus
+package import Secrets
 
 /// A session with the Secret Service (freedesktop.org, Secret Service API 0.2). Always encrypted, never the `plain`
 /// algorithm: all programs of this user can read the bus.
 ///
 /// Used by one thread at a time. All calls are bounded; those that prompt wait `personsPatience` for the person.
-final class SecretSession: @unchecked Sendable {
+package final class SecretSession: @unchecked Sendable {
   // Not shared: a user takes the session out of where it is kept.
 
   /// A prompt that stands longer is dismissed: the person has left.
@@ -23,7 +23,7 @@ final class SecretSession: @unchecked Sendable {
   private let path: String
   private let key: SessionKey
 
-  init(_ address: BusAddress?) throws(BusFailure) {
+  package init(_ address: BusAddress?) throws(BusFailure) {
     bus = try BusConnection(to: address)
     guard let offer = SessionOffer() else { throw .malformed }
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "OpenSession") {
@@ -39,14 +39,14 @@ final class SecretSession: @unchecked Sendable {
 
   // MARK: finding
 
-  struct Found: Sendable {
-    var unlocked: [String]
+  package struct Found: Sendable {
+    package var unlocked: [String]
     var locked: [String]
     var isEmpty: Bool { unlocked.isEmpty && locked.isEmpty }
   }
 
   /// Items that have all of these attributes, in any collection.
-  func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
+  package func items(_ attributes: [(String, String)]) throws(BusFailure) -> Found {
     let reply = try bus.call(Self.service, Self.root, "org.freedesktop.Secret.Service", "SearchItems") {
       (call) throws(BusFailure) in try Self.append(attributes, to: call)
     }
@@ -172,7 +172,7 @@ final class SecretSession: @unchecked Sendable {
     return try agreed(try reply.text(.path))
   }
 
-  func setSecret(_ secret: Secret, of item: String) throws(BusFailure) {
+  package func setSecret(_ secret: Secret, of item: String) throws(BusFailure) {
     _ = try bus.call(Self.service, item, "org.freedesktop.Secret.Item", "SetSecret") { (call) throws(BusFailure) in
       try append(secret, to: call)
     }

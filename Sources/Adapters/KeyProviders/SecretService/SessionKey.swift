@@ -1,17 +1,17 @@
 internal import CPlatform
 internal import CVerify
-internal import Secrets
+package import Secrets
 
 /// The private half of the key agreement for one session (Secret Service API, Transfer of Secrets).
-struct SessionOffer: Sendable {
+package struct SessionOffer: Sendable {
   static let algorithm = "dh-ietf1024-sha256-aes128-cbc-pkcs7"
 
   /// The public half.
-  let publicNumber: [UInt8]
+  package let publicNumber: [UInt8]
   private let privateNumber: Secret
 
   /// Nil without libcrypto.
-  init?() {
+  package init?() {
     privateNumber = Secret(SecretBytes(random: cagree_number))
     var number = [UInt8](repeating: 0, count: cagree_number)
     guard privateNumber.withBytes({ cagree_public($0.baseAddress, &number) }) else { return nil }
@@ -19,7 +19,7 @@ struct SessionOffer: Sendable {
   }
 
   /// Nil for a public number that would lead to a predictable key.
-  func agree(with theirs: [UInt8]) -> SessionKey? {
+  package func agree(with theirs: [UInt8]) -> SessionKey? {
     var isAgreed = false
     let key = SecretBytes(capacity: cagree_key_bytes) { key in
       isAgreed = privateNumber.withBytes { cagree_key($0.baseAddress, theirs, theirs.count, key.baseAddress) }
@@ -30,12 +30,12 @@ struct SessionOffer: Sendable {
 }
 
 /// The key that encrypts secrets on their way over the bus.
-struct SessionKey: Sendable {
+package struct SessionKey: Sendable {
   fileprivate let key: Secret
   private static let block = cagree_block
 
   /// A fresh initialisation vector, and the secret encrypted with it.
-  func seal(_ secret: Secret) -> (vector: [UInt8], sealed: [UInt8])? {
+  package func seal(_ secret: Secret) -> (vector: [UInt8], sealed: [UInt8])? {
     var vector = [UInt8](repeating: 0, count: Self.block)
     guard lanyard_random(&vector, vector.count) == 0 else { return nil }
     var sealed = [UInt8](repeating: 0, count: secret.count + Self.block)
@@ -46,7 +46,7 @@ struct SessionKey: Sendable {
   }
 
   /// Decrypts into guarded memory; nil if the secret was not encrypted with this key.
-  func open(_ sealed: [UInt8], vector: [UInt8]) -> Secret? {
+  package func open(_ sealed: [UInt8], vector: [UInt8]) -> Secret? {
     guard vector.count == Self.block else { return nil }
     var isOpened = false
     let plain = SecretBytes(capacity: sealed.count) { plain in

@@ -1,5 +1,6 @@
 internal import AgentPorts
 internal import CPlatform
+internal import FileRules
 internal import Glibc
 
 /// The database's files: in a directory of mode 0700, each of mode 0600, no symlinks.
@@ -31,8 +32,7 @@ struct PrivateFiles {
     {
       throw .missing
     }
-    guard fstat(directory, &status) == 0 else { throw Self.failure(errno) }
-    guard status.st_uid == geteuid(), status.st_mode & 0o077 == 0 else { throw .unsafePermissions }
+    guard (try? FileRule.privateDirectory.check(directory)) != nil else { throw .unsafePermissions }
     for suffix in Self.suffixes { try Self.secure(name + suffix, in: directory) }
     let created = openat(directory, name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
     if created >= 0 {
@@ -63,9 +63,7 @@ struct PrivateFiles {
     if file == -ENOENT { return }
     guard file >= 0 else { throw failure(-file) }
     defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0 else { throw failure(errno) }
-    guard status.st_mode & S_IFMT == S_IFREG, status.st_uid == geteuid() else { throw .unsafePermissions }
+    guard let status = try? FileRule.anyOwnFile.check(file) else { throw .unsafePermissions }
     guard status.st_nlink == 1 else { throw .hardLinked(name) }
     if status.st_mode & 0o7777 != 0o600, chmod("/proc/self/fd/\(file)", 0o600) != 0 { throw .unsafePermissions }
   }

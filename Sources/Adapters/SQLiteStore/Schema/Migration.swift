@@ -1,12 +1,12 @@
 /// A step of the schema. Steps are only appended: an installed agent may stand at any of them.
-struct Migration: Sendable {
+package struct Migration: Sendable {
   /// `user_version` after this step; its position in `all`, counted from 1.
-  let version: Int
+  package let version: Int
   /// The tables and indexes that this step creates and no later step drops.
   let makes: Set<String>
-  let sql: String
+  package let sql: String
 
-  static let all: [Migration] = [.version1, .version2, .version3]
+  package static let all: [Migration] = [.version1]
 
   static let objects = all.reduce(into: Set<String>()) { $0.formUnion($1.makes) }
 }

@@ -2,7 +2,7 @@ extension Migration {
   /// The first schema. No column names a person or a server: ids are keyed digests, contents are sealed.
   static let version1 = Migration(
     version: 1,
-    makes: ["store", "metadata", "keySlot", "record", "recordByKey", "recordByKind"],
+    makes: ["store", "metadata", "keySlot", "record", "recordByKey", "recordByKind", "audit", "auditDecision"],
     sql: """
       -- The database itself: its random id, and how many batches were committed. The count tells, after a failed
       -- sync, whether a batch has landed.
@@ -45,5 +45,21 @@ extension Migration {
 
       -- For the pass over one kind at the agent's start.
       CREATE INDEX recordByKind ON record (kind);
+
+      -- The audit log: tables of their own, since it is long, grows only at its end, and belongs to no partition. Its
+      -- decisions are a ring of their own, so that they never displace other entries.
+      CREATE TABLE audit (
+        sequence INTEGER NOT NULL PRIMARY KEY CHECK (sequence > 0),
+        keyEpoch INTEGER NOT NULL,
+        link     BLOB    NOT NULL CHECK (length(link) = 32),
+        sealed   BLOB    NOT NULL
+      ) STRICT;
+
+      CREATE TABLE auditDecision (
+        sequence INTEGER NOT NULL PRIMARY KEY CHECK (sequence > 0),
+        keyEpoch INTEGER NOT NULL,
+        link     BLOB    NOT NULL CHECK (length(link) = 32),
+        sealed   BLOB    NOT NULL
+      ) STRICT;
       """)
 }

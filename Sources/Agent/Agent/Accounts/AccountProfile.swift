@@ -14,7 +14,7 @@ package struct AccountProfile: Sendable, Hashable {
 
   package var id: AccountID
   /// The partition of this incarnation's records; a new incarnation gets new keys.
-  var partition: PartitionID
+  package var partition: PartitionID
   /// Of an erased account, a keyed digest in place of the subject, and no tenant.
   package var identity: Identity
   /// A hard sign-out erased whose account it is (docs/sign-out.md, Modes).
@@ -31,14 +31,12 @@ package struct AccountProfile: Sendable, Hashable {
   var needsInteraction: Bool
   /// As the grant has it, for lists; nil for bearer tokens and while signed out.
   package var tokenBinding: TokenBinding?
-  /// The client and the server that issued the account's tokens; nil until its provider changes either, for an account
-  /// of before this was remembered.
-  var issuedBy: IssuingClient?
+  /// The client and the server that issued the account's tokens.
+  var issuedBy: IssuingClient
   /// Its provider is another client or server now, to which none of its tokens goes: the person signs in there, or the
   /// configuration comes back.
   var isIssuedElsewhere = false
-  /// When the state shown in lists began, on the provider's timeline; nil for an account that never changed it since
-  /// this was remembered.
+  /// When the state shown in lists began, on the provider's timeline.
   var stateSince: Timestamp?
   /// Grows with each sign-out, so that late answers are detected.
   package var epoch: UInt64
@@ -48,7 +46,7 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last sign-in or import, by the machine's clocks.
   var signedInAt: TrustedInstant?
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("id", id.text)
       writer.member("issuer", identity.issuer)
@@ -65,7 +63,7 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
       writer.member("tokenBinding", tokenBinding?.rawValue)
-      issuedBy?.write(to: &writer, as: "issuedBy")
+      issuedBy.write(to: &writer, as: "issuedBy")
       if isIssuedElsewhere { writer.member("issuedElsewhere", 1) }
       writer.member("stateSince", stateSince?.milliseconds)
       if hasStepUp { writer.member("hasStepUp", 1) }
@@ -78,13 +76,15 @@ package struct AccountProfile: Sendable, Hashable {
     }
   }
 
-  package init(
-    id: AccountID, partition: PartitionID, identity: Identity, provider: ProviderName, createdAt: Timestamp
+  init(
+    id: AccountID, partition: PartitionID, identity: Identity, provider: ProviderName, issuedBy: IssuingClient,
+    createdAt: Timestamp
   ) {
     self.id = id
     self.partition = partition
     self.identity = identity
     self.provider = provider
+    self.issuedBy = issuedBy
     self.createdAt = createdAt
     signInStatus = .signedIn
     health = .ok
@@ -97,12 +97,13 @@ package struct AccountProfile: Sendable, Hashable {
       guard let id = node["id"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
         let subject = node["subject"]?.string, let provider = node["provider"]?.string.flatMap({ ProviderName($0) }),
         let signInStatus = node["standing"]?.string.flatMap({ SignInStatus(rawValue: $0) }),
-        let epoch = node["epoch"]?.integer, let createdAt = node["createdAt"]?.timestamp
+        let issuedBy = node["issuedBy"].flatMap({ IssuingClient($0) }), let epoch = node["epoch"]?.integer,
+        let createdAt = node["createdAt"]?.timestamp
       else { return nil }
       var profile = AccountProfile(
         id: id, partition: partition,
         identity: Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: subject), provider: provider,
-        createdAt: createdAt)
+        issuedBy: issuedBy, createdAt: createdAt)
       profile.isErased = node["erased"] != nil
       profile.alias = node["alias"]?.string.flatMap { Alias($0) }
       profile.displayName = node["displayName"]?.string
@@ -112,7 +113,6 @@ package struct AccountProfile: Sendable, Hashable {
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
       profile.tokenBinding = node["tokenBinding"]?.string.flatMap { TokenBinding(rawValue: $0) }
-      profile.issuedBy = node["issuedBy"].flatMap { IssuingClient($0) }
       profile.isIssuedElsewhere = node["issuedElsewhere"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
       profile.hasStepUp = node["hasStepUp"] != nil
@@ -150,11 +150,11 @@ extension AccountProfile {
   /// copy would take memory of its own.
   mutating func shareTexts(of other: AccountProfile) {
     identity.issuer = identity.issuer.shared(with: other.identity.issuer)
-    guard provider == other.provider, let others = other.issuedBy, issuedBy != nil else { return }
-    issuedBy!.issuer = issuedBy!.issuer.shared(with: others.issuer)
-    issuedBy!.clientID = issuedBy!.clientID.shared(with: others.clientID)
-    if let endpoint = others.tokenEndpoint {
-      issuedBy!.tokenEndpoint = issuedBy!.tokenEndpoint?.shared(with: endpoint)
+    guard provider == other.provider else { return }
+    issuedBy.issuer = issuedBy.issuer.shared(with: other.issuedBy.issuer)
+    issuedBy.clientID = issuedBy.clientID.shared(with: other.issuedBy.clientID)
+    if let endpoint = other.issuedBy.tokenEndpoint {
+      issuedBy.tokenEndpoint = issuedBy.tokenEndpoint?.shared(with: endpoint)
     }
   }
 

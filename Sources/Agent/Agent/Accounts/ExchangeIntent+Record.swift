@@ -5,7 +5,7 @@ internal import SecretJSON
 package import Secrets
 
 extension ExchangeIntent {
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("attempt", Int64(attempt))
       writer.member("epoch", Int64(epoch))
@@ -29,7 +29,8 @@ extension ExchangeIntent {
     let read = SecretJSON.read(plain) { node -> ExchangeIntent? in
       guard let attempt = node["attempt"]?.integer, let epoch = node["epoch"]?.integer,
         let generation = node["generation"]?.integer, let fingerprint = node["fingerprint"]?.string,
-        let wall = node["wall"]?.timestamp, let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer
+        let wall = node["wall"]?.timestamp, let bootID = node["bootID"]?.string, let boot = node["boot"]?.integer,
+        let isReplay = node["isReplay"]?.bool, let isLeaving = node["isLeaving"]?.bool
       else { return nil }
       let firstSent = node["firstSentBootID"]?.string.flatMap { id in
         node["firstSentBoot"]?.integer.map { ExchangeIntent.Sending(bootID: id, boot: BootInstant(milliseconds: $0)) }
@@ -37,9 +38,7 @@ extension ExchangeIntent {
       return ExchangeIntent(
         attempt: UInt64(clamping: attempt), epoch: UInt64(clamping: epoch), generation: UInt64(clamping: generation),
         fingerprint: fingerprint, wall: wall, bootID: bootID, boot: BootInstant(milliseconds: boot),
-        key: TokenKey(node), isReplay: node["isReplay"]?.bool ?? false,
-        // An earlier version sent without a mark.
-        isLeaving: node["isLeaving"]?.bool ?? true, firstSent: firstSent,
+        key: TokenKey(node), isReplay: isReplay, isLeaving: isLeaving, firstSent: firstSent,
         nonce: node["nonce"]?.string.flatMap { Base64URL.decode($0) } ?? [])
     }
     guard let read else { return nil }

@@ -100,10 +100,9 @@ extension IDTokenIdentity {
     guard var read = Self.read(token) else { return nil }
     read.issuer = read.issuer.shared(with: profile.identity.issuer)
     read.subject = read.subject.shared(with: profile.identity.subject)
-    if let clientID = profile.issuedBy?.clientID {
-      read.audiences = read.audiences.map { $0.shared(with: clientID) }
-      read.authorizedParty = read.authorizedParty?.shared(with: clientID)
-    }
+    let clientID = profile.issuedBy.clientID
+    read.audiences = read.audiences.map { $0.shared(with: clientID) }
+    read.authorizedParty = read.authorizedParty?.shared(with: clientID)
     self = read
   }
 }

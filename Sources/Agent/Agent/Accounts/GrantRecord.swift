@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 package import AgentOAuth
 internal import JSONRPC
@@ -31,9 +31,9 @@ package struct GrantRecord: Sendable {
   /// Scopes that the sign-in granted and that an exchange took away.
   var lostScopes = ScopeSet([])
   /// What the sign-in asked for (RFC 9396), which signing in again asks for, too.
-  @Rare var requestedDetails: AuthorizationDetails? = nil
+  @Rare package var requestedDetails: AuthorizationDetails? = nil
   /// What the provider said last that it granted; nil if it said nothing, or that it granted none.
-  @Rare var details: AuthorizationDetails? = nil
+  @Rare package var details: AuthorizationDetails? = nil
   /// On the provider's timeline.
   package var refreshTokenExpiresAt: Timestamp?
   /// The fingerprint of the stored ID token, if its signature was checked before it was stored.
@@ -45,7 +45,7 @@ package struct GrantRecord: Sendable {
     return isDowngraded ? .downgraded : .bound
   }
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("refreshToken", refreshToken)
       deviceKey?.write(to: &writer, as: "deviceKey")

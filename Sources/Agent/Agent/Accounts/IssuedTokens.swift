@@ -1,10 +1,12 @@
 internal import AgentCore
-internal import AgentModel
-internal import AgentOAuth
-internal import AgentPorts
+package import AgentModel
+package import AgentOAuth
+package import AgentPorts
 
 /// The access tokens of one account in memory, by the serials that `TokenMachine` refers to.
-struct IssuedTokens {
+package struct IssuedTokens {
+
+  package init() {}
   /// The oldest first. Few, mostly one.
   private var tokens: [IssuedToken] = []
   /// Goes on after `removeAll`: no two tokens have one serial.
@@ -13,7 +15,7 @@ struct IssuedTokens {
   subscript(serial: UInt64) -> IssuedToken? { tokens.first { $0.facts.serial == serial } }
 
   /// Keeps an access token; nil if it has expired already. `sentAt` is when its request was sent.
-  mutating func take(
+  package mutating func take(
     _ token: AccessToken, boundTo key: DeviceKey?, sentAt: BootInstant, now: BootInstant, entropy: any Entropy
   ) -> IssuedToken? {
     // A bound token can't be used without its key.

@@ -55,7 +55,7 @@ package final class PublishedToken: Sendable {
   }
 
   /// The part for `TokenCache`, which keeps the token as long as this part.
-  var shown: Shown {
+  package var shown: Shown {
     written.withBytes {
       Shown(
         lifetime: lifetime, refreshAt: refreshAt, expiresAt: expiresAt, secret: $0.baseAddress!,

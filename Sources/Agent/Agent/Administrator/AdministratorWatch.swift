@@ -3,7 +3,7 @@ internal import AgentOAuth
 package import AgentPorts
 
 /// Looks at the administrator's files: at the start, when a caller asks for what they concern, and now and then
-/// (docs/fleet.md, Administrator's files).
+/// (docs/administrator.md).
 package final class AdministratorWatch: Sendable {
   /// Reads the documents of a listing.
   package typealias Reader = @Sendable (AdministratorListing) -> LaidDown

@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentVault
 
-/// Tells about accounts whose provider's file is gone (docs/fleet.md, Administrator's files).
+/// Tells about accounts whose provider's file is gone (docs/administrator.md).
 extension VaultDiagnosis {
   func goneFiles() -> Findings {
     var findings = Findings()

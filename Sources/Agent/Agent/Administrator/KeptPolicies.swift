@@ -10,7 +10,7 @@ extension OpenVault {
 }
 
 /// The policies of the administrator's files as they were good last, sealed in the vault: a file that can't be read at a
-/// start must not leave the decisions to a weaker policy of the person (docs/fleet.md, Administrator's files).
+/// start must not leave the decisions to a weaker policy of the person (docs/administrator.md).
 struct KeptPolicies {
   let vault: OpenVault
 

@@ -37,7 +37,7 @@ package struct UnreadPolicy: Hashable, Sendable {
   }
 }
 
-/// What the administrator's files say, as far as they can be used (docs/fleet.md, Administrator's files).
+/// What the administrator's files say, as far as they can be used (docs/administrator.md).
 package struct LaidDown: Sendable {
   package var mark: [Int64]
   package var providers: [ManagedProvider] = []

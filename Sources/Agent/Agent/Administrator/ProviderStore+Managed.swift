@@ -11,7 +11,7 @@ package struct ManagedProviderChanges: Sendable {
   package var hasGone = false
 }
 
-/// The providers of the administrator's files (docs/fleet.md, Administrator's files). They are records of the vault like
+/// The providers of the administrator's files (docs/administrator.md). They are records of the vault like
 /// the person's, marked with the file: so accounts, revocations and learned metadata outlive a file that is gone.
 extension ProviderStore {
   /// The changes that bring the providers in step with the files.

@@ -1,6 +1,6 @@
 internal import AgentCore
 package import AgentModel
-internal import AgentVault
+package import AgentVault
 package import JSONRPC
 internal import SecretJSON
 internal import Secrets
@@ -140,8 +140,21 @@ package struct AuditEntry: Sendable {
   /// Whose quota the entry takes (`AuditQuota`); empty for the agent itself.
   var clients = Caller.current?.quotas ?? []
 
+  package init(
+    at: Timestamp, event: Event, outcome: String = "ok", account: AccountID? = nil, client: String? = nil,
+    facts: [Fact] = [], isBatched: Bool = false
+  ) {
+    self.at = at
+    self.event = event
+    self.account = account
+    self.outcome = outcome
+    self.client = client
+    self.facts = facts
+    self.isBatched = isBatched
+  }
+
   /// The entry for the log.
-  var append: AuditAppend {
+  package var append: AuditAppend {
     AuditAppend(
       ring: event.ring, at: at, account: account?.text, sameness: sameness, name: decision ?? "",
       coalesces: event.ring == .decisions, clients: clients, isRefusable: event.isRefusable,

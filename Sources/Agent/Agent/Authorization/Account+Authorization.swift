@@ -3,12 +3,12 @@ package import AgentModel
 internal import AgentPorts
 
 /// The facts about an account that a decision is made from, all of one moment.
-struct AccountFacts: Sendable {
+package struct AccountFacts: Sendable {
   var account: AccountID
   /// Of the sign-in that the facts belong to.
   var epoch: UInt64
   var provider: ProviderName
-  var facts: PolicyFacts
+  package var facts: PolicyFacts
   var time: ProviderTime
   var readAt: BootInstant
   /// Of the moment before they were read.
@@ -17,7 +17,7 @@ struct AccountFacts: Sendable {
 
 extension Account {
   /// The facts for a decision, from memory once the account is loaded: asks no provider and begins no exchange.
-  func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
+  package func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
     try await load()
     noticeReachability()
     let ticket = dependencies.decisions.ticket()

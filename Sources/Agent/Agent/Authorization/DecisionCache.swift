@@ -10,6 +10,8 @@ internal import Synchronization
 /// An entry is withdrawn with every change of what it was decided from, and before a change is written down. A repeat
 /// is counted in the audit log's entry within the same lock, so that none is counted after a withdrawal.
 package final class DecisionCache: Sendable {
+
+  package init() {}
   /// A decision about an account is repeated for its capability and client, since the log counts it for these.
   private struct Key: Hashable {
     var capability: String

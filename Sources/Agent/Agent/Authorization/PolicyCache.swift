@@ -46,7 +46,7 @@ package final class PolicyCache: Sendable {
     fill(documents, named: names, sourced: nil)
   }
 
-  func fill(
+  package func fill(
     _ documents: [String: PolicyDocument?], named names: [ProviderName: String], sourced: SourcedPolicies?
   ) {
     change { state in
@@ -65,7 +65,7 @@ package final class PolicyCache: Sendable {
   }
 
   /// The source confirmed its bundle at `moment`; `bundled` is another one that it brought.
-  func sourceConfirmed(_ bundled: BundledPolicies?, at moment: TrustedInstant) {
+  package func sourceConfirmed(_ bundled: BundledPolicies?, at moment: TrustedInstant) {
     change { state in
       guard var sourced = state.sourced else { return }
       sourced.confirmed = moment
@@ -140,7 +140,7 @@ package final class PolicyCache: Sendable {
   private var sourceAge: Milliseconds? { state.withLock { $0.sourced?.confirmed }.map(elapsed) }
 
   /// What is on trial beside the policy of a provider's accounts: it decides nothing.
-  func shadow(of provider: ProviderName) -> PolicyDocument? {
+  package func shadow(of provider: ProviderName) -> PolicyDocument? {
     let age = sourceAge
     return state.withLock { state in
       guard state.isYoung(age) else { return nil }
@@ -150,7 +150,7 @@ package final class PolicyCache: Sendable {
 
   /// For how long the policy of a provider's accounts still counts if the source confirms nothing; nil if it does not
   /// come from the source.
-  func sourceTimeLeft(for provider: ProviderName) -> Milliseconds? {
+  package func sourceTimeLeft(for provider: ProviderName) -> Milliseconds? {
     let age = sourceAge
     return state.withLock { state in
       guard let sourced = state.sourced, let age,

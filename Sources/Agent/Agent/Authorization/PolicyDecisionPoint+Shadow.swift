@@ -1,7 +1,7 @@
 internal import AgentCore
 internal import AgentPorts
 
-/// Dry runs (docs/fleet.md, Dry runs): both decisions are made, only that of the policy in force counts, and a
+/// Dry runs (docs/policy-bundles.md, Dry runs): both decisions are made, only that of the policy in force counts, and a
 /// difference is audited.
 extension PolicyDecisionPoint {
   /// The entries about decisions that the policy on trial would have made otherwise. A dry run takes no uses of

@@ -89,17 +89,12 @@ package struct RestorePlan {
     if vault.directory.profiles[profile.id] != nil {
       profile.id = AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!
     }
-    if profile.signInStatus == .signedOutHard, !profile.isErased {
-      // A backup of an earlier version names the person.
-      profile.erase(as: try vault.digest(of: profile.identity, at: profile.provider))
-    }
     var restored = RestoredAccount()
     if let alias = profile.alias, vault.directory.profiles.values.contains(where: { $0.alias == alias }) {
       restored.skipped.append(
         SkippedItem(kind: .alias, name: alias.text, account: profile.id, reason: .nameTaken))
       profile.alias = nil
     }
-    profile.issuedBy = profile.issuedBy ?? provider.issuingClient
     profile.isIssuedElsewhere = !live.mayReceive(profile.issuedBy)
     profile.partition = PartitionID(bytes: vault.entropy.bytes(PartitionID.byteCount))!
     profile.hasStepUp = account.stepUp != nil

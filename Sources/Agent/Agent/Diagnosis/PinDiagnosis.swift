@@ -11,12 +11,6 @@ extension VaultDiagnosis {
     for provider in vault.directory.sortedProviders where !provider.configuration.pins.isEmpty {
       let configuration = provider.configuration
       let (name, hosts) = (configuration.name, configuration.pins.keys.sorted().joined(separator: ", "))
-      for (host, pins) in configuration.pins.sorted(by: { $0.key < $1.key }) where Set(pins).count < 2 {
-        findings.notice(
-          "providerPins",
-          "The provider \(name.text) has one pin alone for \(host): a new key of that server ends all access.",
-          "`lanyard provider pin \(name.text) \(host)` sets a second one.")
-      }
       guard let end = configuration.pinsExpireAt else { continue }
       let now = vault.time.now(for: name)
       let day = vault.time.wall(end, of: name).rfc3339.prefix { $0 != "T" }

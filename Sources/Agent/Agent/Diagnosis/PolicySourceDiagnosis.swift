@@ -1,7 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 
-/// Tells whether the organisation's policies are in force (docs/fleet.md, Policy bundles).
+/// Tells whether the organisation's policies are in force (docs/policy-bundles.md).
 extension PolicySourceStatus {
   var findings: Findings {
     var findings = Findings()

@@ -3,7 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 
-/// Tries a provider before a person signs in there (docs/tokens.md, Trying a provider).
+/// Tries a provider before a person signs in there (docs/providers.md, Trying a provider).
 extension ProviderDiagnosis {
   /// More servers than one provider has.
   private static let mostServers = 16

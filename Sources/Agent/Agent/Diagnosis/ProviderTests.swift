@@ -4,8 +4,8 @@ internal import AgentPorts
 internal import Secrets
 internal import Synchronization
 
-/// The tests of providers, which each ask a provider some ten requests (docs/tokens.md, Trying a provider): one at a time
-/// for each provider, whose result all its callers get, and not too many in a row.
+/// The tests of providers, which each ask a provider some ten requests (docs/providers.md, Trying a provider): one at a
+/// time for each provider, whose result all its callers get, and not too many in a row.
 package final class ProviderTests: Sendable {
   /// A person mends the configuration and tries again; a program in a loop is stopped.
   static let (most, period) = (10, Milliseconds.seconds(60))

@@ -57,7 +57,6 @@ package struct VaultDiagnosis {
     findings.sound("vault", "The vault is open.")
     vault.diagnosis.anchor(&findings)
     vault.diagnosis.configuration(&findings)
-    vault.diagnosis.allowedOrigins(&findings)
     vault.diagnosis.unreadableAccounts(&findings)
     return findings
   }
@@ -76,20 +75,6 @@ package struct VaultDiagnosis {
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
     } else if vault.records.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
-    }
-  }
-
-  /// Earlier versions stored what is no origin, such as an address with a path. It never allows a request.
-  private func allowedOrigins(_ findings: inout Findings) {
-    for configuration in vault.directory.sortedProviders.map(\.configuration) {
-      let wrong = configuration.allowedOrigins.filter { RequestTarget.origin($0) == nil }
-      guard !wrong.isEmpty else { continue }
-      let (name, list) = (configuration.name.text, wrong.joined(separator: ", "))
-      findings.notice(
-        "allowedOrigins",
-        "The provider \(name) lists addresses for requests that are no origins, so no request goes to them: \(list).",
-        "`lanyard provider update \(name) --allowed-origin ORIGIN` sets them anew: scheme, host and port, such as https://api.example."
-      )
     }
   }
 

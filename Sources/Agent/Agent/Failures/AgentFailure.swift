@@ -136,7 +136,7 @@ package enum MissingThing: Hashable, Sendable {
   case stepUp(StepUpMethod)
 }
 
-/// Things that an organisation can lay down (docs/fleet.md, Administrator's files).
+/// Things that an organisation can lay down (docs/administrator.md).
 package enum ManagedThing: Hashable, Sendable { case policy, provider }
 
 /// The use for which a caller wanted a signed-out account.

@@ -4,7 +4,7 @@ package import AgentPorts
 internal import Secrets
 internal import Synchronization
 
-/// Counts what the agent does, from any thread (docs/fleet.md, Figures). It starts at zero with the agent.
+/// Counts what the agent does, from any thread (docs/metrics.md). It starts at zero with the agent.
 ///
 /// What the reading thread answers from memory takes one addition without a lock and without a clock.
 package final class FigureKeeper: Sendable {

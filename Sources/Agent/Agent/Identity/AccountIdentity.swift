@@ -5,8 +5,8 @@ internal import AgentPorts
 internal import AgentVault
 internal import Secrets
 
-/// The ID tokens of one account, by the serials that `IDTokenMachine` refers to (docs/tokens.md, ID tokens). The bytes
-/// are read from the vault when a caller first wants one: most accounts are never asked. A part of `Account`, to which
+/// The ID tokens of one account, by the serials that `IDTokenMachine` refers to (docs/identity.md, ID tokens). The
+/// bytes are read from the vault when a caller first wants one: most accounts are never asked. A part of `Account`, to which
 /// all its functions are isolated.
 final class AccountIdentity {
   private typealias Check = CheckedContinuation<AgentFailure?, Never>
@@ -96,9 +96,7 @@ final class AccountIdentity {
 
   private func read(_ token: Secret, of account: isolated Account) throws(IDTokenFailure) -> KeptIDToken {
     guard let profile = account.loaded?.profile, let now = now(of: account) else { throw .malformed }
-    let keys = profile.issuedBy.flatMap {
-      account.dependencies.keySets.keys(of: profile.provider, issuer: $0.issuer)
-    }
+    let keys = account.dependencies.keySets.keys(of: profile.provider, issuer: profile.issuedBy.issuer)
     return try KeptIDToken(
       token, of: profile, keys: keys, signatures: account.dependencies.environment.signatures, now: now)
   }

@@ -22,10 +22,8 @@ struct KeptIDToken: Sendable {
   ) throws(IDTokenFailure) {
     let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
     let claims = try IDTokenClaims(parsed)
-    // An account of an earlier version does not know its client; its later ID tokens are compared with the first one.
-    let client = profile.issuedBy?.clientID ?? claims.audiences.first ?? ""
     let verdict = IDTokenPolicy.check(
-      claims, issuer: profile.identity.issuer, clientID: client, nonce: .unasked, now: now)
+      claims, issuer: profile.identity.issuer, clientID: profile.issuedBy.clientID, nonce: .unasked, now: now)
     if let failure = verdict.failures.first { throw failure }
     guard let issuer = claims.issuer, let expiresAt = claims.expiresAt else { throw .expiryMissing }
     guard claims.subject == profile.identity.subject else { throw .subjectChanged }

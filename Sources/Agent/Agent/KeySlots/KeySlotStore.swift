@@ -23,7 +23,7 @@ package struct KeySlotStore {
   private func rows() throws(AgentFailure) -> [KeySlotRow] { try vault.records.store.slots() }
 
   private func notes() throws(AgentFailure) -> KeySlotNotes {
-    try vault.withRecords { (records) throws(VaultFailure) in try KeySlotNotes.stored(in: records) } ?? KeySlotNotes()
+    try vault.withRecords { (records) throws(VaultFailure) in try KeySlotNotes.stored(in: records) }
   }
 
   package func list() throws(AgentFailure) -> [KeySlot] {

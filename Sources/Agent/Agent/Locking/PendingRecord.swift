@@ -60,7 +60,8 @@ package enum PendingRecord: Sendable {
       switch (node["what"]?.string.flatMap { Word(rawValue: $0) }, origin, intent) {
       case (.answer, let origin?, let intent?):
         return node["body"]?.secret.map { .answer(StagedAnswer(intent: intent, body: $0), of: origin) }
-      case (.unspent, let origin?, let intent?): return .unspent(intent, of: origin.account)
+      case (.unspent, _, let intent?):
+        return node["account"]?.string.flatMap { AccountID($0) }.map { .unspent(intent, of: $0) }
       case (.overtaken, let origin?, _): return node["token"]?.secret.map { .overtaken($0, of: origin) }
       case (.unclaimed, _, _):
         guard let token = node["token"]?.secret, let label = node["label"]?.string,

@@ -24,7 +24,7 @@ package struct Operation: Sendable {
   /// The token that its client could ask for.
   let key: TokenKey
   let limit: TokenLimit
-  /// Who enqueued it. An earlier version stored none: those count as the owner's.
+  /// Who enqueued it.
   let caller: OperationCaller
   /// For whom its request is decided about, also after the grant has ended.
   let requester: RequestCaller
@@ -174,11 +174,8 @@ extension Operation {
     expiresAt = node["expiresAt"]?.timestamp
     self.key = TokenKey(
       resource: node["resource"]?.string, scopes: node["scopes"]?.strings.map { ScopeSet($0) })
-    let scopeLimit = node["scopeLimit"]?.strings.map { Set($0) }
-    // An earlier version stored none: its grants named no types, and only a grant chose a resource.
-    let wasLimited = scopeLimit != nil || node["resource"] != nil
     limit = TokenLimit(
-      scopes: scopeLimit, detailTypes: node["detailLimit"]?.strings.map { Set($0) } ?? (wasLimited ? [] : nil))
+      scopes: node["scopeLimit"]?.strings.map { Set($0) }, detailTypes: node["detailLimit"]?.strings.map { Set($0) })
     caller = OperationCaller(grants: Set(node["caller"]?.strings ?? []))
     requester = RequestCaller(
       isForAgent: node["agent"] != nil, scopes: limit.scopes, grant: node["grant"]?.string,

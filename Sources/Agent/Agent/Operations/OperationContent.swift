@@ -81,15 +81,7 @@ package struct OperationContent: Sendable {
     self.payload = payload
   }
 
-  /// Compares what is delivered, and not how it is stored.
-  func isSame(as other: OperationContent) -> Bool {
-    guard payload.isSame(as: other.payload) else { return false }
-    guard let request, let wanted = other.request else { return request == nil && other.request == nil }
-    return request.method == wanted.method && request.url == wanted.url && request.isText == wanted.isText
-      && request.headers.elementsEqual(wanted.headers, by: ==) && request.body.isSame(as: wanted.body)
-  }
-
-  var record: Secret { SecretJSON.write { write(to: &$0) } }
+  package var record: Secret { SecretJSON.write { write(to: &$0) } }
 
   func write(to writer: inout JSONWriter) {
     if let request {
@@ -110,18 +102,15 @@ package struct OperationContent: Sendable {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> OperationContent? in
       var content = OperationContent(request: nil, payload: node["payload"].map { Secret(copying: $0.raw) })
       if let method = node["method"]?.string, let url = node["url"]?.string {
         let texts = node["headers"]?.strings ?? []
         guard texts.count % 2 == 0 else { return nil }
         let headers = stride(from: 0, to: texts.count, by: 2).map { (name: texts[$0], value: texts[$0 + 1]) }
-        // The member of an earlier version is in the standard alphabet.
-        let old = node["bodyBase64"]?.string.flatMap { Base64.decode($0) }
-          .map { bytes in bytes.withUnsafeBytes { Secret(copying: $0) } }
-        let bytes = node["bytes"]?.secret?.base64URLDecoded ?? old
-        guard bytes != nil || node["bytes"] == nil && node["bodyBase64"] == nil else { return nil }
+        let bytes = node["bytes"]?.secret?.base64URLDecoded
+        guard bytes != nil || node["bytes"] == nil else { return nil }
         content.request = Request(
           method: method, url: url, headers: headers, body: node["body"]?.secret ?? bytes, isText: bytes == nil)
       }
@@ -135,7 +124,7 @@ package struct OperationContent: Sendable {
 /// The answer of a resource server, as it is kept with an operation.
 package struct OperationAnswer: Sendable {
   /// The bound of the contract.
-  static let mostBytes = 64 << 10
+  package static let mostBytes = 64 << 10
 
   package var status: Int
   package var body: Secret
@@ -146,7 +135,7 @@ package struct OperationAnswer: Sendable {
 
   private init(status: Int) { (self.status, body) = (status, Secret(text: "")) }
 
-  init(_ response: ResourceResponse) {
+  package init(_ response: ResourceResponse) {
     (status, body) = (response.status, response.body)
     // It is not left at rest, and a caller that reads the operation may not have it.
     cut(to: response.repeatsToken ? 0 : Self.mostBytes)
@@ -165,7 +154,7 @@ package struct OperationAnswer: Sendable {
   }
 
   /// The answer in a record of up to this many bytes: its body is cut if it must be, its status never.
-  func fitting(_ bytes: Int) -> OperationAnswer {
+  package func fitting(_ bytes: Int) -> OperationAnswer {
     // Base64URL writes three bytes as four characters.
     let room = max(0, (bytes - Self.mostHeaderBytes) / 4 * 3)
     var fitting = self
@@ -176,7 +165,7 @@ package struct OperationAnswer: Sendable {
   /// The names of the record's members, the status and the sign that the body is cut.
   private static let mostHeaderBytes = 64
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       writer.member("status", Int64(status))
       writer.member("body", body.base64URL)
@@ -184,20 +173,13 @@ package struct OperationAnswer: Sendable {
     }
   }
 
-  init?(_ plain: Secret) {
+  package init?(_ plain: Secret) {
     let read = SecretJSON.read(plain) { node -> (Int, Secret, Bool)? in
       guard let status = node["status"]?.integer, let body = node["body"]?.secret?.base64URLDecoded else { return nil }
       return (Int(status), body, node["truncated"] != nil)
     }
     guard let read else { return nil }
     (status, body, isTruncated) = read
-  }
-}
-
-extension Secret? {
-  fileprivate func isSame(as other: Secret?) -> Bool {
-    guard let self, let other else { return self == nil && other == nil }
-    return self.withBytes { mine in other.withBytes { mine.elementsEqual($0) } }
   }
 }
 

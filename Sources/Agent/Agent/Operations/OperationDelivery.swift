@@ -93,13 +93,11 @@ struct OperationDelivery: Sendable {
       )
     }
     let provider = profile.provider
-    guard let request = content?.request else { throw .vault(.integrity, id) }
-    guard let permit = try await permit(operation, request, of: profile) else { return }
-    guard let fields = request.fields(key: operation.idempotencyKey) else {
-      // An earlier version took fields that are reserved now.
-      try await worker.change(operation, of: id) { operation in operation.machine.denied() }
-      return
+    // What its caller may not set was refused when it was enqueued.
+    guard let request = content?.request, let fields = request.fields(key: operation.idempotencyKey) else {
+      throw .vault(.integrity, id)
     }
+    guard let permit = try await permit(operation, request, of: profile) else { return }
     let departure = Departure()
     // The contract has no body of no bytes.
     let body = request.body.flatMap { $0.count > 0 ? $0 : nil }

@@ -1,5 +1,5 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
 internal import Secrets
 
 /// The id of an operation: its place in the order of its account, and a mark that only ids of this account have. So a
@@ -7,20 +7,20 @@ internal import Secrets
 ///
 /// Six bytes of the place, four random ones that tell apart what an old copy of the store enqueued at the same place,
 /// and six of a hash over both and the partition.
-enum OperationName {
+package enum OperationName {
   static let byteCount = 16
   private static let prefix = "op_"
 
-  static func id(at sequence: Int64, of partition: PartitionID, random: [UInt8]) -> [UInt8] {
+  package static func id(at sequence: Int64, of partition: PartitionID, random: [UInt8]) -> [UInt8] {
     let place = withUnsafeBytes(of: UInt64(clamping: sequence).bigEndian) { Array($0.suffix(6)) }
     let head = place + random.prefix(4)
     return head + mark(of: head, partition)
   }
 
-  static func text(_ id: [UInt8]) -> String { prefix + Base32.encode(id) }
+  package static func text(_ id: [UInt8]) -> String { prefix + Base32.encode(id) }
 
   /// The place that the id names; nil if no operation of this partition had it.
-  static func sequence(in name: String, of partition: PartitionID) -> Int64? {
+  package static func sequence(in name: String, of partition: PartitionID) -> Int64? {
     guard name.hasPrefix(prefix), let id = Base32.decode(name.dropFirst(prefix.count)), id.count == byteCount,
       mark(of: Array(id.prefix(10)), partition) == Array(id.suffix(6))
     else { return nil }

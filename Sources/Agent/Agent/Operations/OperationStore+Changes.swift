@@ -46,9 +46,7 @@ extension OperationStore {
       guard !body(&operation).isEmpty else { continue }
       operation.updatedAt = now
       records += try keepAnswer(answer, of: &operation, insteadOf: known, in: profile, among: before)
-      // An earlier version did not count the detail.
-      operation.bytes = max(
-        Self.headerBytes, operation.bytes + (operation.detail?.count ?? 0) - (known.detail?.count ?? 0))
+      operation.bytes += (operation.detail?.count ?? 0) - (known.detail?.count ?? 0)
       if known.hasAnswer, answer != nil || !operation.hasAnswer { forgetsAnswer = true }
       changed.append((operation, known.machine.status))
       if case .cancelled = operation.machine.state {

@@ -112,24 +112,10 @@ package struct OperationStore {
     guard let key = enqueued.idempotencyKey else { return nil }
     guard let known = try all(of: profile).last(where: { $0.idempotencyKey == key && $0.caller == enqueued.caller })
     else { return nil }
-    let isRepeated = known.digest == enqueued.digest ? true : try isSame(known, enqueued, in: profile)
-    guard isRepeated else {
+    guard known.digest == enqueued.digest else {
       throw .invalidParameter("/idempotencyKey", expected: "a key that no other operation of the caller has")
     }
     return known
-  }
-
-  /// Compares the members: an earlier version stored a digest of another form.
-  private func isSame(
-    _ known: Operation, _ enqueued: EnqueuedOperation, in profile: AccountProfile
-  ) throws(AgentFailure) -> Bool {
-    guard known.capability == enqueued.capability, known.label == enqueued.label,
-      known.machine.retryWithin == enqueued.retryWithin, known.expiresAt == enqueued.expiresAt
-    else { return false }
-    let stored = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
-      try records.read(profile.partition, .operationContent, id: known.id)
-    }
-    return stored.flatMap { OperationContent($0) }?.isSame(as: enqueued.content) ?? false
   }
 
   /// `isOffered`: a client may claim it at once.

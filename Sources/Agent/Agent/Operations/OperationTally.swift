@@ -36,7 +36,7 @@ package struct ToldOperation: Sendable {
 package struct OperationTally: Sendable, Hashable {
   package var pending: Int
   var bytes: Int
-  /// Those of operations that limited callers enqueued. An earlier version counted none.
+  /// Those of operations that limited callers enqueued.
   var bytesOfLimitedCallers = 0
   /// The place of the last operation that was enqueued, also if it has left the list.
   var lastSequence: Int64 = 0

@@ -50,8 +50,7 @@ extension PolicySourceStore {
     guard try kept(by: source.publicKey) != nil, let confirmation = try state()?.confirmation,
       confirmation.key == source.publicKey.text, confirmation.url == source.url.text
     else { return nil }
-    // An earlier version kept other texts, too.
-    return confirmation.entityTag.flatMap { EntityTag.isUsable($0) ? $0 : nil }
+    return confirmation.entityTag
   }
 
   func summary(of source: PolicySource) throws(AgentFailure) -> PolicySourceStatus.Kept {

@@ -1,8 +1,8 @@
-internal import AgentCore
-internal import AgentModel
+package import AgentCore
+package import AgentModel
 
-/// The policies of the organisation's source as `PolicyCache` has them (docs/fleet.md, Policy bundles).
-struct SourcedPolicies: Sendable {
+/// The policies of the organisation's source as `PolicyCache` has them (docs/policy-bundles.md).
+package struct SourcedPolicies: Sendable {
   /// Nil before the first bundle, and for a kept one that does not open: any policy may be the organisation's.
   var bundled: BundledPolicies?
   /// When the source last confirmed the bundle; nil if it never did.
@@ -10,6 +10,13 @@ struct SourcedPolicies: Sendable {
   let maxAge: Milliseconds
   /// The URL of the bundle.
   let url: String
+
+  package init(bundled: BundledPolicies? = nil, confirmed: TrustedInstant? = nil, maxAge: Milliseconds, url: String) {
+    self.bundled = bundled
+    self.confirmed = confirmed
+    self.maxAge = maxAge
+    self.url = url
+  }
 
   /// The policies that the bundle brings to this agent, by name.
   var managed: [String: ManagedPolicy]? {

@@ -21,13 +21,10 @@ extension ProviderStore {
   }
 
   /// The accounts of a provider after its change: what was issued to them stays with the client and the server that
-  /// issued it. `before` is nil where the provider's record did not open.
-  func accounts(of provider: Provider, after before: Provider?) -> [AccountProfile] {
+  /// issued it.
+  func accounts(of provider: Provider) -> [AccountProfile] {
     vault.directory.sortedProfiles.filter { $0.provider == provider.configuration.name }.map { account in
       var profile = account
-      if profile.issuedBy == nil, let before, provider.issuingClient != before.issuingClient {
-        profile.issuedBy = before.issuingClient
-      }
       profile.isIssuedElsewhere = !provider.mayReceive(profile.issuedBy)
       if profile.isIssuedElsewhere != account.isIssuedElsewhere {
         profile.noteState(after: account.restingState, at: vault.time.now(for: account.provider))

@@ -117,7 +117,7 @@ package struct ProviderStore {
     _ provider: Provider, after before: Provider?, entry: VaultChange? = nil
   ) throws(AgentFailure) -> ChangeSet<Provider?> {
     var provider = provider
-    let accounts = accounts(of: provider, after: before)
+    let accounts = accounts(of: provider)
     if let before { provider.remember(before, for: accounts.map(\.issuedBy)) }
     let changed = accounts.filter { $0 != vault.directory.profiles[$0.id] }
     let place = try place(of: provider.configuration.name)

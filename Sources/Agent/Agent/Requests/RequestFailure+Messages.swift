@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 
 extension RequestFailure {
   var message: String {

@@ -4,7 +4,7 @@ internal import AgentOAuth
 package import AgentPorts
 internal import Secrets
 
-/// Performs what `RequestMachine` decides for one request of a caller (docs/tokens.md, Requests).
+/// Performs what `RequestMachine` decides for one request of a caller (docs/requests.md).
 ///
 /// It does not run on the account's actor: one account's requests run at the same time, and a caller that goes away
 /// closes the connection. The exchange that replaces a refused token is the account's own.

@@ -49,6 +49,25 @@ package struct ResourceResponse: Sendable {
   package var share: MemoryBudget.Share?
   package var attempts: Int
   package var isRefreshed: Bool
+
+  package init(
+    status: Int,
+    fields: ResponseFields,
+    body: Secret,
+    share: MemoryBudget.Share? = nil,
+    attempts: Int,
+    isRefreshed: Bool,
+    repeatsToken: Bool = false
+  ) {
+    self.status = status
+    self.fields = fields
+    self.body = body
+    self.share = share
+    self.attempts = attempts
+    self.isRefreshed = isRefreshed
+    self.repeatsToken = repeatsToken
+  }
+
   /// It repeats the token, and the request does not show that.
   package var repeatsToken = false
 }

@@ -1,27 +1,27 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import Synchronization
 
 /// Sleeps until the earliest moment that was set, then calls its owner, which does the due work.
 ///
 /// One sleeping task for all moments of an owner, and none while no moment is set. The owner keeps what is due when.
-final class Alarm: Sendable {
+package final class Alarm: Sendable {
   /// Does the due work, and returns the next moment for a call; nil if no work is left.
-  typealias Look = @Sendable () async -> BootInstant?
+  package typealias Look = @Sendable () async -> BootInstant?
 
   /// When the current sleeper wakes. A sleeper for another moment was replaced and does nothing.
   private let wakesAt = Mutex<BootInstant?>(nil)
   private let clock: any AgentClock
   private let background: BackgroundWork
 
-  init(clock: any AgentClock, background: BackgroundWork) {
+  package init(clock: any AgentClock, background: BackgroundWork) {
     self.clock = clock
     self.background = background
   }
 
   /// Calls `look` at `moment`, or earlier if an earlier moment is set already. Sleepers are cancelled when the agent
   /// ends, and then `look` is not called.
-  func set(_ moment: BootInstant, _ look: @escaping Look) {
+  package func set(_ moment: BootInstant, _ look: @escaping Look) {
     let isEarliest = wakesAt.withLock { wakesAt in
       if let wakesAt, wakesAt <= moment { return false }
       wakesAt = moment
@@ -31,7 +31,7 @@ final class Alarm: Sendable {
   }
 
   /// Calls no `look` until the next `set`.
-  func clear() { wakesAt.withLock { $0 = nil } }
+  package func clear() { wakesAt.withLock { $0 = nil } }
 
   private func sleep(until moment: BootInstant, _ look: @escaping Look) {
     background.startTimer { [self] in

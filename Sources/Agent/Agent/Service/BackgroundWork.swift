@@ -82,7 +82,7 @@ package final class BackgroundWork: Sendable {
   }
 
   /// Starts work that runs to its end, and waits for its result; nil if the caller was cancelled before.
-  func race<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success? {
+  package func race<Success: Sendable>(_ work: @escaping @Sendable () async -> Success) async -> Success? {
     let (results, deliver) = AsyncStream<Success>.makeStream()
     let started = add.yield {
       deliver.yield(await work())
@@ -94,7 +94,7 @@ package final class BackgroundWork: Sendable {
   }
 
   /// Starts work that only waits for a moment: it is cancelled when everything else has ended.
-  func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
+  package func startTimer(_ work: @escaping Work) { addTimer.yield(work) }
 
   /// Returns when `stop()` was called and everything that was started has ended.
   package func run() async {
@@ -114,5 +114,5 @@ package final class BackgroundWork: Sendable {
     }
   }
 
-  func stop() { add.finish() }
+  package func stop() { add.finish() }
 }

@@ -15,7 +15,7 @@ package struct OutboxEntry: Sendable {
   package var accountLabel: String
   /// The person who granted the token: a revocation that ends all grants of this person must not follow a new sign-in.
   package var identity: Identity?
-  /// The provider as it was configured when the entry was made. Nil of an entry that an earlier version made.
+  /// The provider as it was configured when the entry was made. Nil if its record did not open then.
   package var sender: Provider?
   package var createdAt: Timestamp
   /// The end of the attempts.

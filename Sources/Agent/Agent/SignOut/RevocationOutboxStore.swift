@@ -136,7 +136,7 @@ package struct RevocationOutboxStore {
   /// A refresh token of an account that was forgotten meanwhile: nothing readable of the person is kept with it.
   private func entry(forForgotten token: Secret, of origin: TokenOrigin, at provider: Provider) -> OutboxEntry? {
     var entry = entry(forUnclaimed: token, at: provider, of: origin.identity, label: origin.account.text)
-    entry?.identity = origin.identity.flatMap { try? vault.erased($0, at: provider.configuration.name) }
+    entry?.identity = try? vault.erased(origin.identity, at: provider.configuration.name)
     return entry
   }
 
@@ -207,7 +207,8 @@ package struct RevocationOutboxStore {
     }
   }
 
-  /// Before a provider is removed or becomes another client: entries of earlier versions keep what sends them.
+  /// Before a provider is removed or becomes another client: entries that were made while its record did not open keep
+  /// what sends them.
   func keeping(_ provider: Provider) throws(AgentFailure) -> [VaultChange] {
     try entries().filter { $0.provider == provider.configuration.name && $0.sender == nil }.map {
       var entry = $0

@@ -155,20 +155,4 @@ package struct SignOutStore {
       return (profile, erased)
     }
   }
-
-  /// The accounts that an earlier version erased, but for their names.
-  var namedAfterErasure: [AccountProfile] {
-    vault.directory.profiles.values.filter { $0.signInStatus == .signedOutHard && !$0.isErased }
-      .sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-  }
-
-  /// Erases whose account it was.
-  func eraseName(of named: AccountProfile) throws(AgentFailure) -> ChangeSet<Void> {
-    var profile = named
-    profile.erase(as: try vault.digest(of: named.identity, at: named.provider))
-    let waiting = try vault.outbox.erasing(named.identity, of: profile)
-    return ChangeSet(
-      waiting + [.put(profile.partition, .profile, profile.record)],
-      memory: [.account(profile)], of: profile.id, erasing: .values, isWithdrawal: true)
-  }
 }

@@ -8,8 +8,7 @@ internal import Secrets
 /// its provider removed by then.
 package struct TokenOrigin: Sendable {
   package var account: AccountID
-  /// Nil of a record that an earlier version left.
-  var identity: Identity?
+  var identity: Identity
   /// The provider that the request was sent to.
   var provider: Provider?
 }
@@ -21,18 +20,18 @@ extension TokenOrigin {
 
   func write(to writer: inout JSONWriter) {
     writer.member("account", account.text)
-    writer.member("issuer", identity?.issuer)
-    writer.member("tenant", identity?.tenant)
-    writer.member("subject", identity?.subject)
+    writer.member("issuer", identity.issuer)
+    writer.member("tenant", identity.tenant)
+    writer.member("subject", identity.subject)
     writer.member("sender", provider?.forRevocation.record)
   }
 
   init?(_ node: JSONNode) {
-    guard let account = node["account"]?.string.flatMap({ AccountID($0) }) else { return nil }
+    guard let account = node["account"]?.string.flatMap({ AccountID($0) }), let issuer = node["issuer"]?.string,
+      let subject = node["subject"]?.string
+    else { return nil }
     self.account = account
-    if let issuer = node["issuer"]?.string, let subject = node["subject"]?.string {
-      identity = Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: subject)
-    }
+    identity = Identity(issuer: issuer, tenant: node["tenant"]?.string, subject: subject)
     provider = node["sender"]?.secret.flatMap { Provider($0) }
   }
 }

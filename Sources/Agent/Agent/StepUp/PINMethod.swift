@@ -5,7 +5,9 @@ internal import Secrets
 
 /// A PIN: its key is Argon2id of it, peppered by the vault. An attacker with a copy of the store can't try a PIN
 /// without the vault's keys, and with them pays for Argon2id at each try.
-struct PINMethod: StepUpProver {
+package struct PINMethod: StepUpProver {
+
+  package init() {}
   let method = StepUpMethod.pin
 
   func enroll(_ given: Secret, pepper: SealingKey) async -> StepUpEnrolment? {

@@ -192,8 +192,6 @@ package actor VaultActor {
     }
     reconcile()
     dependencies.tables.open(vault)
-    // An earlier version left their names. If the disk fails now, the next opening does it.
-    for profile in vault.signOuts.namedAfterErasure { try? commit(vault.signOuts.eraseName(of: profile), to: vault) }
   }
 
   /// Brings the providers, and the policies that are kept, in step with the administrator's files. A failing disk keeps no person out: what the vault

@@ -74,14 +74,14 @@ extension RequestedAuthentication {
   var maximumAge: Milliseconds? { maxAgeSeconds.map { .seconds(min($0, Self.longestAgeSeconds)) } }
 
   /// An essential `acr` in `claims` (OpenID Connect Core §5.5.1) counts before `acr_values`.
-  var context: IDTokenPolicy.Context {
+  package var context: IDTokenPolicy.Context {
     if let essential = claims.flatMap(Self.essentialContexts) { return .essential(essential) }
     return acrValues.isEmpty ? .unasked : .voluntary(acrValues)
   }
 
   /// Nil unless `claims` asks for `acr` in the ID token as an essential claim.
   private static func essentialContexts(in claims: String) -> [String]? {
-    SecretJSON.read(Secret(text: claims)) { node in
+    SecretJSON.read(Secret(text: claims), duplicateKeys: .allowed) { node in
       guard let wanted = node["id_token"]?["acr"], wanted["essential"]?.bool == true else { return nil }
       return wanted["values"]?.strings ?? [wanted["value"]?.string].compactMap { $0 }
     }

@@ -1,12 +1,12 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
-internal import Secrets
+package import Secrets
 
 /// The assertion that a client signs to authenticate itself (RFC 7523 §3, OpenID Connect Core §9). Until it expires it
 /// is as good as the client's secret, so that it is made in guarded memory.
-struct ClientAssertion {
+package struct ClientAssertion {
   static let type = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
   /// The client sends it at once. Servers allow up to five minutes; the rest is for clocks that differ.
   static let lifetime = Milliseconds.seconds(60)
@@ -18,8 +18,15 @@ struct ClientAssertion {
   /// The provider's time, as far as it is known.
   var now: Timestamp
 
+  package init(clientID: String, audience: String, id: String, now: Timestamp) {
+    self.clientID = clientID
+    self.audience = audience
+    self.id = id
+    self.now = now
+  }
+
   /// Nil if the key can't sign.
-  func signed(by key: ClientKey, with signer: any ClientKeySigner) -> Secret? {
+  package func signed(by key: ClientKey, with signer: any ClientKeySigner) -> Secret? {
     guard let algorithm = key.algorithm ?? signer.algorithm(of: key.material) else { return nil }
     let header = SecretJSON.write { writer in
       writer.member("alg", algorithm.rawValue)

@@ -1,19 +1,19 @@
 internal import AgentModel
-internal import AgentPorts
+package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
-internal import Secrets
+package import Secrets
 
 /// The private key by which a client authenticates itself, as the person gave it: PEM, or a JWK (RFC 7517).
-struct ClientKey: Sendable {
-  var material: PrivateKey
+package struct ClientKey: Sendable {
+  package var material: PrivateKey
   /// The JWK's, by which the provider finds the public half (RFC 7515 §4.1.4). PEM has none.
   var keyID: String?
   /// The JWK's, if it says which one.
   var algorithm: SignatureAlgorithm?
 
   /// Nil if it is neither.
-  init?(_ text: Secret) {
+  package init?(_ text: Secret) {
     let isJSON = text.withBytes { bytes in
       bytes.first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "{")
     }
@@ -30,7 +30,7 @@ struct ClientKey: Sendable {
   }
 
   private static func read(_ node: JSONNode) -> ClientKey? {
-    guard !node.hasDuplicateKeys, let material = material(node) else { return nil }
+    guard let material = material(node) else { return nil }
     var algorithm: SignatureAlgorithm?
     if let name = node["alg"] {
       algorithm = name.string.flatMap(SignatureAlgorithm.init)

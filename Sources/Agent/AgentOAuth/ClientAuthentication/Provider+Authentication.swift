@@ -7,7 +7,7 @@ internal import Secrets
 extension Provider {
   /// The method that the person chose; else the best that the provider takes and the client has something for; else
   /// what every server must take (RFC 6749 §2.3.1).
-  var authenticationMethod: ClientAuthMethod {
+  package var authenticationMethod: ClientAuthMethod {
     if let chosen = configuration.tokenEndpointAuthMethod { return chosen }
     let taken = tokenEndpointAuthMethods
     let possible: [ClientAuthMethod] =
@@ -18,7 +18,7 @@ extension Provider {
 
   /// The issuer, since a third party can name an endpoint; the token endpoint where the agent accepted no document as
   /// the issuer's, and where a provider takes nothing else (RFC 7523 §3).
-  func assertionAudience(at endpoint: String) -> String {
+  package func assertionAudience(at endpoint: String) -> String {
     switch preset?.assertionAudience {
     case .endpoint?: endpoint
     case .tokenEndpoint?: endpoints.token ?? endpoint

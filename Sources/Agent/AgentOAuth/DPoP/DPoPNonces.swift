@@ -1,5 +1,5 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import Synchronization
 
 /// The nonces that servers told in `DPoP-Nonce` (RFC 9449 §8 and §9), in memory: a lost one costs one more request.
@@ -24,13 +24,13 @@ package final class DPoPNonces: Sendable {
   package init() {}
 
   /// The nonce that the server told this key last.
-  func nonce(for use: Use, at url: HTTPURL, by key: DeviceKey) -> String? {
+  package func nonce(for use: Use, at url: HTTPURL, by key: DeviceKey) -> String? {
     let place = Place(use: use, origin: url.origin, thumbprint: key.thumbprint)
     return nonces.withLock { $0.new[place] ?? $0.old[place] }
   }
 
   /// Remembers the nonce of a response.
-  func hear(_ nonce: String, for use: Use, at url: HTTPURL, by key: DeviceKey) {
+  package func hear(_ nonce: String, for use: Use, at url: HTTPURL, by key: DeviceKey) {
     let place = Place(use: use, origin: url.origin, thumbprint: key.thumbprint)
     nonces.withLock { nonces in
       if nonces.new.count >= Self.half { (nonces.new, nonces.old) = ([:], nonces.new) }
@@ -39,7 +39,7 @@ package final class DPoPNonces: Sendable {
   }
 
   /// The nonce of a response; nil without one that RFC 9449 §8.1 allows.
-  static func told(by response: HTTPResponse) -> String? {
+  package static func told(by response: HTTPResponse) -> String? {
     guard let nonce = response.field("DPoP-Nonce"), (1...longest).contains(nonce.utf8.count),
       nonce.utf8.allSatisfy({ (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") && $0 != UInt8(ascii: "\\") })
     else { return nil }

@@ -1,12 +1,12 @@
-internal import AgentModel
-internal import AgentPorts
+package import AgentModel
+package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
-internal import Secrets
+package import Secrets
 
 /// The proof that the sender of one request has a key (RFC 9449 §4.2). Within its short life it is as good as the
 /// signature of the key for that request, so that it is made in guarded memory.
-struct DPoPProof {
+package struct DPoPProof {
   /// RFC 9449 §4.2 asks for 96 bits at least.
   static let idBytes = 18
 
@@ -21,8 +21,24 @@ struct DPoPProof {
   /// What the server told in `DPoP-Nonce`.
   var nonce: String?
 
+  package init(
+    method: String,
+    url: HTTPURL,
+    id: String,
+    now: Timestamp,
+    accessToken: Secret? = nil,
+    nonce: String? = nil
+  ) {
+    self.method = method
+    self.url = url
+    self.id = id
+    self.now = now
+    self.accessToken = accessToken
+    self.nonce = nonce
+  }
+
   /// Nil without a cryptographic library.
-  func signed(by key: DeviceKey, with signer: any ClientKeySigner) -> Secret? {
+  package func signed(by key: DeviceKey, with signer: any ClientKeySigner) -> Secret? {
     let header = SecretJSON.write { writer in
       writer.member("typ", "dpop+jwt")
       writer.member("alg", SignatureAlgorithm.es256.rawValue)

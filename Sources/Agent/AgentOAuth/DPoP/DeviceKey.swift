@@ -70,10 +70,10 @@ package struct DeviceKey: Sendable {
 }
 
 /// The thumbprint of a public key (RFC 7638).
-enum JWKThumbprint {
+package enum JWKThumbprint {
   /// - Parameter members: the members that RFC 7638 §3.2 requires of the key's type, in the order of their names. The
   ///   values need no escapes in JSON.
-  static func of(_ members: [(name: String, value: String)]) -> String {
+  package static func of(_ members: [(name: String, value: String)]) -> String {
     var writer = JSONWriter(capacity: 256)
     writer.beginObject()
     for (name, value) in members {

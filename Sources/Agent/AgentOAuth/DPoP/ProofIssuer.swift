@@ -7,7 +7,7 @@ package import Secrets
 package struct RequestAuthorization: Sendable {
   package var fields: [HTTPField]
   /// The nonce in its proof.
-  var nonce: String?
+  package var nonce: String?
   /// The time in its proof.
   var time: Timestamp?
   /// A proof is for one sending: a server that has seen it refuses it.

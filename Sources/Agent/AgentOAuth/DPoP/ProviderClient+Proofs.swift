@@ -72,7 +72,7 @@ extension ProviderClient {
 
 extension HTTPResponse {
   /// The values of `WWW-Authenticate`.
-  package var challenges: [String] { fields.filter { HTTPField.isName($0.name, "www-authenticate") }.map(\.value) }
+  package var challenges: [String] { fields.filter { FieldSyntax.isName($0.name, "www-authenticate") }.map(\.value) }
 }
 
 extension HTTPOutcome {

@@ -1,10 +1,10 @@
-internal import AgentCore
+package import AgentCore
 internal import JSONRPC
 
 extension JSONNode {
   /// The person whom an answer of userinfo names: `sub` (OpenID Connect Core §5.3.2), else the member that the preset
   /// knows, else `id`.
-  func subject(namedBy preset: ProviderPreset?) -> String? {
+  package func subject(namedBy preset: ProviderPreset?) -> String? {
     if let subject = self["sub"]?.string { return subject }
     if let name = preset?.subjectMember {
       return members.first { $0.key.string == name }?.value.string

@@ -5,7 +5,7 @@ internal import JSONRPC
 internal import Synchronization
 
 /// The key sets that were read last, in memory, so that an ID token of a refresh is verified without a request
-/// (docs/tokens.md, ID tokens).
+/// (docs/identity.md, ID tokens).
 package final class KeySets: Sendable {
   /// More providers than a person has. What is forgotten costs one request.
   private static let most = 64

@@ -100,7 +100,7 @@ extension Provider {
   /// The scopes to register for, the most first. A server may refuse a client any scope that it was not registered for
   /// (RFC 7591 §2), and a resource asks for more of them later: so the client of a resource is registered for all that
   /// the server announces. Each sign-in still asks for those that it needs.
-  var scopesToRegister: [[String]] {
+  package var scopesToRegister: [[String]] {
     let wanted = configuration.scopes
     guard configuration.identity == .resource, let offered = metadata?.scopesSupported, !offered.isEmpty else {
       return [wanted]

@@ -23,7 +23,7 @@ extension ClientRegistration {
 
     /// Nil if there is no client in it that we could be.
     package init?(body: Secret) {
-      let read = SecretJSON.read(body) { node -> Answer? in
+      let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> Answer? in
         guard let clientID = node["client_id"]?.string, (1...Self.longestClientID).contains(clientID.utf8.count) else {
           return nil
         }

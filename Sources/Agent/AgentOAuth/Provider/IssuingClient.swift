@@ -39,13 +39,11 @@ extension Provider {
 
   /// Whether what was issued there may be used at this provider as it is configured now: never while the
   /// administrator's file that describes it is gone.
-  package func mayReceive(_ issued: IssuingClient?) -> Bool { !isGone && isIssuer(of: issued) }
+  package func mayReceive(_ issued: IssuingClient) -> Bool { !isGone && isIssuer(of: issued) }
 
   /// Whether what was issued there is this provider's as it is configured now. A token endpoint that the
-  /// issuer's own documents name may move within its origin; one that a person configures may not. Nil: issued before
-  /// this was remembered, and the configuration did not change since.
-  package func isIssuer(of issued: IssuingClient?) -> Bool {
-    guard let issued else { return true }
+  /// issuer's own documents name may move within its origin; one that a person configures may not.
+  package func isIssuer(of issued: IssuingClient) -> Bool {
     guard issued.issuer == configuration.issuer, issued.clientID == configuration.clientID else { return false }
     guard let before = issued.tokenEndpoint, let now = endpoints.token, before != now else { return true }
     guard configuration.endpoints.token == nil, let old = HTTPURL(before), let new = HTTPURL(now) else { return false }
@@ -53,12 +51,12 @@ extension Provider {
   }
 
   /// The provider as it was when it issued this; nil if that is not known any more.
-  package func issuer(of issued: IssuingClient?) -> Provider? {
+  package func issuer(of issued: IssuingClient) -> Provider? {
     isIssuer(of: issued) ? self : former.first { $0.isIssuer(of: issued) }
   }
 
   /// Remembers the provider that this one replaces, as long as an account has tokens of it.
-  package mutating func remember(_ before: Provider, for accounts: [IssuingClient?]) {
+  package mutating func remember(_ before: Provider, for accounts: [IssuingClient]) {
     let foreign = accounts.filter { !isIssuer(of: $0) }
     former = ([before.forRevocation] + before.former).filter { old in foreign.contains { old.isIssuer(of: $0) } }
   }

@@ -9,21 +9,22 @@ package import Secrets
 package struct Provider: Sendable {
   package var configuration: ProviderConfiguration
   /// The client's secret; nil without one, and where the one that is stored belongs to another client or server.
-  package var clientSecret: Secret? { isIssuer(of: credentialsOf) ? storedSecret : nil }
+  package var clientSecret: Secret? { hasOwnCredentials ? storedSecret : nil }
   /// The client's key as the person gave it; nil as `clientSecret`.
-  package var clientKey: Secret? { isIssuer(of: credentialsOf) ? storedKey : nil }
+  package var clientKey: Secret? { hasOwnCredentials ? storedKey : nil }
   private var storedSecret: Secret?
   private var storedKey: Secret?
   /// The client whose secret and key are stored; nil if its issuer, id and token endpoint did not change since they were
   /// given.
   private var credentialsOf: IssuingClient?
+  private var hasOwnCredentials: Bool { credentialsOf.map { isIssuer(of: $0) } ?? true }
   /// The origins that the secret and the key were given for; nil if no endpoint was configured at another one since.
   private var credentialPlaces: Set<String>?
   /// The providers that this configuration replaced, as far as accounts still have tokens of them.
   package var former: [Provider] = []
   /// The client is one that the agent registered itself.
   package var registration: ClientRegistration?
-  /// The administrator's file that describes the provider (docs/fleet.md, Administrator's files); nil for one that the
+  /// The administrator's file that describes the provider (docs/administrator.md); nil for one that the
   /// person added.
   package var managedBy: String?
   /// The file is gone. The accounts wait for it: they get no token, and lose nothing.
@@ -48,7 +49,7 @@ package struct Provider: Sendable {
     if let before { keepCredentials(of: before) }
     guard secret != nil || key != nil else { return }
     let isElsewhere = credentialPlaces.map { !Self.origins(of: configuration.endpoints).isSubset(of: $0) } ?? false
-    if isElsewhere || !isIssuer(of: credentialsOf) { (storedSecret, storedKey) = (nil, nil) }
+    if isElsewhere || !hasOwnCredentials { (storedSecret, storedKey) = (nil, nil) }
     storedSecret = secret ?? storedSecret
     storedKey = key ?? storedKey
     (credentialsOf, credentialPlaces) = (nil, nil)
@@ -149,7 +150,7 @@ package struct Provider: Sendable {
   package var preset: ProviderPreset? { configuration.preset.flatMap(ProviderPreset.named) }
 
   /// The authentication methods that the provider's metadata or its preset names; empty if neither names one.
-  var tokenEndpointAuthMethods: [String] {
+  package var tokenEndpointAuthMethods: [String] {
     if let told = metadata?.tokenEndpointAuthMethods, !told.isEmpty { return told }
     return preset?.tokenEndpointAuthMethods ?? []
   }

@@ -3,7 +3,7 @@ internal import AgentModel
 internal import JSONRPC
 internal import SecretJSON
 
-/// Members of a provider's record that records of earlier versions do not have.
+/// Members of a provider's record that most records do not have.
 extension ProviderConfiguration {
   private static var member: StaticString { "authorizationParameters" }
 
@@ -25,7 +25,6 @@ extension ProviderConfiguration {
     }
   }
 
-  /// Left out for most providers: no record of an earlier version has these members.
   func writeExactness(to writer: inout JSONWriter) {
     if requiresPKCE {
       writer.key("requirePkce")

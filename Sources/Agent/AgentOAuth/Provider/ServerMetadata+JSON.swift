@@ -50,7 +50,7 @@ extension ServerMetadata {
   }
 
   /// Joins the OpenID and the RFC 8414 document: real servers list some endpoints only in the second.
-  func joined(with other: ServerMetadata?) -> ServerMetadata {
+  package func joined(with other: ServerMetadata?) -> ServerMetadata {
     guard let other, other.issuer == issuer else { return self }
     var joined = self
     joined.endpoints = endpoints.completed(from: other.endpoints)

@@ -70,7 +70,7 @@ package struct EndpointTrials: Sendable {
 
   /// An error comes back to the redirect URI (RFC 6749 §4.1.2.1), or to a page of the provider where the URI or the client is
   /// unknown. `uri`: the redirect URI.
-  static func meaning(ofRedirectTo place: String?, status: Int, uri: String) -> Answer {
+  package static func meaning(ofRedirectTo place: String?, status: Int, uri: String) -> Answer {
     guard let place, !place.isEmpty else { return .unclear }
     guard leadsToAPage(place) else { return .misled }
     let fragment = place.drop { $0 != "#" }.dropFirst()

@@ -25,7 +25,7 @@ extension ProviderDocuments {
 
   /// Path insertion of RFC 8414, path insertion of OpenID Connect, path appending of OpenID Connect Discovery §4. Without
   /// a path the last two are the same.
-  static func exactPlaces(of issuer: String) -> [String] {
+  package static func exactPlaces(of issuer: String) -> [String] {
     guard let url = HTTPURL(issuer) else { return [] }
     let path = url.path.hasSuffix("/") ? String(url.path.dropLast()) : url.path
     var places = [

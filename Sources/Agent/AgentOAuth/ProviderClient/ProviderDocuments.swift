@@ -9,14 +9,15 @@ internal import Secrets
 package struct ProviderDocuments: Sendable {
   let client: ProviderClient
 
-  /// Reads a public JSON document.
+  /// Reads a JSON document. Of a member that a public one names twice the first counts.
   package func read<Result>(
-    _ url: String, credential: AccessCredential? = nil, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
+    _ url: String, credential: AccessCredential? = nil, timeout: Milliseconds? = nil,
+    duplicateKeys: JSONScanner.DuplicateKeys = .allowed, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     if let timeout { request.timeout = timeout }
-    guard let credential else { return try judge(await client.send(request), read) }
-    return try judge(await client.send(request, authorizedBy: credential), read)
+    guard let credential else { return try judge(await client.send(request), duplicateKeys, read) }
+    return try judge(await client.send(request, authorizedBy: credential), duplicateKeys, read)
   }
 
   /// The issuer that a discovery document names.
@@ -30,15 +31,16 @@ package struct ProviderDocuments: Sendable {
   ) async throws(DocumentFailure) -> Result {
     var form = FormBody.naming(token, .accessToken)
     guard let fields = client.authenticate(&form, at: endpoint) else { throw .malformed }
-    return try judge(await client.send(client.request("POST", endpoint, fields: fields, body: form.finish())), read)
+    let request = client.request("POST", endpoint, fields: fields, body: form.finish())
+    return try judge(await client.send(request), .allowed, read)
   }
 
   private func judge<Result>(
-    _ outcome: HTTPOutcome, _ read: (JSONNode) -> Result?
+    _ outcome: HTTPOutcome, _ duplicateKeys: JSONScanner.DuplicateKeys, _ read: (JSONNode) -> Result?
   ) throws(DocumentFailure) -> Result {
     switch outcome {
     case .response(let response) where response.status == 200:
-      guard let result = SecretJSON.read(response.body, read) else { throw .malformed }
+      guard let result = SecretJSON.read(response.body, duplicateKeys: duplicateKeys, read) else { throw .malformed }
       return result
     case .response(let response): throw .unavailable(status: response.status)
     case .untrusted(let reason): throw .untrusted(reason)

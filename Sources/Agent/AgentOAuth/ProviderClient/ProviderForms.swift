@@ -1,6 +1,6 @@
-internal import AgentCore
-internal import AgentModel
-internal import AgentPorts
+package import AgentCore
+package import AgentModel
+package import AgentPorts
 internal import Secrets
 
 /// The forms that more than one kind of request sends, such as a sign-in and a trial of its endpoint. The client's
@@ -15,14 +15,14 @@ extension FormBody {
   }
 
   /// RFC 9126 §2.1. `client_id` is part of the client's authentication.
-  static func pushedAuthorization(_ parameters: [(String, String)]) -> FormBody {
+  package static func pushedAuthorization(_ parameters: [(String, String)]) -> FormBody {
     var form = FormBody()
     for (name, value) in parameters where name != "client_id" { form.append(name, value) }
     return form
   }
 
   /// RFC 8628 §3.1.
-  static func deviceAuthorization(
+  package static func deviceAuthorization(
     scopes: [String], details: AuthorizationDetails? = nil, at provider: ProviderConfiguration
   ) -> FormBody {
     var form = FormBody()

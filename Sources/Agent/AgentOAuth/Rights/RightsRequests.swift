@@ -46,9 +46,7 @@ package struct RightsRequests: Sendable {
   ) async throws(RightsFailure) -> (Told, BootInstant) {
     guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
     let (answer, sentAt) = try await rightsDocument(url, accessToken)
-    let told = SecretJSON.read(answer) { node in
-      node.kind == .object && !node.hasDuplicateKeys ? read(node) : nil
-    }
+    let told = SecretJSON.read(answer) { node in node.kind == .object ? read(node) : nil }
     guard let told else { throw .refused("userInfoMalformed") }
     return (told, sentAt)
   }
@@ -107,7 +105,7 @@ package struct RightsRequests: Sendable {
     case .response(let response) where response.status == 200:
       let body = response.body.withoutPreface
       // A page for people comes of a captive portal, or of a proxy in trouble.
-      guard SecretJSON.read(body, { $0.kind }) != nil else { throw .unavailable("notJSON") }
+      guard SecretJSON.read(body, duplicateKeys: .allowed, { $0.kind }) != nil else { throw .unavailable("notJSON") }
       return (body, response.sentAt)
     case .response(let response): throw refusal(response)
     case .notConnected(let failure): throw .offline(failure.rawValue)

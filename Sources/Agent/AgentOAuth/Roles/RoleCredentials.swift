@@ -59,7 +59,7 @@ package struct RoleExchange: Sendable {
     }
   }
 
-  static func read(_ response: HTTPResponse, asked seconds: Int? = nil, now: Timestamp) -> Answer {
+  package static func read(_ response: HTTPResponse, asked seconds: Int? = nil, now: Timestamp) -> Answer {
     response.body.withBytes { bytes in
       let answer = FlatXML(bytes)
       if response.status == 200 {

@@ -14,6 +14,13 @@ package final class ProviderRefusals: Sendable {
     package var error: String
     /// `error_description`, cleaned and bounded.
     package var description: String?
+
+    package init(provider: ProviderName, status: Int, error: String, description: String? = nil) {
+      self.provider = provider
+      self.status = status
+      self.error = error
+      self.description = description
+    }
   }
 
   /// Steps of a flow, and no refusals of it (RFC 8628 §3.5, RFC 9449 §8).

@@ -10,7 +10,7 @@ package struct TokenResponse: Sendable {
   /// Nil if there is none that this agent can use; a refresh token beside it is good all the same.
   package var accessToken: Secret?
   /// There was one, though perhaps of a type that this agent must not use (RFC 6749 §7.1).
-  var issuedAccessToken: Bool
+  package var issuedAccessToken: Bool
   /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
   /// Nil if the provider did not say.
@@ -33,7 +33,7 @@ package struct TokenResponse: Sendable {
   /// of these, and no refresh token can be found in it either.
   package init?(body: Secret) {
     let body = body.withoutPreface
-    let read = SecretJSON.read(body) { node -> TokenResponse? in
+    let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> TokenResponse? in
       guard node.kind == .array else { return TokenResponse(node) }
       let elements = Array(node.elements.prefix(2))
       return elements.count == 1 ? TokenResponse(elements[0]) : nil
@@ -214,7 +214,7 @@ extension TokenEndpointRefusal {
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
     isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
-    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface) { node in
+    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface, duplicateKeys: .allowed) { node in
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word

@@ -1,4 +1,4 @@
-internal import AgentPorts
+package import AgentPorts
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets
@@ -9,7 +9,7 @@ internal import Secrets
 /// provider has still answered: an empty body, JSON without tokens or a text in an unknown form may be all that is left
 /// of an answer with tokens, and where refresh tokens rotate its outcome is unknown (I4). Only an answer that is
 /// plainly of another server, a page for people, is none: the refresh token is as good as before.
-enum TokenResponseClassifier {
+package enum TokenResponseClassifier {
   package enum Kind: Equatable {
     case tokens, refusal
     /// Tokens begin here that can't be read.
@@ -22,18 +22,18 @@ enum TokenResponseClassifier {
 
   /// True if enough of a success arrived before the response was cut: its whole JSON text, or the whole refresh token
   /// in it. A form has no end, so its last value may be half of one.
-  static func isReadable(partial response: HTTPResponse) -> Bool {
+  package static func isReadable(partial response: HTTPResponse) -> Bool {
     guard (200...299).contains(response.status) else { return false }
     let body = response.body.withoutPreface
-    let isWhole = SecretJSON.read(body) { $0.kind == .object || $0.kind == .array } ?? false
+    let isWhole = SecretJSON.read(body, duplicateKeys: .allowed) { $0.kind == .object || $0.kind == .array } ?? false
     return isWhole || LenientTokenReader.refreshToken(in: body) != nil
   }
 
-  static func sort(_ response: HTTPResponse) -> Kind {
+  package static func sort(_ response: HTTPResponse) -> Kind {
     guard (200...299).contains(response.status) else { return .refusal }
     if let answer = TokenResponse(body: response.body), answer.hasTokens { return .tokens }
     let body = response.body.withoutPreface
-    let shape = SecretJSON.read(body) { node -> Kind? in
+    let shape = SecretJSON.read(body, duplicateKeys: .allowed) { node -> Kind? in
       // Tokens that can't be told apart.
       if node["access_token"].holdsText || node["refresh_token"].holdsText { return .damaged }
       // `error` with 200, as GitHub answers.

@@ -7,7 +7,7 @@ internal import AgentProtocol
 internal import JSONRPC
 
 /// Reads the documents of the administrator's files: those of `provider.add` and of `policy.set`
-/// (docs/fleet.md, Administrator's files). A bad one is a problem, and the others count.
+/// (docs/administrator.md). A bad one is a problem, and the others count.
 struct AdministratorDocuments {
   private let signer: any ClientKeySigner
   private var found: LaidDown
@@ -41,7 +41,9 @@ struct AdministratorDocuments {
   private mutating func add(_ text: String, at pointer: String, of file: AdministratorListing.File, _ bytes: [UInt8]) {
     let place = bytes.withUnsafeBytes { bytes in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return JSONTextPosition(ofErrorIn: bytes) }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else {
+        return JSONTextPosition(ofErrorIn: bytes)
+      }
       return tape.withRoot(of: bytes) { root -> JSONTextPosition? in
         let node = root.nearest(to: pointer)
         return JSONTextPosition(ofOffset: node.raw.baseAddress! - bytes.baseAddress!, in: bytes)
@@ -70,10 +72,10 @@ struct AdministratorDocuments {
     try bytes.withUnsafeBufferPointer { (bytes) throws(DocumentProblem) -> Provider in
       let bytes = UnsafeRawBufferPointer(bytes)
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
-        throw DocumentProblem(text: "This is not JSON (RFC 8259).")
+      do throws(JSONScanner.Failure) { try JSONScanner.scan(bytes, onto: &tape) } catch {
+        throw DocumentProblem(
+          text: error == .duplicateKeys ? "An object names one member twice." : "This is not JSON (RFC 8259).")
       }
-      guard !tape.hasDuplicateKeys else { throw DocumentProblem(text: "An object names one member twice.") }
       let params = try tape.withRoot(of: bytes) { (root) throws(DocumentProblem) -> ProviderAdd.Params in
         do throws(ParamsProblem) {
           guard root.kind == .object, root["name"] == nil else { return try ProviderAdd.Params(from: root) }
@@ -116,7 +118,7 @@ struct AdministratorDocuments {
   private mutating func unread(_ file: AdministratorListing.File, _ bytes: [UInt8]?) {
     let own = bytes?.withUnsafeBytes { bytes -> String? in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
       return tape.withRoot(of: bytes) { $0.kind == .object ? $0["name"]?.string : nil }
     }
     let names = [own ?? nil, file.stem].compactMap { $0 }

@@ -126,7 +126,7 @@ public final class Connection: Conversation, @unchecked Sendable {
   private func take(_ line: UnsafeRawBufferPointer) -> Bool {
     if cached.answerRepeated(line, at: readTime) || cached.answerRepeatedBatch(line, at: readTime) { return true }
     do {
-      try JSONScanner.scan(line, onto: &tape)
+      try JSONScanner.scan(line, onto: &tape, duplicateKeys: .allowed)
     } catch {
       mayHaveLeftSecretsOnStack = true
       cached.flush()

@@ -1,12 +1,12 @@
 /// Which connections are open, and which one makes room for a new one (docs/protocol.md, Connections).
-struct ConnectionPlaces {
+package struct ConnectionPlaces {
   /// Places beyond the limit for the owner's own command line, so that `lanyard lock` and `lanyard logout` reach an
   /// agent whose places are all taken.
   static let keptForOwner = 8
   /// Connections of one process: a program that leaks them leaves room for the others.
   static let ofOneProcess = 256
 
-  enum Verdict: Equatable {
+  package enum Verdict: Equatable {
     case admitted
     /// Admitted; this connection has to be closed.
     case inPlaceOf(UInt64)
@@ -18,15 +18,15 @@ struct ConnectionPlaces {
   private var processes: [UInt64: Int32?] = [:]
   private var counts: [Int32: Int] = [:]
 
-  init(limit: Int, ofOneProcess: Int = ConnectionPlaces.ofOneProcess) {
+  package init(limit: Int, ofOneProcess: Int = ConnectionPlaces.ofOneProcess) {
     self.limit = limit
     limitOfOneProcess = ofOneProcess
   }
 
-  var count: Int { processes.count }
+  package var count: Int { processes.count }
 
   /// The process with the most connections, and their number; nil if no process is known. Of equals the lowest id.
-  var largestHolder: (process: Int32, count: Int)? {
+  package var largestHolder: (process: Int32, count: Int)? {
     counts.max { ($0.value, $1.key) < ($1.value, $0.key) }.map { ($0.key, $0.value) }
   }
 
@@ -37,7 +37,7 @@ struct ConnectionPlaces {
   ///   - isOwners: true for the owner's own command line; asked only when no other place is free.
   ///   - idleLongest: of the connections for which the condition holds, the one that was idle longest with nothing in
   ///     flight and no subscription; nil if there is none.
-  mutating func admit(
+  package mutating func admit(
     _ id: UInt64, process: Int32?, isOwners: () -> Bool, idleLongest: ((UInt64) -> Bool) -> UInt64?
   ) -> Verdict {
     let hasOwnLimit = process.map { counts[$0, default: 0] >= limitOfOneProcess } ?? false
@@ -58,7 +58,7 @@ struct ConnectionPlaces {
   }
 
   /// A connection is closed; no effect if it has left before.
-  mutating func leave(_ id: UInt64) {
+  package mutating func leave(_ id: UInt64) {
     guard case .some(let process) = processes.removeValue(forKey: id), let process, let count = counts[process] else {
       return
     }

@@ -1,4 +1,4 @@
-internal import AgentProtocol
+internal import AgentModel
 internal import JSONRPC
 
 /// The errors of lines that reach no method.

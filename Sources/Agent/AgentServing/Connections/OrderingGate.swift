@@ -2,8 +2,10 @@ internal import Agent
 internal import Synchronization
 
 /// Lets later requests of a connection wait for one that must be answered first (a method's `ordering` in the schema).
-final class OrderingGate: Sendable {
-  typealias Work = @Sendable () -> Void
+package final class OrderingGate: Sendable {
+
+  package init() {}
+  package typealias Work = @Sendable () -> Void
 
   private struct State {
     var isHeld = false
@@ -11,11 +13,11 @@ final class OrderingGate: Sendable {
   }
   private let state = Mutex(State())
 
-  var isHeld: Bool { state.withLock { $0.isHeld } }
+  package var isHeld: Bool { state.withLock { $0.isHeld } }
 
   /// Does `work` now, or when all requests ordered before it are answered. A barrier holds later requests until
   /// `release`.
-  func submit(isBarrier: Bool, _ work: @escaping Work) {
+  package func submit(isBarrier: Bool, _ work: @escaping Work) {
     let isDeferred = state.withLock { state in
       guard !state.isHeld else {
         state.deferred.append((isBarrier, work))
@@ -29,7 +31,7 @@ final class OrderingGate: Sendable {
 
   /// The barrier was answered: starts the waiting requests in order, up to the next barrier. The gate stays held
   /// meanwhile, so that no new request overtakes a waiting one.
-  func release() {
+  package func release() {
     while let next = next() {
       next.work()
       if next.isBarrier { return }

@@ -2,7 +2,9 @@ internal import Glibc
 
 /// The last line that was answered from memory. Most programs ask the same again and again, with another id: such a line
 /// need not be scanned.
-struct RepeatedLine: ~Copyable {
+package struct RepeatedLine: ~Copyable {
+
+  package init() {}
   /// The length of the longest line that is remembered.
   private static let bound = 256
   /// The digits of the longest id that is compared.
@@ -15,7 +17,7 @@ struct RepeatedLine: ~Copyable {
   deinit { memory.deallocate() }
 
   /// The id of a line that is equal to the remembered one but for a number as its id; nil for any other line.
-  func id(in line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
+  package func id(in line: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer? {
     let idCount = line.count - headCount - tailCount
     guard headCount > 0, idCount > 0, idCount <= Self.longestID,
       let start = line.baseAddress, let kept = memory.baseAddress,
@@ -27,7 +29,7 @@ struct RepeatedLine: ~Copyable {
 
   /// The ids of a batch, if each of its members is equal to the remembered line but for a number as its id; nil for any
   /// other line.
-  func ids(inBatch line: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
+  package func ids(inBatch line: UnsafeRawBufferPointer) -> [UnsafeRawBufferPointer]? {
     guard headCount > 0, line.first == UInt8(ascii: "["), line.last == UInt8(ascii: "]") else { return nil }
     var ids: [UnsafeRawBufferPointer] = []
     var rest = line.dropFirst()
@@ -51,7 +53,7 @@ struct RepeatedLine: ~Copyable {
   }
 
   /// Remembers a line, whose id stands in it. A line with an id of another kind is not remembered.
-  mutating func remember(_ line: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
+  package mutating func remember(_ line: UnsafeRawBufferPointer, id: UnsafeRawBufferPointer) {
     forget()
     guard line.count <= Self.bound + id.count, let start = line.baseAddress, let idStart = id.baseAddress,
       Self.isPlainNumber(id)
@@ -63,7 +65,7 @@ struct RepeatedLine: ~Copyable {
       .copyMemory(from: UnsafeRawBufferPointer(rebasing: line[(headCount + id.count)...]))
   }
 
-  mutating func forget() { (headCount, tailCount) = (0, 0) }
+  package mutating func forget() { (headCount, tailCount) = (0, 0) }
 
   /// Digits that are a number of JSON: without a zero before others (RFC 8259 §6).
   private static func isPlainNumber(_ id: UnsafeRawBufferPointer) -> Bool {

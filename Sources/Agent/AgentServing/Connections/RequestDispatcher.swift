@@ -249,7 +249,7 @@ final class RequestDispatcher: Sendable {
   ) {
     let log = agent.environment.log
     var failed: String?
-    if case .failure(let error) = result { failed = error.code.name.description }
+    if case .failure(let error) = result { failed = error.kind.rawValue }
     agent.environment.figures.requestEnded(RequestKind(method: name), since: began, error: failed)
     switch result {
     case .success:
@@ -259,7 +259,7 @@ final class RequestDispatcher: Sendable {
         .debug, "refused",
         [
           (.method, .name(name)), (.connection, .number(Int64(client.id))),
-          (.code, .number(Int64(error.code.rawValue))),
+          (.code, .number(Int64(error.kind.code))),
         ])
     }
     guard let id, let slot else { return }

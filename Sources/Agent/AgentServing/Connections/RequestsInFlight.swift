@@ -4,8 +4,8 @@ internal import Synchronization
 
 /// The requests of one connection that have no answer yet, by the bytes of their ids: at most `limit` of them run, the
 /// others wait in their order (docs/protocol.md, More requests than places).
-final class RequestsInFlight: Sendable {
-  typealias Work = @Sendable () -> Void
+package final class RequestsInFlight: Sendable {
+  package typealias Work = @Sendable () -> Void
 
   /// A request in the queue.
   private final class Waiting: Sendable {
@@ -60,7 +60,7 @@ final class RequestsInFlight: Sendable {
   ///   - queueBound: the bytes of waiting lines from which `hasRoom` is false.
   ///   - mayStart: false while the client has too many answers to read: then the queue stands still until `resume`.
   ///   - roomWasMade: called when `hasRoom` has become true again.
-  init(
+  package init(
     limit: Int = ServingLimits().requestsInFlight, queueBound: Int = Limits.waitingBytes,
     mayStart: @escaping @Sendable () -> Bool = { true }, roomWasMade: @escaping Work = {}
   ) {
@@ -70,17 +70,17 @@ final class RequestsInFlight: Sendable {
     self.roomWasMade = roomWasMade
   }
 
-  var isEmpty: Bool { state.withLock { $0.unanswered == 0 } }
+  package var isEmpty: Bool { state.withLock { $0.unanswered == 0 } }
 
   /// False while so many lines wait that the connection is not read.
-  var hasRoom: Bool { state.withLock { !$0.isFull } }
+  package var hasRoom: Bool { state.withLock { !$0.isFull } }
 
-  func contains(_ id: UnsafeRawBufferPointer) -> Bool {
+  package func contains(_ id: UnsafeRawBufferPointer) -> Bool {
     state.withLock { !$0.entries.isEmpty && $0.entries[Array(id)] != nil }
   }
 
   /// True if a request with this id may be answered at once: none waits before it, and none has its id.
-  func mayOvertake(_ id: UnsafeRawBufferPointer) -> Bool {
+  package func mayOvertake(_ id: UnsafeRawBufferPointer) -> Bool {
     state.withLock { state in
       state.queue.isEmpty && !state.isStarting && (state.entries.isEmpty || state.entries[Array(id)] == nil)
     }
@@ -92,7 +92,7 @@ final class RequestsInFlight: Sendable {
   /// - Parameters:
   ///   - bytes: what the request counts in the queue.
   ///   - cancelled: answers the request if it is cancelled before `work`; nil if `work` must be done.
-  func submit(_ id: [UInt8]?, bytes: Int, cancelled: Work? = nil, _ work: @escaping Work) {
+  package func submit(_ id: [UInt8]?, bytes: Int, cancelled: Work? = nil, _ work: @escaping Work) {
     let startsNow = state.withLock { state in
       state.unanswered += 1
       if state.running < limit, state.queue.isEmpty, !state.isStarting {
@@ -111,7 +111,7 @@ final class RequestsInFlight: Sendable {
   }
 
   /// Releases the place of a request, just before its answer is queued.
-  func release(_ id: [UInt8]?) {
+  package func release(_ id: [UInt8]?) {
     state.withLock { state in
       if let id { state.entries[id] = nil }
       state.running -= 1
@@ -120,7 +120,7 @@ final class RequestsInFlight: Sendable {
 
   /// Records that an answer is queued, and gives the free place to the next waiting request; true if no request is
   /// unanswered.
-  func end() -> Bool {
+  package func end() -> Bool {
     let isLast = state.withLock { state in
       state.unanswered -= 1
       return state.unanswered == 0
@@ -134,7 +134,7 @@ final class RequestsInFlight: Sendable {
   /// Starts requests of the queue while places are free, on the thread that has answered a request: one that reads, one of
   /// a task, or one of libcurl's. A request that ends within its `work` calls this again; the
   /// flag makes that call return, so that a long queue needs no deep stack.
-  func resume() {
+  package func resume() {
     let starts = state.withLock { state in
       guard !state.isStarting, !state.queue.isEmpty, state.running < limit else { return false }
       state.isStarting = true
@@ -183,7 +183,7 @@ final class RequestsInFlight: Sendable {
   }
 
   /// Runs `body` so that `cancel` can cancel it.
-  func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
+  package func run<Result: Sendable>(_ id: [UInt8]?, _ body: () async -> Result) async -> Result {
     guard let id else { return await body() }
     return await withUnsafeCurrentTask { task in
       state.withLock { state in
@@ -197,7 +197,7 @@ final class RequestsInFlight: Sendable {
   }
 
   /// Cancels a request that runs, or answers one that waits.
-  func cancel(_ id: [UInt8]) {
+  package func cancel(_ id: [UInt8]) {
     let (cancellation, waiting, makesRoom) = state.withLock { state -> (Cancellation?, Waiting?, Bool) in
       state.entries[id]?.isCancelled = true
       state.entries[id]?.task?.cancel()
@@ -227,7 +227,7 @@ final class RequestsInFlight: Sendable {
   }
 
   /// Cancels the requests that run, and forgets those that wait: the client is gone.
-  func abandon() {
+  package func abandon() {
     cancelAll()
     let dropped = state.withLock { state in
       for waiting in state.queue {

@@ -1,4 +1,4 @@
-internal import Agent
+package import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
@@ -8,7 +8,7 @@ internal import AgentVault
 
 /// The one place that translates the agent's failures to the errors of the contract.
 extension RPCError {
-  init(_ failure: AgentFailure) {
+  package init(_ failure: AgentFailure) {
     if case .unsent(let cause) = failure {
       self.init(cause)
       if !details.contains(where: { $0.name == "outcome" }) { details.append(("outcome", .text("notSent"))) }
@@ -21,7 +21,7 @@ extension RPCError {
       retryable = retryable && isRepeatable
       return
     }
-    self.init(ErrorCode(failure.kind), failure.message)
+    self.init(failure.kind, failure.message)
     account = failure.account
     retryAfter = failure.retryAfter
     reason = failure.wireReason
@@ -34,46 +34,6 @@ extension RPCError {
     if case .request(let request, _, let isRepeatable) = failure {
       details.append(("outcome", .text(request.outcome.rawValue)))
       retryable = retryable && !request.isOfResponse && (request.outcome == .notSent || isRepeatable)
-    }
-  }
-}
-
-extension ErrorCode {
-  init(_ kind: FailureKind) {
-    switch kind {
-    case .agentLocked: self = .agentLocked
-    case .shuttingDown: self = .shuttingDown
-    case .overloaded: self = .overloaded
-    case .unsupportedProtocol: self = .unsupportedProtocol
-    case .requestCancelled: self = .requestCancelled
-    case .timedOut: self = .timedOut
-    case .notPermitted: self = .notPermitted
-    case .unlockFailed: self = .unlockFailed
-    case .accountNotFound: self = .accountNotFound
-    case .accountAmbiguous: self = .accountAmbiguous
-    case .signedOut: self = .signedOut
-    case .reauthenticationRequired: self = .reauthenticationRequired
-    case .interactionRequired: self = .interactionRequired
-    case .accountLocked: self = .accountLocked
-    case .signInFailed: self = .signInFailed
-    case .dataLocked: self = .dataLocked
-    case .offline: self = .offline
-    case .providerUnavailable: self = .providerUnavailable
-    case .providerMisconfigured: self = .providerMisconfigured
-    case .untrustedServer: self = .untrustedServer
-    case .providerNotFound: self = .providerNotFound
-    case .stepUpRequired: self = .stepUpRequired
-    case .stepUpFailed: self = .stepUpFailed
-    case .stepUpThrottled: self = .stepUpThrottled
-    case .policyInvalid: self = .policyInvalid
-    case .storeUnavailable: self = .storeUnavailable
-    case .integrity: self = .integrity
-    case .rolledBack: self = .rolledBack
-    case .originNotAllowed: self = .originNotAllowed
-    case .notFound: self = .notFound
-    case .operationNotFound: self = .operationNotFound
-    case .denied: self = .denied
-    case .invalidParams: self = .invalidParams
     }
   }
 }

@@ -5,7 +5,7 @@ internal import AgentProtocol
 internal import JSONRPC
 
 /// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.
-struct RPCError: Error, Sendable {
+package struct RPCError: Error, Sendable {
   /// Facts of one error beyond the common ones.
   enum Detail: Sendable {
     case text(String), number(Int64), texts([String]), flag(Bool)
@@ -14,20 +14,20 @@ struct RPCError: Error, Sendable {
     case decision(WireDecision)
   }
 
-  var code: ErrorCode
+  var kind: FailureKind
   /// The failure, its consequences and the next step, for a person.
   var message: String
   var account: AccountID?
   var retryAfter: Milliseconds?
-  var reason: String?
+  package var reason: String?
   var remedies: [WireRemedy] = []
   var details: [(name: String, value: Detail)] = []
   var retryable: Bool
 
-  init(_ code: ErrorCode, _ message: String, retryable: Bool? = nil) {
-    self.code = code
+  init(_ kind: FailureKind, _ message: String, retryable: Bool? = nil) {
+    self.kind = kind
     self.message = message
-    self.retryable = retryable ?? code.isRetryable
+    self.retryable = retryable ?? kind.isRetryable
   }
 
   func with(_ change: (inout RPCError) -> Void) -> RPCError {
@@ -39,13 +39,13 @@ struct RPCError: Error, Sendable {
   func write(to writer: inout JSONWriter) {
     writer.beginObject()
     writer.key("code")
-    writer.integer(code.rawValue)
+    writer.integer(kind.code)
     writer.key("message")
     writer.string(message)
     writer.key("data")
     writer.beginObject()
     writer.key("name")
-    writer.string(code.name.description)
+    writer.string(kind.rawValue)
     writer.key("retryable")
     writer.bool(retryable)
     writer.member("account", account?.text)

@@ -13,7 +13,7 @@ enum OperationSettleHandler: MethodHandler {
 
   static func handle(_ params: OperationSettle.Params, _ call: Call) async throws(AgentFailure) -> WireOperation {
     guard let claim = params.claim else { throw .invalidParameter("/claim", expected: "string") }
-    // `unknown` stands in the frozen contract, and was never served.
+    // `unknown` stands in the contract, and was never served.
     guard let outcome = OperationMachine.Outcome(rawValue: params.outcome.rawValue) else {
       throw .invalidParameter("/outcome", expected: "done, rejected or retry")
     }

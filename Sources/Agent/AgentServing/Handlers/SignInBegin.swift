@@ -90,7 +90,8 @@ extension SignInBeginHandler {
       else { return nil }
       json = decoded
     }
-    return SecretJSON.read(Secret(text: json)) { $0.kind == .object ? true : nil } == true ? json : nil
+    let isObject = SecretJSON.read(Secret(text: json), duplicateKeys: .allowed) { $0.kind == .object }
+    return isObject == true ? json : nil
   }
 }
 

@@ -36,7 +36,7 @@ extension CallerAccess {
         refused.details = error.details.filter { $0.name == "outcome" }
       }
     }
-    if error.code == .accountNotFound { return notCovered }
+    if error.kind == .accountNotFound { return notCovered }
     if let account = error.account, !covers(account) { return notCovered }
     var redacted = error
     redacted.details = error.details.compactMap { name, value in
@@ -44,6 +44,6 @@ extension CallerAccess {
       let known = texts.filter { AccountID($0).map(covers) ?? true }
       return known.isEmpty && !texts.isEmpty ? nil : (name, .texts(known))
     }
-    return error.code == .accountAmbiguous && redacted.details.isEmpty ? notCovered : redacted
+    return error.kind == .accountAmbiguous && redacted.details.isEmpty ? notCovered : redacted
   }
 }

@@ -1,14 +1,14 @@
 internal import AgentModel
-internal import Secrets
+package import Secrets
 
 /// The body of an answer as it goes to a caller: text where that is short, else Base64.
-struct WireBody {
-  private(set) var text: String?
-  private(set) var base64: String?
+package struct WireBody {
+  package private(set) var text: String?
+  package private(set) var base64: String?
 
   /// Text in UTF-8 is passed on as text, unless the escapes of JSON would make it more than twice as long: a control
   /// character takes six bytes (`\u0001`), and in Base64 one and a third.
-  init(_ body: Secret) {
+  package init(_ body: Secret) {
     text = body.withBytes { Self.isShortAsText($0) ? String(validating: $0, as: UTF8.self) : nil }
     base64 = text == nil ? body.withBytes { Base64.encode($0) } : nil
   }

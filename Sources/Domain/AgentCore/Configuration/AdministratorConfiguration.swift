@@ -1,6 +1,6 @@
 internal import AgentModel
 
-/// The administrator's configuration file (docs/fleet.md, Administrator's files): the members of the person's file, and
+/// The administrator's configuration file (docs/administrator.md): the members of the person's file, and
 /// under `enforced` the same members once more.
 public struct AdministratorConfiguration: Hashable, Sendable {
   /// Count where neither an option nor the person's file says anything.

@@ -38,7 +38,7 @@ private struct ConfigurationReader {
     try text.withUnsafeBufferPointer { (text) throws(ConfigurationProblems) -> Configuration in
       let bytes = UnsafeRawBufferPointer(text)
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else {
         let place = JSONScanner.failurePosition(in: bytes) ?? bytes.count
         throw ConfigurationProblems(list: [.init(at: place, in: bytes, "This is not JSON (RFC 8259).")])
       }

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// Durations, counted in fixed buckets (docs/fleet.md, Figures). Its memory does not grow.
+/// Durations, counted in fixed buckets (docs/metrics.md). Its memory does not grow.
 public struct DurationHistogram: Hashable, Sendable {
   /// The buckets' inclusive upper bounds in milliseconds, ascending. From what the machine's own clock can tell to the
   /// longest time-out of a request.

@@ -1,4 +1,4 @@
-/// How a refresh of a grant ended, as a label of figures (docs/fleet.md, Figures).
+/// How a refresh of a grant ended, as a label of figures (docs/metrics.md).
 public enum ExchangeOutcome: String, CaseIterable, Hashable, Sendable {
   case renewed
   /// The provider renewed the grant and gave no access token that can be used.

@@ -42,7 +42,7 @@ public struct HistogramFigure: Hashable, Sendable {
   public var samples: [Sample]
 }
 
-/// The figures of one moment (docs/fleet.md, Figures): a table of every name, its meaning and its labels.
+/// The figures of one moment (docs/metrics.md): a table of every name, its meaning and its labels.
 public struct FigureReport: Sendable {
   /// What is known of the agent now, beside what it counted.
   public struct Present: Sendable {

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// What the agent counts since its start (docs/fleet.md, Figures): counters and histograms of fixed size.
+/// What the agent counts since its start (docs/metrics.md): counters and histograms of fixed size.
 ///
 /// - F1: no label grows without bound. Words are of fixed lists, and issuers are at most `mostIssuers` digests; all
 ///   later ones count as `otherIssuer`.

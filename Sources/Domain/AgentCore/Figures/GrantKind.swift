@@ -1,4 +1,4 @@
-/// What a token endpoint was asked for, beside refreshes of accounts, as a label of figures (docs/fleet.md, Figures).
+/// What a token endpoint was asked for, beside refreshes of accounts, as a label of figures (docs/metrics.md).
 public enum GrantKind: String, CaseIterable, Hashable, Sendable {
   /// A code of the browser or of a device.
   case signIn

@@ -1,4 +1,4 @@
-/// The kinds of requests of clients that figures tell apart (docs/fleet.md, Figures).
+/// The kinds of requests of clients that figures tell apart (docs/metrics.md).
 public enum RequestKind: String, CaseIterable, Hashable, Sendable {
   case token, authorization, request, operation
   /// Waits for a person: a sign-in, a PIN, a passphrase.

@@ -66,7 +66,6 @@ enum StrictJSON {
   ) throws(IDTokenFailure) -> Result {
     var tape = JSONTape()
     do { try JSONScanner.scan(bytes, onto: &tape) } catch { throw failure }
-    guard !tape.hasDuplicateKeys else { throw failure }
     return try tape.withRoot(of: bytes) { (root) throws(IDTokenFailure) -> Result in
       guard root.kind == .object else { throw failure }
       return try body(root)

@@ -1,7 +1,7 @@
 public import AgentModel
 
-/// Chooses the ID token that answers a caller, and tells when a refresh is due (docs/tokens.md, ID tokens). It holds no
-/// token: the shell keeps the bytes, by serial. Instants are on the provider's timeline.
+/// Chooses the ID token that answers a caller, and tells when a refresh is due (docs/identity.md, ID tokens). It holds
+/// no token: the shell keeps the bytes, by serial. Instants are on the provider's timeline.
 public struct IDTokenMachine: Hashable, Sendable {
   public struct Facts: Hashable, Sendable {
     public var serial: UInt64

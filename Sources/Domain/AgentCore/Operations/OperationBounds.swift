@@ -52,7 +52,7 @@ public enum OperationBounds {
     var all = Sum(operations, adding: added, bytes, others.all)
     var leaving: Set<Int> = []
     func isOver() -> Bool { limited.count > mostOfLimitedCallers || limited.bytes > mostBytesOfLimitedCallers }
-    // The half is judged when an operation comes, not when its answer does: an earlier version let more of them in.
+    // The half is judged when an operation comes, not when its answer does: no answer is lost for want of room there.
     if isLimited, added > 0 {
       for (place, operation) in operations.enumerated() where isOver() && operation.isLimited && operation.mayLeave {
         leaving.insert(place)

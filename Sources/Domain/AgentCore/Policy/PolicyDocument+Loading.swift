@@ -28,11 +28,8 @@ extension PolicyDocument {
     self = try bytes.withUnsafeBufferPointer { (bytes) throws(PolicyProblems) -> PolicyDocument in
       let bytes = UnsafeRawBufferPointer(bytes)
       var tape = JSONTape()
-      do { try JSONScanner.scan(bytes, onto: &tape) } catch {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is no JSON text (RFC 8259)."))
-      }
-      guard !tape.hasDuplicateKeys else {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "An object names one member twice."))
+      do throws(JSONScanner.Failure) { try JSONScanner.scan(bytes, onto: &tape) } catch {
+        throw PolicyProblems(error)
       }
       return try tape.withRoot(of: bytes) { (root) throws(PolicyProblems) -> PolicyDocument in
         try PolicyDocument(reading: root, expectedName: expectedName)

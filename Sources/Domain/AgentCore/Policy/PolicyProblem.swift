@@ -1,3 +1,5 @@
+internal import JSONRPC
+
 /// A problem of a policy document: its place (JSON Pointer, RFC 6901) and a text for the author.
 public struct PolicyProblem: Hashable, Sendable {
   public var pointer: String
@@ -24,6 +26,14 @@ public struct PolicyProblems: Error, Hashable, Sendable {
 
   public init() {}
   public init(_ problem: PolicyProblem) { list = [problem] }
+
+  /// Of a text that is no JSON, or names a member twice.
+  init(_ failure: JSONScanner.Failure) {
+    let isTwice = failure == .duplicateKeys
+    self.init(
+      PolicyProblem(
+        pointer: "", text: isTwice ? "An object names one member twice." : "This is no JSON text (RFC 8259)."))
+  }
 
   /// `pointer`, or its longest parent that is within `longestPointer`.
   private static func bounded(_ pointer: String) -> String {

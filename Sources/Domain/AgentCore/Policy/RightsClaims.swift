@@ -53,7 +53,7 @@ public struct EntitlementsDocument: Hashable, Sendable {
       guard let names = Self.names(document, atMost: RightsUpdate.mostEntitlements) else { return nil }
       entitlements = names
     case .object:
-      guard !document.hasDuplicateKeys, let list = document["entitlements"],
+      guard let list = document["entitlements"],
         let names = Self.names(list, atMost: RightsUpdate.mostEntitlements)
       else { return nil }
       entitlements = names

@@ -3,7 +3,7 @@ public import AgentModel
 /// When an agent asks its policy source: a pure machine. Its owner performs one fetch at a time.
 ///
 /// Each moment is drawn from a span, so that ten thousand agents that start, wake or lose the server together come back
-/// apart (docs/fleet.md, Policy bundles). `jitter` is a fraction from 0 up to 1, drawn by the caller.
+/// apart (docs/policy-bundles.md). `jitter` is a fraction from 0 up to 1, drawn by the caller.
 public struct BundlePolling: Hashable, Sendable {
   /// How a fetch ended.
   public enum Outcome: Hashable, Sendable {

@@ -1,4 +1,4 @@
-/// Why a fetch of a policy bundle confirmed nothing. The bundle that was in force stays (docs/fleet.md, Policy bundles).
+/// Why a fetch of a policy bundle confirmed nothing. The bundle that was in force stays (docs/policy-bundles.md).
 public enum BundleRefusal: Error, Hashable, Sendable {
   /// No complete answer came.
   case unreachable

@@ -1,7 +1,7 @@
 internal import AgentModel
 
 /// A public key of the program `minisign`: an Ed25519 key and the id by which its signatures name it
-/// (docs/fleet.md, Policy bundles).
+/// (docs/policy-bundles.md).
 public struct MinisignKey: Hashable, Sendable {
   /// Names the key in a signature. It proves nothing.
   public let id: [UInt8]

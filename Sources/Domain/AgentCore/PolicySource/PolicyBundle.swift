@@ -1,7 +1,7 @@
 internal import AgentModel
 public import JSONRPC
 
-/// The policies of an organisation in one signed file, `Schemas/bundle.schema.json` (docs/fleet.md, Policy bundles).
+/// The policies of an organisation in one signed file, `Schemas/bundle.schema.json` (docs/policy-bundles.md).
 public struct PolicyBundle: Sendable {
   /// A policy and its document as written.
   public struct Policy: Sendable {
@@ -44,11 +44,8 @@ public struct PolicyBundle: Sendable {
     self = try bytes.withUnsafeBufferPointer { (bytes) throws(PolicyProblems) -> PolicyBundle in
       let bytes = UnsafeRawBufferPointer(bytes)
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "This is no JSON text (RFC 8259)."))
-      }
-      guard !tape.hasDuplicateKeys else {
-        throw PolicyProblems(PolicyProblem(pointer: "", text: "An object names one member twice."))
+      do throws(JSONScanner.Failure) { try JSONScanner.scan(bytes, onto: &tape) } catch {
+        throw PolicyProblems(error)
       }
       return try tape.withRoot(of: bytes) { (root) throws(PolicyProblems) -> PolicyBundle in
         var reader = BundleReader()

@@ -1,7 +1,7 @@
 public import AgentModel
 
-/// Where an organisation's signed policies come from: `policySource` of the configuration file (docs/fleet.md, Policy
-/// bundles).
+/// Where an organisation's signed policies come from: `policySource` of the configuration file
+/// (docs/policy-bundles.md).
 public struct PolicySource: Hashable, Sendable {
   /// The bundle's URL; its signature is beside it.
   public var url: HTTPURL

@@ -69,7 +69,7 @@ private struct ChallengeReader {
   mutating func challenges() -> [AuthenticationChallenge] {
     var read: [AuthenticationChallenge] = []
     while true {
-      skip { FieldBytes.isBlank($0) || $0 == UInt8(ascii: ",") }
+      skip { FieldSyntax.isBlank($0) || $0 == UInt8(ascii: ",") }
       guard let name = token()?.lowercased() else { return read }
       if let last = read.indices.last, takesEquals() {
         guard let value = value() else { return read }
@@ -77,7 +77,7 @@ private struct ChallengeReader {
         guard atItemEnd() else { return read }
       } else {
         // A scheme: a space, the end or a comma follows.
-        guard place == bytes.count || FieldBytes.isBlank(bytes[place]) || bytes[place] == UInt8(ascii: ",") else {
+        guard place == bytes.count || FieldSyntax.isBlank(bytes[place]) || bytes[place] == UInt8(ascii: ",") else {
           return read
         }
         read.append(AuthenticationChallenge(scheme: name))
@@ -92,19 +92,19 @@ private struct ChallengeReader {
 
   private mutating func token() -> String? {
     let start = place
-    skip(while: FieldBytes.isToken)
+    skip(while: FieldSyntax.isToken)
     return start == place ? nil : String(decoding: bytes[start..<place], as: UTF8.self)
   }
 
   private mutating func takesEquals() -> Bool {
     let start = place
-    skip(while: FieldBytes.isBlank)
+    skip(while: FieldSyntax.isBlank)
     guard place < bytes.count, bytes[place] == UInt8(ascii: "=") else {
       place = start
       return false
     }
     place += 1
-    skip(while: FieldBytes.isBlank)
+    skip(while: FieldSyntax.isBlank)
     return true
   }
 
@@ -128,16 +128,16 @@ private struct ChallengeReader {
   }
 
   private mutating func atItemEnd() -> Bool {
-    skip(while: FieldBytes.isBlank)
+    skip(while: FieldSyntax.isBlank)
     return place == bytes.count || bytes[place] == UInt8(ascii: ",")
   }
 
   /// The credentials of schemes without parameters (RFC 9110 §11.2), up to the next comma.
   private mutating func skipToken68() {
     let start = place
-    skip(while: FieldBytes.isBlank)
+    skip(while: FieldSyntax.isBlank)
     let first = place
-    skip { FieldBytes.isAlphanumeric($0) || "-._~+/".utf8.contains($0) }
+    skip { FieldSyntax.isAlphanumeric($0) || "-._~+/".utf8.contains($0) }
     guard place > first else {
       place = start
       return

@@ -1,5 +1,5 @@
 /// Finds an access token in what a resource server answers, so that a caller that may not have the token does not get it
-/// from a server that repeats it (docs/tokens.md, Requests).
+/// from a server that repeats it (docs/requests.md).
 ///
 /// Found are its bytes, also with the escapes of JSON (RFC 8259 §7) or percent-encoding (RFC 3986 §2.1), and its Base64 at
 /// any place of a longer text, as in the credentials of RFC 7617. A server that encodes it otherwise is not found out.

@@ -1,3 +1,5 @@
+internal import AgentModel
+
 /// The header fields of a request as its caller gave them, checked. The agent adds `Authorization` and
 /// `Idempotency-Key`.
 public struct RequestFields: Sendable {
@@ -15,13 +17,13 @@ public struct RequestFields: Sendable {
     var names: Set<String> = []
     for (name, value) in fields {
       let lowercased = name.lowercased()
-      guard Self.isToken(name), !Self.isReserved(lowercased) else {
+      guard FieldSyntax.isToken(name), !Self.isReserved(lowercased) else {
         throw Refusal(path: Self.pointer(name), expected: Self.expectedName(lowercased))
       }
       guard names.insert(lowercased).inserted else {
         throw Refusal(path: Self.pointer(name), expected: "a name that no other field has, without regard to case")
       }
-      guard Self.isValue(value) else {
+      guard value.utf8.allSatisfy(FieldSyntax.isValue) else {
         throw Refusal(path: Self.pointer(name), expected: "a value without line ends and other control characters")
       }
     }
@@ -44,7 +46,7 @@ public struct RequestFields: Sendable {
   }
 
   private static func hyphenated(_ name: String) -> String {
-    String(decoding: name.utf8.map { FieldBytes.isAlphanumeric($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+    String(decoding: name.utf8.map { FieldSyntax.isAlphanumeric($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
   }
 
   private static let reserved: Set<String> = [
@@ -57,14 +59,6 @@ public struct RequestFields: Sendable {
   private static func expectedName(_ lowercased: String) -> String {
     hyphenated(lowercased) == "idempotency-key"
       ? "the parameter idempotencyKey instead" : "a header field that a caller may set"
-  }
-
-  /// RFC 9110 §5.6.2.
-  private static func isToken(_ text: String) -> Bool { !text.isEmpty && text.utf8.allSatisfy(FieldBytes.isToken) }
-
-  /// RFC 9110 §5.5: no line end, no NUL, no other control character but the tab.
-  private static func isValue(_ text: String) -> Bool {
-    text.utf8.allSatisfy { $0 >= 0x20 && $0 != 0x7F || $0 == 0x09 }
   }
 
   private static func isKey(_ text: String) -> Bool {
@@ -84,16 +78,4 @@ public struct RequestFields: Sendable {
     }
     return pointer
   }
-}
-
-/// The bytes of HTTP header fields.
-enum FieldBytes {
-  /// `tchar` of RFC 9110 §5.6.2.
-  static func isToken(_ byte: UInt8) -> Bool { isAlphanumeric(byte) || "!#$%&'*+-.^_`|~".utf8.contains(byte) }
-
-  static func isAlphanumeric(_ byte: UInt8) -> Bool {
-    byte &- UInt8(ascii: "0") < 10 || (byte | 0x20) &- UInt8(ascii: "a") < 26
-  }
-
-  static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 }

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// Decides what follows each answer to a request with an access token (docs/tokens.md, Requests).
+/// Decides what follows each answer to a request with an access token (docs/requests.md).
 ///
 /// - Q1: the token goes to one origin only.
 /// - Q2: a write is sent at most once, and with an idempotency key at most twice. A request whose proof the server
@@ -151,7 +151,7 @@ public struct RequestMachine: Sendable {
   }
 }
 
-/// How a request ended that got no response, and whether it was sent (docs/tokens.md, Requests).
+/// How a request ended that got no response, and whether it was sent (docs/requests.md).
 public enum RequestFailure: Error, Hashable, Sendable {
   /// No byte of the request left.
   case notSent(reason: String)

@@ -1,6 +1,6 @@
 public import AgentModel
 
-/// The URL of a request with an access token (docs/tokens.md, Requests): `https`, or `http` on a loopback host, without
+/// The URL of a request with an access token (docs/requests.md): `https`, or `http` on a loopback host, without
 /// user information and fragment, at an origin that the provider's `allowedOrigins` list.
 ///
 /// The URL is kept in its normal form, so that the URL that is judged is the URL that is requested.

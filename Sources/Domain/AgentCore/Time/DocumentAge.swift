@@ -7,7 +7,7 @@ public enum DocumentAge {
   /// Older ones are read at the next answer.
   public static let atMost = Milliseconds.seconds(7 * 86_400)
   /// Between the two, one answer of so many is followed by a reading. In the morning the documents of ten thousand agents
-  /// are a night older than a day, and their first answers come at once (docs/fleet.md, Ten thousand agents).
+  /// are a night older than a day, and their first answers come at once (docs/ten-thousand-agents.md).
   public static let oneAnswerOf = 16.0
 
   /// True if documents of this `age` are to be read beside this answer. `jitter` is a fraction from 0 up to 1, drawn for

@@ -83,8 +83,7 @@ struct Timeline: Hashable, Sendable {
   init(_ line: TrustedTime.Record.Line, at boot: BootInstant, isSameBoot: Bool) {
     mark = line.mark
     markedAt = boot
-    // A record of an earlier version may hold a negative offset.
-    wallOffset = isSameBoot ? line.wallOffset : max(.zero, line.wallOffset)
+    wallOffset = line.wallOffset
     isAnchored = line.isAnchored && isSameBoot
   }
 

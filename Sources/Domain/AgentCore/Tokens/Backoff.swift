@@ -2,7 +2,7 @@ public import AgentModel
 
 /// How long to wait after the nth failure in a row: between two thirds of a growing ceiling and all of it.
 ///
-/// The numbers are those of docs/fleet.md, Ten thousand agents: while a provider is down, its agents ask it as often as
+/// The numbers are those of docs/ten-thousand-agents.md: while a provider is down, its agents ask it as often as
 /// on a quiet day, and the attempt that finds it again is the exchange itself.
 public enum Backoff {
   /// First ceiling. Shorter would only repeat the failure, longer would be felt.

@@ -162,11 +162,6 @@ int lanyard_open_directory(const char *path);
 int lanyard_open_name(int directory, const char *name);
 /// Opens a directory for reading, so that fsync works on it; never a symlink.
 int lanyard_open_directory_for_sync(const char *path);
-/// Opens a regular file that belongs to this user and grants nothing to others: the descriptor, or -ELOOP (symlink),
-/// -EPERM (owner or mode), -EINVAL (not a regular file).
-int lanyard_open_private_file(const char *path, int flags);
-/// 0 if `fd` belongs to this user and its mode has no bit outside `allowed`; else -EPERM.
-int lanyard_check_owned(int fd, mode_t allowed);
 /// Takes an exclusive lock that ends with the descriptor (open file description lock); -EAGAIN if another has it.
 int lanyard_lock_file(int fd);
 /// Locks a directory (flock(2)); another errno if its file system has no such locks.

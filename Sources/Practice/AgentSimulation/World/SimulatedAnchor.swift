@@ -61,7 +61,7 @@ public final class SimulatedAnchor: RollbackAnchor {
     prints.withLock { $0 = content.prints }
   }
 
-  /// Forgets the root keys, as an anchor that an earlier version wrote.
+  /// Forgets the root keys, and not the counts.
   public func forgetRoots() { prints.withLock { $0 = [:] } }
 
   /// Another copy of the store takes the next count.

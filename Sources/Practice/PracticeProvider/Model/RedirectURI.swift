@@ -2,9 +2,9 @@ import Foundation
 import LoopbackHTTP
 
 /// Compares redirect URIs.
-enum RedirectURI {
+package enum RedirectURI {
   /// Exact comparison (RFC 9700 section 2.1), except that the port of a loopback URI may be any (RFC 8252 section 7.3).
-  static func matches(_ requested: String, registered: String) -> Bool {
+  package static func matches(_ requested: String, registered: String) -> Bool {
     if requested == registered { return true }
     guard let left = loopbackParts(requested), let right = loopbackParts(registered) else { return false }
     return left == right

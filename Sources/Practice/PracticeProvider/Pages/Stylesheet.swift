@@ -1,10 +1,10 @@
 import Foundation
 
 /// The only style sheet, embedded in each page and allowed by its hash (CSP level 2, section 4.2.5).
-enum Stylesheet {
-  static let hash = "sha256-" + Data(Digest.sha256(text.utf8)).base64EncodedString()
+package enum Stylesheet {
+  package static let hash = "sha256-" + Data(Digest.sha256(text.utf8)).base64EncodedString()
 
-  static let text = """
+  package static let text = """
     :root { --ink: #16202c; --soft: #5a6878; --line: #d9dfe6; --edge: #7f8b99; --paper: #ffffff; --ground: #eef1f5;
       --accent: #14606e; --accent-ink: #ffffff; --tint: #e6f2f3; --bad: #a3312a; --bad-tint: #fbeceb; }
     @media (prefers-color-scheme: dark) { :root { --ink: #e8edf2; --soft: #9fadbb; --line: #344150; --edge: #74859a;

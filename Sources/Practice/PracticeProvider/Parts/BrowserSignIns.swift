@@ -6,10 +6,10 @@ struct BrowserSession: Sendable, Equatable {
 }
 
 /// An authorization request whose page is open in a browser.
-struct Interaction: Sendable {
+package struct Interaction: Sendable {
   static let lifetimeMilliseconds: Int64 = 600_000
   /// Limit of pages that are opened and never answered.
-  static let maximumOpen = 256
+  package static let maximumOpen = 256
 
   let request: AuthorizationRequest
   let openedAtMilliseconds: Int64
@@ -18,13 +18,13 @@ struct Interaction: Sendable {
 }
 
 /// `/authorize` in a browser: the open pages, and the sessions of the users who signed in.
-struct BrowserSignIns {
+package struct BrowserSignIns {
   private static let sessionCookie = "practice_session"
 
   /// Sessions of browsers, by cookie.
   private var sessions: [String: BrowserSession] = [:]
   /// Open sign-in pages, by the id in their form.
-  private(set) var interactions: [String: Interaction] = [:]
+  package private(set) var interactions: [String: Interaction] = [:]
 
   mutating func authorize(
     _ request: HTTPRequest,

@@ -2,15 +2,15 @@ import Foundation
 
 /// Base64 for URLs without padding (RFC 4648 section 5, RFC 7515 section 2). A second opinion, by Foundation, beside
 /// the agent's `Base64URL` of `AgentModel`.
-enum Base64URL {
-  static func encode(_ bytes: some Sequence<UInt8>) -> String {
+package enum Base64URL {
+  package static func encode(_ bytes: some Sequence<UInt8>) -> String {
     Data(bytes).base64EncodedString()
       .replacingOccurrences(of: "+", with: "-")
       .replacingOccurrences(of: "/", with: "_")
       .replacingOccurrences(of: "=", with: "")
   }
 
-  static func decode(_ text: String) -> [UInt8]? {
+  package static func decode(_ text: String) -> [UInt8]? {
     guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
     let plain = text.replacingOccurrences(of: "-", with: "+").replacingOccurrences(of: "_", with: "/")
     let padded = plain + String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)

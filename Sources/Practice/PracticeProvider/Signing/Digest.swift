@@ -1,7 +1,7 @@
 import COpenSSL
 
-enum Digest {
-  static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+package enum Digest {
+  package static func sha256(_ bytes: some Sequence<UInt8>) -> [UInt8] {
     let input = Array(bytes)
     var output = [UInt8](repeating: 0, count: Int(SHA256_DIGEST_LENGTH))
     SHA256(input, input.count, &output)

@@ -9,13 +9,13 @@ public enum SigningAlgorithm: String, Sendable, CaseIterable, Codable {
 }
 
 /// A private key with its id and its public half as a JWK.
-final class SigningKey: @unchecked Sendable {
+package final class SigningKey: @unchecked Sendable {
   // An EVP_PKEY never changes after it was created, and each signature has a context of its own.
   private let key: OpaquePointer
   let algorithm: SigningAlgorithm
   let id: String
 
-  init(_ algorithm: SigningAlgorithm, id: String, material: KeyMaterial) {
+  package init(_ algorithm: SigningAlgorithm, id: String, material: KeyMaterial) {
     self.algorithm = algorithm
     self.id = id
     // The key material is built in or generated here; a failure means that OpenSSL itself is broken.
@@ -26,7 +26,7 @@ final class SigningKey: @unchecked Sendable {
   deinit { EVP_PKEY_free(key) }
 
   /// The signature in its JOSE form.
-  func sign(_ message: [UInt8]) -> [UInt8] {
+  package func sign(_ message: [UInt8]) -> [UInt8] {
     let context = EVP_MD_CTX_new()
     defer { EVP_MD_CTX_free(context) }
     let digest: OpaquePointer? =
@@ -48,7 +48,7 @@ final class SigningKey: @unchecked Sendable {
   }
 
   /// The public half (RFC 7517, RFC 7518 section 6, RFC 8037 section 2).
-  var jwk: PracticeJSON {
+  package var jwk: PracticeJSON {
     let common: [PracticeJSON.Member] = [
       .init("kid", .string(id)), .init("use", "sig"), .init("alg", .string(algorithm.rawValue)),
     ]
@@ -104,7 +104,7 @@ final class SigningKey: @unchecked Sendable {
 }
 
 /// The private part of a key.
-enum KeyMaterial {
+package enum KeyMaterial {
   case rsaDER([UInt8])
   case generatedRSA
   /// 32 bytes: the scalar of a P-256 key.

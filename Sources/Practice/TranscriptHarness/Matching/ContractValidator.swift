@@ -31,7 +31,9 @@ struct ContractValidator {
     // Duplicate keys are accepted here: the other requests of the batch are answered.
     var tape = JSONTape()
     let scanned = line.withUnsafeBytes { bytes in
-      (try? JSONScanner.scan(bytes, onto: &tape)).map { tape.withRoot(of: bytes) { JSONValue($0) } }
+      (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)).map {
+        tape.withRoot(of: bytes) { JSONValue($0) }
+      }
     }
     guard let value = scanned else { return }
     for request in value.elements ?? [value] {

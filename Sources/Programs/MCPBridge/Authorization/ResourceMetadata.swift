@@ -54,7 +54,7 @@ public struct ResourceMetadata: Equatable, Sendable {
   /// read at that resource's own well-known place: MCP has clients look at the root.
   public init(_ bytes: UnsafeRawBufferPointer, from place: Place, of server: HTTPURL) throws(Failure) {
     var tape = JSONTape()
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil, !tape.hasDuplicateKeys else { throw .malformed }
+    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { throw .malformed }
     let read = tape.withRoot(of: bytes) { root -> ResourceMetadata? in
       guard root.kind == .object, let resource = root["resource"]?.string,
         let servers = root["authorization_servers"], servers.kind == .array

@@ -20,7 +20,7 @@ public struct ToolCatalogue: Sendable {
   public mutating func take(
     _ response: UnsafeRawBufferPointer, isFirstPage: Bool, _ tape: inout JSONTape
   ) -> Reading {
-    guard (try? JSONScanner.scan(response, onto: &tape)) != nil else { return Reading() }
+    guard (try? JSONScanner.scan(response, onto: &tape, duplicateKeys: .allowed)) != nil else { return Reading() }
     return tape.withRoot(of: response) { root in
       guard let list = root["result"]?["tools"], list.kind == .array else { return Reading() }
       if isFirstPage { tools = [:] }

@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import JSONRPC
 
 /// What `x-mcp-header` annotations of a tool say: which arguments are mirrored into which header fields (MCP 2026-07-28,
@@ -64,7 +65,7 @@ public struct ToolHeaders: Hashable, Sendable {
   private mutating func add(_ name: JSONNode, of schema: JSONNode, _ path: [String]) throws(Violation) {
     guard let text = name.string else { throw .invalidName }
     guard !text.isEmpty else { throw .emptyName }
-    guard Self.isToken(text) else { throw .invalidName }
+    guard FieldSyntax.isToken(text) else { throw .invalidName }
     guard let type = schema["type"], Self.isPrimitive(type) else { throw .notPrimitive }
     guard entries.count < Self.maximumEntries else { throw .tooMany }
     entries.append(Entry(field: "Mcp-Param-" + text, path: path))
@@ -76,13 +77,6 @@ public struct ToolHeaders: Hashable, Sendable {
     guard type.kind == .array else { return isOne(type) }
     let others = type.elements.filter { !$0.isText("null") }
     return others.count == 1 && isOne(others[0])
-  }
-
-  /// RFC 9110 §5.6.2.
-  static func isToken(_ text: String) -> Bool {
-    text.utf8.allSatisfy { byte in
-      byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "!#$%&'*+-.^_`|~".utf8.contains(byte)
-    }
   }
 
   /// The fields for the arguments of a call.

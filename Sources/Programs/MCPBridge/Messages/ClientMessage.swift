@@ -32,7 +32,7 @@ public struct ClientMessage: Sendable {
   ///   two ways: with a repeated key the header and the server could disagree.
   public init(_ line: UnsafeRawBufferPointer, _ tape: inout JSONTape) throws(UnreadableMessage) {
     do {
-      try JSONScanner.scan(line, onto: &tape)
+      try JSONScanner.scan(line, onto: &tape, duplicateKeys: .allowed)
     } catch {
       throw UnreadableMessage(nil, .parseError(isTooDeep: error == .tooDeep))
     }

@@ -20,7 +20,7 @@ public struct ServerMessage: Sendable {
 
   /// Nil for bytes that are no JSON-RPC 2.0 message.
   public init?(_ bytes: UnsafeRawBufferPointer, _ tape: inout JSONTape) {
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+    guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
     let message = tape.withRoot(of: bytes) { root -> ServerMessage? in
       var message = ServerMessage(root)
       if let raw = root["id"]?.raw {
@@ -76,7 +76,7 @@ public struct ServerMessage: Sendable {
   public static func error(
     _ bytes: UnsafeRawBufferPointer, for id: MessageID, _ tape: inout JSONTape
   ) -> [UInt8]? {
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+    guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
     return tape.withRoot(of: bytes) { root -> [UInt8]? in
       guard let error = root["error"], error.kind == .object, error["code"]?.integer != nil else { return nil }
       var writer = JSONWriter()

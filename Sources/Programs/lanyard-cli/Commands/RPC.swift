@@ -42,7 +42,7 @@ struct RPC: ParsableCommand {
     }
     var tape = JSONTape()
     try parameters.withBytes { (bytes) throws(CommandFailure) in
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else {
         throw .usage("The parameters are not JSON. Nothing was sent.")
       }
       try tape.withRoot(of: bytes) { (node) throws(CommandFailure) in try call(with: node) }

@@ -14,7 +14,7 @@ enum DetailsArgument {
     }
     return try text.withBytes { (bytes) throws(CommandFailure) in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { throw notAnArray }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { throw notAnArray }
       return try tape.withRoot(of: bytes) { (node) throws(CommandFailure) in
         guard node.kind == .array else { throw notAnArray }
         return RawJSON(node)

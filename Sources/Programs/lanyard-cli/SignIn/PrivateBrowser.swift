@@ -5,7 +5,7 @@ import LoopbackHTTP
 /// (`ForwardingPage`).
 enum PrivateBrowser {
   /// The time that a browser has to start.
-  private static let patienceMilliseconds: Int64 = 15_000
+  private static let patienceMilliseconds: Int = 15_000
 
   /// The page that a browser was asked to open; it listens as long as this is held. Nil if none can be opened here.
   /// `browser` is the command that was named.

@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import CommandSupport
+internal import CurlTransfers
 internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP
@@ -58,10 +59,9 @@ final class Authorizer: Sendable {
   private static func settings(_ options: Options, _ provider: ServerProvider?) -> HTTPClientSettings {
     var settings = HTTPClientSettings(environment: Environment.value)
     if let file = options.authorityFile ?? provider?.authorityFile {
-      settings.authorityFile = file
-      settings.authorityDirectory = nil
+      settings.trust.authorities = CertificateAuthorities(file: file)
     }
-    settings.proxy = options.proxy ?? provider?.proxy
+    settings.trust.proxy = options.proxy ?? provider?.proxy
     return settings
   }
 

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import CurlTransfers
 internal import MCPBridge
 internal import StreamingHTTP
 

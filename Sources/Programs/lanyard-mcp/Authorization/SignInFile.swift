@@ -1,5 +1,6 @@
 internal import CPlatform
 internal import CommandSupport
+internal import FileRules
 internal import Glibc
 internal import MCPBridge
 internal import StreamingHTTP
@@ -25,7 +26,7 @@ struct SignInFile: ~Copyable {
     }
     let file = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0o600)
     guard file >= 0 else { throw Self.failure("\(path) can't be opened: \(SystemError.message(errno)).") }
-    guard lanyard_check_owned(file, 0o600) == 0 else {
+    guard (try? FileRule.madeFile.check(file)) != nil else {
       close(file)
       throw Self.failure("\(path) does not belong to you alone.")
     }

@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import CurlTransfers
 internal import MCPBridge
 internal import StreamingHTTP
 

@@ -1,4 +1,5 @@
 internal import CommandSupport
+internal import CurlTransfers
 internal import JSONRPC
 internal import MCPBridge
 internal import StreamingHTTP
@@ -167,7 +168,7 @@ final class RequestCall {
 
   /// Servers of 2025-03-26 may answer with several messages.
   private func takeBatch(_ bytes: UnsafeRawBufferPointer, _ reply: Reply) -> Bool {
-    guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return false }
+    guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return false }
     let elements = tape.withRoot(of: bytes) { root in
       root.kind == .array ? root.elements.map { [UInt8]($0.raw) } : nil
     }

@@ -311,26 +311,6 @@ public struct WireAssumption: WireReadable, Sendable {
   public var snapshotAgeSeconds: Int?
   public var lastOnlineAuthAgeSeconds: Int?
 
-  public init(
-    online: Bool? = nil,
-    state: WireAccountState? = nil,
-    stepUp: Bool? = nil,
-    stepUpAgeSeconds: Int? = nil,
-    clock: WireClockTrust? = nil,
-    freshness: WireTokenFreshness? = nil,
-    snapshotAgeSeconds: Int? = nil,
-    lastOnlineAuthAgeSeconds: Int? = nil
-  ) {
-    self.online = online
-    self.state = state
-    self.stepUp = stepUp
-    self.stepUpAgeSeconds = stepUpAgeSeconds
-    self.clock = clock
-    self.freshness = freshness
-    self.snapshotAgeSeconds = snapshotAgeSeconds
-    self.lastOnlineAuthAgeSeconds = lastOnlineAuthAgeSeconds
-  }
-
   public init(from node: JSONNode) throws(ParamsProblem) {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var online: Bool?
@@ -545,14 +525,6 @@ public struct WireAuthorizationContext: WireReadable, Sendable {
   /// Data of the caller.
   public var attributes: RawJSON?
 
-  public init(
-    sensitivity: WireSensitivity? = nil,
-    attributes: RawJSON? = nil
-  ) {
-    self.sensitivity = sensitivity
-    self.attributes = attributes
-  }
-
   public init(from node: JSONNode) throws(ParamsProblem) {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
     var sensitivity: WireSensitivity?
@@ -630,14 +602,6 @@ public struct WireAuthorizationRules: WireReadable, WireWritable, Sendable {
 public struct WireClientIdentity: WireReadable, Sendable {
   public var name: String
   public var version: String
-
-  public init(
-    name: String,
-    version: String
-  ) {
-    self.name = name
-    self.version = version
-  }
 
   public init(from node: JSONNode) throws(ParamsProblem) {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -941,14 +905,6 @@ public struct WireEndpoints: WireReadable, WireWritable, Sendable {
 public struct WireEventPosition: WireReadable, Sendable {
   public var epoch: String
   public var sequence: Int
-
-  public init(
-    epoch: String,
-    sequence: Int
-  ) {
-    self.epoch = epoch
-    self.sequence = sequence
-  }
 
   public init(from node: JSONNode) throws(ParamsProblem) {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -2716,22 +2672,6 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var minimumLifetimeSeconds: Int
   /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
   public var timeoutSeconds: Int?
-
-  public init(
-    account: AccountSelector,
-    scopes: [String]? = nil,
-    exactScopes: Bool = false,
-    resource: String? = nil,
-    minimumLifetimeSeconds: Int = 60,
-    timeoutSeconds: Int? = nil
-  ) {
-    self.account = account
-    self.scopes = scopes
-    self.exactScopes = exactScopes
-    self.resource = resource
-    self.minimumLifetimeSeconds = minimumLifetimeSeconds
-    self.timeoutSeconds = timeoutSeconds
-  }
 
   public init(from node: JSONNode) throws(ParamsProblem) {
     guard node.kind == .object else { throw ParamsProblem(expected: "object") }

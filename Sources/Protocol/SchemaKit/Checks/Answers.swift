@@ -46,12 +46,8 @@ extension Contract {
   public func problems(inPolicy document: JSONValue) -> [Problem] { validate(document, against: policy) }
 
   /// Checks a policy bundle, but for the policies in it.
-  public func problems(inBundle document: JSONValue) -> [Problem] {
-    bundle.map { validate(document, against: $0) } ?? []
-  }
+  public func problems(inBundle document: JSONValue) -> [Problem] { validate(document, against: bundle) }
 
   /// Checks a configuration file of the agent.
-  public func problems(inConfiguration document: JSONValue) -> [Problem] {
-    configuration.map { validate(document, against: $0) } ?? []
-  }
+  public func problems(inConfiguration document: JSONValue) -> [Problem] { validate(document, against: configuration) }
 }

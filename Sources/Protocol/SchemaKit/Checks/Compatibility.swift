@@ -1,4 +1,4 @@
-/// Compares the contract with an earlier version.
+/// Compares the contract with an earlier one.
 ///
 /// Every request of an earlier client must stay valid, and every member that it reads must stay in results. Additions
 /// are compatible.

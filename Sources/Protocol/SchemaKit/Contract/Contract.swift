@@ -19,9 +19,9 @@ public struct Contract: Sendable {
   /// The schema of policy documents.
   public var policy: Schema
   /// The schema of the agent's configuration file.
-  public var configuration: Schema?
+  public var configuration: Schema
   /// The schema of an organisation's policy bundle.
-  public var bundle: Schema?
+  public var bundle: Schema
   /// All parsed files, sorted by path.
   public var documents: [(path: String, value: JSONValue)]
 

@@ -63,20 +63,13 @@ struct ContractReader {
     let events = listed(root, "events").map { event($0) }
     let errorFile = document("errors.json", members: ["common", "errors"])
     let policy = schema(document("policy.schema.json", members: nil), at: "policy.schema.json")
-    // Contracts that were frozen before have none.
-    let hasConfiguration = documents.contains { $0.path == "agent.schema.json" }
-    let configuration =
-      hasConfiguration ? schema(document("agent.schema.json", members: nil), at: "agent.schema.json") : nil
-    let hasBundle = documents.contains { $0.path == "bundle.schema.json" }
-    let bundle = hasBundle ? schema(document("bundle.schema.json", members: nil), at: "bundle.schema.json") : nil
-    var contract = Contract(
+    let contract = Contract(
       title: root["title"]?.string ?? "", description: root["description"]?.string ?? "",
       protocolVersion: root["protocol"]?.string ?? "", methods: methods, events: events,
       errors: (errorFile["errors"]?.elements ?? []).enumerated().map { error($1, at: "errors.json/errors/\($0)") },
       commonErrors: errorFile["common"]?.elements?.compactMap(\.string) ?? [], types: types, policy: policy,
-      documents: documents)
-    contract.configuration = configuration
-    contract.bundle = bundle
+      configuration: schema(document("agent.schema.json", members: nil), at: "agent.schema.json"),
+      bundle: schema(document("bundle.schema.json", members: nil), at: "bundle.schema.json"), documents: documents)
     problems += ConsistencyCheck(of: contract).problems
     return contract
   }

@@ -12,13 +12,12 @@ public indirect enum JSONValue: Hashable, Sendable {
 
   /// Parses one value, as strictly as the agent parses a line.
   ///
-  /// - Throws: `JSONScanner.Failure`; `.malformed` also for duplicate keys.
+  /// - Throws: `JSONScanner.Failure`.
   public init(parsing bytes: [UInt8]) throws(JSONScanner.Failure) {
     var tape = JSONTape()
     let scanned = bytes.withUnsafeBytes { buffer -> Swift.Result<JSONValue, JSONScanner.Failure> in
       do throws(JSONScanner.Failure) {
         try JSONScanner.scan(buffer, onto: &tape)
-        guard !tape.hasDuplicateKeys else { throw .malformed }
         return .success(tape.withRoot(of: buffer) { JSONValue($0) })
       } catch {
         return .failure(error)

@@ -12,7 +12,7 @@ public struct Preset: Sendable, Hashable {
 }
 
 extension Contract {
-  /// The schema of a preset's file; nil in contracts that were frozen before there was one.
+  /// The schema of a preset's file; nil if it is missing.
   private var presetSchema: Schema? {
     guard let document = documents.first(where: { $0.path == "preset.schema.json" }) else { return nil }
     var reader = SchemaReader()

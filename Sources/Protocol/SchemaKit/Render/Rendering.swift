@@ -15,10 +15,12 @@ extension Contract {
   /// Every generated file, in a fixed order.
   public var rendered: [RenderedFile] {
     SwiftRenderer(self).files + [
-      RenderedFile(path: "Schemas/generated/openrpc.json", text: OpenRPCDocument(contract: self).value.pretty),
-      RenderedFile(path: "Schemas/generated/reference.md", text: ReferenceRenderer(self).text),
+      RenderedFile(path: "Schemas/generated/reference.md", text: ReferenceRenderer(self).text)
     ] + clientRenderers.flatMap { $0.files(of: self) }
   }
+
+  /// The result of `rpc.discover`, indented.
+  public var openRPC: String { OpenRPCDocument(contract: self).value.pretty }
 }
 
 /// Source of a language with braces and line comments, with indentation.

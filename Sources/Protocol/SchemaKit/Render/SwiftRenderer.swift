@@ -1,5 +1,5 @@
 /// Generates `Sources/Protocol/AgentProtocol/Generated`: one file for each namespace of methods, and files for shared
-/// types and tables.
+/// types and tables; and the table of errors in `Sources/Domain/AgentModel/Generated`.
 struct SwiftRenderer {
   let contract: Contract
   /// Types that occur in params, which are read.
@@ -25,7 +25,11 @@ struct SwiftRenderer {
     ("Secrets", [": Secret"]),
   ]
 
-  private static let folder = "Sources/Protocol/AgentProtocol/Generated/"
+  /// The folders of what it writes.
+  static let folders = [wireFolder, modelFolder]
+  private static let wireFolder = "Sources/Protocol/AgentProtocol/Generated"
+  /// What the agent's inside knows of the contract.
+  private static let modelFolder = "Sources/Domain/AgentModel/Generated"
 
   var files: [RenderedFile] {
     var namespaces: [String] = []
@@ -39,13 +43,14 @@ struct SwiftRenderer {
     files.append(file("Enums") { writeEnumerations(&$0) })
     files.append(file("Rules") { writeRules(&$0) })
     files.append(file("Events") { writeEvents(&$0) })
-    files.append(file("Errors") { writeErrors(&$0) })
     files.append(file("MethodTable") { writeTable(&$0) })
     files.append(file("OpenRPCDocument") { writeOpenRPC(&$0) })
+    files.append(file("FailureKind", in: Self.modelFolder) { writeErrors(&$0) })
     return files
   }
 
-  private func file(_ name: String, _ body: (inout SourceText) -> Void) -> RenderedFile {
+  private func file(_ name: String, in folder: String = wireFolder, _ body: (inout SourceText) -> Void) -> RenderedFile
+  {
     var source = SourceText()
     body(&source)
     var head = SourceText()
@@ -54,7 +59,7 @@ struct SwiftRenderer {
     for (module, types) in Self.exporters where types.contains(where: source.text.contains) {
       head.line("public import \(module)")
     }
-    return RenderedFile(path: Self.folder + name + ".swift", text: head.text + source.text)
+    return RenderedFile(path: "\(folder)/\(name).swift", text: head.text + source.text)
   }
 
   // MARK: methods
@@ -73,8 +78,7 @@ struct SwiftRenderer {
         source.line("feature: \(method.feature.swiftLiteral),")
         source.line("accountScoped: \(method.accountScoped), underGrant: .\(method.underGrant.rawValue),")
         source.line("ordering: .\(method.ordering.rawValue),")
-        source.line("idempotent: \(method.idempotent), carriesBody: \(method.carriesBody),")
-        source.line("errors: [\(method.errors.map { "." + $0 }.joined(separator: ", "))])")
+        source.line("idempotent: \(method.idempotent), carriesBody: \(method.carriesBody))")
       }
       let naming = method.accountScoped ? [Self.accountScoped] : []
       writeMember("Params", method.params, reads: true, writes: false, conformances: naming, &source)
@@ -166,23 +170,20 @@ struct SwiftRenderer {
 
   // MARK: tables
 
+  /// One table for the agent's inside and for the wire.
   private func writeErrors(_ source: inout SourceText) {
     source.line()
-    source.block("extension ErrorCode") { source in
+    source.doc("The errors of the contract, by the names that the wire, the audit log and the agent's log have.")
+    source.block("public enum FailureKind: String, CaseIterable, Sendable") { source in
       for error in contract.errors {
         source.doc(error.meaning)
-        source.line("public static let \(error.name) = ErrorCode(rawValue: \(error.code))")
+        source.line("case \(error.name)")
       }
       source.line()
-      source.doc("Errors that every method can answer.")
-      let common = contract.commonErrors.map { "." + $0 }.joined(separator: ", ")
-      source.line("public static let common: [ErrorCode] = [\(common)]")
-      source.line()
-      source.doc("The name in `error.data.name`; `unknown` for a code that this agent does not know.")
-      source.block("public var name: String") { source in
+      source.doc("The number in `error.code`.")
+      source.block("public var code: Int") { source in
         source.block("switch self") { source in
-          for error in contract.errors { source.line("case .\(error.name): \(error.name.swiftLiteral)") }
-          source.line("default: \"unknown\"")
+          for error in contract.errors { source.line("case .\(error.name): \(error.code)") }
         }
       }
       source.line()

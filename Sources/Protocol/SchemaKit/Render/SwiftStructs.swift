@@ -14,9 +14,10 @@ extension SwiftRenderer {
         source.line("public var \(member.swiftName): \(memberType(member))")
       }
       if !shape.members.isEmpty { source.line() }
-      writeInitializer(shape, &source)
+      // What is only read is never made in another way.
+      if writes { writeInitializer(shape, &source) }
       if reads {
-        source.line()
+        if writes { source.line() }
         writeReader(shape, rulePrefix: rulePrefix, &source)
       }
       if writes {

@@ -2,7 +2,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 @Suite(.timeLimit(.minutes(1))) struct AuthorityFilesTests {
   private let path = FileManager.default.temporaryDirectory.appendingPathComponent("ca-\(UUID().uuidString)").path

@@ -5,7 +5,7 @@ import Secrets
 import Synchronization
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// `beforeSending` is asked when the connection stands and nothing has been sent on it.
 @Suite struct BeforeSendingTests {

@@ -4,7 +4,7 @@ import Secrets
 import Synchronization
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// Requests that begin without a task.
 @Suite struct BegunExchangeTests {

@@ -3,7 +3,7 @@ import AgentPorts
 import Foundation
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// Compressed responses are decoded, and bounded as decoded.
 @Suite struct ContentEncodingTests {

@@ -2,7 +2,7 @@ import AgentPorts
 import Foundation
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// The thread of the exchange starts on demand, sleeps while idle, and ends after a while.
 @Suite struct IdleTests {

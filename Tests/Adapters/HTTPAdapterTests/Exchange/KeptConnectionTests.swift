@@ -5,7 +5,7 @@ import Secrets
 import Synchronization
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// Requests with `reuse`: which connections they share, and what happens when a kept one ends.
 @Suite struct KeptConnectionTests {

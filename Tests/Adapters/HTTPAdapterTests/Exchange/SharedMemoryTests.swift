@@ -4,7 +4,7 @@ import Foundation
 import Synchronization
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// A response is read only as far as there is memory for it.
 @Suite struct SharedMemoryTests {

@@ -4,7 +4,7 @@ import Foundation
 import Secrets
 import Synchronization
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// A clock that advances one millisecond at each reading and records the reading threads.
 final class CountingClock: AgentClock {

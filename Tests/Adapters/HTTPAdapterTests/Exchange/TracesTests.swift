@@ -4,7 +4,7 @@ import Foundation
 import Secrets
 import Testing
 
-@testable import HTTPAdapter
+import HTTPAdapter
 
 /// After an exchange, no copy of the secrets sent or received is left in this process but the caller's own.
 @Suite struct TracesTests {

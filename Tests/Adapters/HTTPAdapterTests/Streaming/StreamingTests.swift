@@ -1,4 +1,5 @@
 import AgentModel
+import CurlTransfers
 import Glibc
 import StreamingHTTP
 import Synchronization
@@ -212,9 +213,36 @@ import Threads
     let server = try TLSServer(identity)
     #expect(await answer(server.url).result == .notSent(.untrusted(.unknownAuthority)))
     var settings = HTTPClientSettings()
-    settings.authorityFile = identity.certificate
+    settings.trust.authorities.file = identity.certificate
     #expect(await answer(server.url + "/path", of: HTTPClient(settings)).pieces == ["/path"])
     #expect(server.requests == 1)
+  }
+
+  @Test func keyThatIsNotPinned_isRefused() async throws {
+    let identity = try TLSIdentity.localhost.get()
+    let server = try TLSServer(identity)
+    var settings = HTTPClientSettings()
+    settings.trust = TrustSettings(
+      authorities: CertificateAuthorities(file: identity.certificate), pins: [identity.pin])
+    #expect(await answer(server.url, of: HTTPClient(settings)).result == .complete)
+    for pins in [["sha256/" + String(repeating: "A", count: 43) + "="], ["nonsense"]] {
+      settings.trust.pins = pins
+      #expect(await answer(server.url, of: HTTPClient(settings)).result == .notSent(.untrusted(.pinMismatch)))
+    }
+    settings.trust.pins = [identity.pin]
+    let plain = RawServer(answering: Self.empty)
+    #expect(await answer(plain.url, of: HTTPClient(settings)).result == .notSent(.untrusted(.pinMismatch)))
+    #expect(server.requests == 1 && plain.connections == 0)
+  }
+
+  @Test func hostThatNeedsNoProxy_isReachedWithoutIt() async {
+    let proxy = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    var settings = HTTPClientSettings()
+    settings.trust = TrustSettings(proxy: proxy.url, noProxy: ["idp.invalid"])
+    #expect(await answer("https://other.invalid/", of: HTTPClient(settings)).result == .notSent(.other))
+    #expect(proxy.connections == 1)
+    #expect(await answer("https://idp.invalid/", of: HTTPClient(settings)).result == .notSent(.nameNotFound))
+    #expect(proxy.connections == 1)
   }
 
   /// Answers every request with the number of its connection.

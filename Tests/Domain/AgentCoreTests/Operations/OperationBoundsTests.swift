@@ -35,11 +35,11 @@ import Testing
       OperationBounds.leaving(roomy, adding: 0, for: 0, others: others(OperationBounds.mostBytes - 998)) == [7, 9])
   }
 
-  @Test("an answer to a limited caller's operation is stored where an earlier version let more of them in")
-  func answersOfAnEarlierVersion() {
+  @Test("an answer to a limited caller's operation is stored where their half is full")
+  func answersBeyondTheHalf() {
     let many = Array(
       repeating: Entry(mayLeave: false, isLimited: true, bytes: 50_000),
-      count: OperationBounds.mostOfLimitedCallers + 200)
+      count: OperationBounds.mostOfLimitedCallers + 1)
     #expect(OperationBounds.leaving(many, adding: 0, for: 0, isLimited: true, others: none) == [])
     #expect(OperationBounds.leaving(many, for: 1, isLimited: true, others: none) == nil)
   }
@@ -57,8 +57,6 @@ import Testing
     // What the owner had delivered makes no room in the limited callers' half.
     #expect(OperationBounds.leaving([delivered] + limited, for: 1, isLimited: true, others: none) == nil)
     #expect(OperationBounds.leaving([delivered] + roomy, for: 1, isLimited: true, others: none) == [4])
-    // An earlier version stored more of them: the owner goes on.
-    #expect(OperationBounds.leaving(limited + limited.dropLast(), for: 1, others: none) == [])
   }
 
   @Test("limited callers have half of all accounts' bytes")

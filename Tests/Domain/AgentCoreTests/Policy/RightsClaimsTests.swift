@@ -76,7 +76,6 @@ enum RightsJSON {
   @Test(arguments: [
     "{}", #""a""#, "7", "null", #"["a",7]"#, #"[""]"#, #"{"entitlements":"a"}"#, #"{"entitlements":{"a":true}}"#,
     #"{"entitlements":["a"],"roles":"r"}"#, #"{"entitlements":["a"],"sub":7}"#,
-    #"{"entitlements":["a"],"entitlements":[]}"#,
   ]) func entitlementsDocumentOfAnotherShape_isRefused(json: String) throws {
     #expect(try RightsJSON.document(json) == nil)
   }

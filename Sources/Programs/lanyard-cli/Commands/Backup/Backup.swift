@@ -37,7 +37,7 @@ struct Backup: ParsableCommand {
   func run() throws {
     let path = try BackupPath.absolute(file)
     var agent = try common.connect()
-    let passphrase = try SecretInput.line(
+    let passphrase = try SecretInput.privateLine(
       of: secret.passphraseFile ?? "-", question: "A passphrase for the backup (not shown): ")
     if secret.passphraseFile == nil, Terminal.canAsk { try passphrase.confirm() }
     if withRefreshTokens {

@@ -1,19 +1,16 @@
 import CommandSupport
-import Glibc
 import JSONRPC
 
 /// Absolute paths: the agent has another working directory than this command.
 enum BackupPath {
   static func absolute(_ path: String) throws(CommandFailure) -> String {
     guard !path.hasPrefix("/") else { return path }
-    guard let here = getcwd(nil, 0) else {
+    guard AgentPaths.workingDirectory != nil else {
       throw .usage("The working directory is not known. Give an absolute path instead of \(path).")
     }
-    defer { free(here) }
     var path = path[...]
     while path.hasPrefix("./") { path = path.dropFirst(2) }
-    let directory = String(cString: here)
-    return directory == "/" ? "/\(path)" : "\(directory)/\(path)"
+    return AgentPaths.absolute(String(path))
   }
 }
 

@@ -33,7 +33,7 @@ struct Restore: ParsableCommand {
       throw CommandFailure.usage(Text.shown("\(path) can't be read: \(SystemError.message(errno))."))
     }
     var agent = try common.connect()
-    let passphrase = try SecretInput.line(
+    let passphrase = try SecretInput.privateLine(
       of: secret.passphraseFile ?? "-", question: "The passphrase of the backup (not shown): ")
     let id = try agent.send("agent.restore") { writer in
       writer.member("path", path)

@@ -106,7 +106,7 @@ private struct CargoRequest {
 
   init(_ line: UnsafeRawBufferPointer, _ tape: inout JSONTape) throws(CommandFailure) {
     do {
-      try JSONScanner.scan(line, onto: &tape)
+      try JSONScanner.scan(line, onto: &tape, duplicateKeys: .allowed)
     } catch {
       throw .usage("cargo sent a line that is not JSON.")
     }

@@ -76,9 +76,7 @@ struct ResourceCredential {
   /// person who could be asked.
   private static func trustedDirectory() throws(CommandFailure) -> String? {
     guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    guard let working = getcwd(nil, 0) else { return nil }
-    defer { free(working) }
-    return String(cString: working)
+    return AgentPaths.workingDirectory
   }
 
   /// Gets an access token and passes it to `body`.

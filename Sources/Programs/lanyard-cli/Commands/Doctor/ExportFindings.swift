@@ -1,9 +1,10 @@
 import CPlatform
 import CommandSupport
+import FileRules
 import Glibc
 import JSONRPC
 
-/// Whether the audit log leaves the machine as the configuration file says (docs/fleet.md, The audit log elsewhere). Read
+/// Whether the audit log leaves the machine as the configuration file says (docs/audit-export.md). Read
 /// from the files of `lanyard-export`, so that a destination that waits is told although the exporter is a service.
 enum ExportFindings {
   private static let longestProblem = 4096
@@ -44,28 +45,17 @@ enum ExportFindings {
   }
 
   private static func names(in directory: String) -> [String] {
-    guard let stream = opendir(directory) else { return [] }
-    defer { closedir(stream) }
-    var names: [String] = []
-    while let entry = readdir(stream) {
-      let file = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if file.hasSuffix(".lock") { names.append(String(file.dropLast(".lock".count))) }
-    }
-    return names.sorted()
+    namesInDirectory(directory).filter { $0.hasSuffix(".lock") }.map { String($0.dropLast(".lock".count)) }
   }
 
   private static func isServed(_ lock: String) -> Bool {
-    let descriptor = lanyard_open_private_file(lock, O_RDWR)
-    guard descriptor >= 0 else { return false }
+    guard let descriptor = try? FileRule.madeFile.open(lock, O_RDWR) else { return false }
     defer { close(descriptor) }
     return lanyard_lock_file(descriptor) != 0
   }
 
   private static func firstLine(of file: String) -> String? {
-    let descriptor = lanyard_open_private_file(file, O_RDONLY)
-    guard descriptor >= 0 else { return nil }
+    guard let descriptor = try? FileRule.madeFile.open(file) else { return nil }
     defer { close(descriptor) }
     var bytes = [UInt8](repeating: 0, count: longestProblem)
     let count = read(descriptor, &bytes, bytes.count)

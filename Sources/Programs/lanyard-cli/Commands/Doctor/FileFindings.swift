@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// Findings about files: owners, modes, free space and leftovers.
@@ -26,7 +27,7 @@ struct FileFindings {
     }
     guard lookAtDirectory("stateDirectory", directory) else { return }
     let count = list.count
-    let names = entries(of: directory)
+    let names = namesInDirectory(directory)
     for name in names { lookAtFile("stateFiles", "\(directory)/\(name)") }
     if list.count == count {
       list.append(Finding(.ok, "stateFiles", subject: directory, "Only you can read or write the files in it."))
@@ -45,7 +46,7 @@ struct FileFindings {
   mutating func lookAtAnchors(_ directory: String?) {
     guard let directory, exists(directory), lookAtDirectory("anchorFiles", directory) else { return }
     let count = list.count
-    for name in entries(of: directory) { lookAtFile("anchorFiles", "\(directory)/\(name)") }
+    for name in namesInDirectory(directory) { lookAtFile("anchorFiles", "\(directory)/\(name)") }
     if list.count == count {
       list.append(Finding(.ok, "anchorFiles", subject: directory, "Only you can change the rollback anchors."))
     }
@@ -75,48 +76,41 @@ struct FileFindings {
 
   /// Checks a directory; true if its contents should be checked, too.
   private mutating func lookAtDirectory(_ check: String, _ path: String) -> Bool {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return false }
-    switch status.st_mode & S_IFMT {
-    case S_IFDIR: break
-    case S_IFLNK:
-      add(
-        check, path, "This is a symbolic link; a program that changes it can redirect the agent.",
-        "Put the directory itself here, or choose the directory that it points to.")
-      return false
-    default:
-      add(check, path, "This is not a directory.", "Move it away.")
-      return false
-    }
-    guard status.st_uid == geteuid() else {
-      add(check, path, "It belongs to another user.", "Change its owner (`chown`), or choose another directory.")
-      return false
-    }
-    guard status.st_mode & 0o077 == 0 else {
-      add(check, path, "Others may enter it (mode \(Self.octal(status.st_mode))).", "`chmod 700 \(path)`")
+    do throws(FileFault) {
+      try FileRule.privateDirectory.check(path: path)
+      return true
+    } catch {
+      switch error {
+      case .system, .tooLarge: break
+      case .link:
+        add(
+          check, path, "This is a symbolic link; a program that changes it can redirect the agent.",
+          "Put the directory itself here, or choose the directory that it points to.")
+      case .otherKind: add(check, path, "This is not a directory.", "Move it away.")
+      case .foreignOwner:
+        add(check, path, "It belongs to another user.", "Change its owner (`chown`), or choose another directory.")
+      case .openToOthers(let mode):
+        add(check, path, "Others may enter it (mode \(Self.octal(mode))).", "`chmod 700 \(path)`")
+      }
       return false
     }
-    return true
   }
 
   private mutating func lookAtFile(_ check: String, _ path: String) {
-    var status = stat()
-    guard lstat(path, &status) == 0 else { return }
-    switch status.st_mode & S_IFMT {
-    case S_IFREG: break
-    case S_IFLNK:
-      return add(check, path, "This is a symbolic link instead of a file.", "Put the file itself here.")
-    // Not a file of the agent.
-    default: return
-    }
-    if status.st_uid != geteuid() {
-      add(check, path, "It belongs to another user.", "Change its owner (`chown`).")
-    } else if status.st_mode & 0o077 != 0 {
-      add(check, path, "Others may read or write it (mode \(Self.octal(status.st_mode))).", "`chmod 600 \(path)`")
-    } else if status.st_nlink > 1 {
+    do throws(FileFault) {
+      guard try FileRule.privateFile.check(path: path).st_nlink > 1 else { return }
       add(
         check, path, "It has a second name (hard link), through which it can be changed.",
         "Find the other name (`find / -samefile`) and remove it.")
+    } catch {
+      switch error {
+      case .link: add(check, path, "This is a symbolic link instead of a file.", "Put the file itself here.")
+      case .foreignOwner: add(check, path, "It belongs to another user.", "Change its owner (`chown`).")
+      case .openToOthers(let mode):
+        add(check, path, "Others may read or write it (mode \(Self.octal(mode))).", "`chmod 600 \(path)`")
+      // Not a file of the agent.
+      case .otherKind, .system, .tooLarge: break
+      }
     }
   }
 
@@ -157,18 +151,5 @@ struct FileFindings {
   private func exists(_ path: String) -> Bool {
     var status = stat()
     return lstat(path, &status) == 0
-  }
-
-  private func entries(of path: String) -> [String] {
-    guard let directory = opendir(path) else { return [] }
-    defer { closedir(directory) }
-    var names: [String] = []
-    while let entry = readdir(directory) {
-      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
-        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
-      }
-      if name != ".", name != ".." { names.append(name) }
-    }
-    return names.sorted()
   }
 }

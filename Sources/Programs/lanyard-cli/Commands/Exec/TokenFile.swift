@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 import JSONRPC
 
@@ -33,15 +34,15 @@ final class TokenFile {
     guard word.contains("/") else {
       guard word != ".", word != ".." else { throw .usage("\(word) is no name of a file.") }
       let directory = try runtimeDirectory()
-      guard mkdir(directory, 0o700) == 0 || errno == EEXIST, isOwn(directory: directory) else {
+      guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
+        (try? FileRule.privateDirectory.check(path: directory)) != nil
+      else {
         throw CommandFailure(
           .other, name: "output", "\(Text.shown(directory)) can't hold a token: it is no directory of yours alone.")
       }
       return "\(directory)/\(word)"
     }
-    guard let working = getcwd(nil, 0) else { return word }
-    defer { free(working) }
-    return "\(String(cString: working))/\(word)"
+    return AgentPaths.absolute(word)
   }
 
   /// Where files lie that were named without a directory: no other program writes there. It is not in the directory of
@@ -49,12 +50,6 @@ final class TokenFile {
   private static func runtimeDirectory() throws(CommandFailure) -> String {
     if let runtime = Environment.value("XDG_RUNTIME_DIR") { return "\(runtime)/lanyard-exec" }
     return try "\(AgentPaths.directory(of: AgentPaths.socket()))-exec"
-  }
-
-  private static func isOwn(directory: String) -> Bool {
-    var information = stat()
-    return lstat(directory, &information) == 0 && information.st_mode & S_IFMT == S_IFDIR
-      && information.st_uid == geteuid() && information.st_mode & 0o077 == 0
   }
 
   /// Seconds of this boot, also those in which the machine slept.
@@ -102,10 +97,9 @@ final class TokenFile {
     var information = stat()
     guard lstat(path, &information) == 0 else { return }
     // A `lanyard exec` that was killed leaves its file. No other program writes into this directory.
-    let isLeft =
-      information.st_mode & S_IFMT == S_IFREG && information.st_uid == geteuid()
-      && information.st_mode & 0o777 == 0o600 && information.st_nlink == 1
-    guard isLeft, try AgentPaths.directory(of: path) == Self.runtimeDirectory() else { throw isTaken }
+    guard (try? FileRule.madeFile.check(path: path))?.st_nlink == 1,
+      try AgentPaths.directory(of: path) == Self.runtimeDirectory()
+    else { throw isTaken }
     let left = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
     defer { close(left) }
     // Another command that runs holds the lock of its file.

@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// The stores of Git Credential Manager on Linux: plain files, files of `pass`, and the keyring (`GCMKeyring`). A
@@ -51,16 +52,8 @@ struct GCMSource: ImportSource {
   }
 
   private static func walk(_ directory: String, depth: Int, into found: inout [String]) throws(CommandFailure) {
-    guard depth <= deepest, let open = opendir(directory) else { return }
-    var names: [String] = []
-    while let item = readdir(open) {
-      names.append(
-        withUnsafePointer(to: &item.pointee.d_name) { name in
-          name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
-    }
-    closedir(open)
-    for name in names.sorted() where !name.hasPrefix(".") {
+    guard depth <= deepest else { return }
+    for name in namesInDirectory(directory) where !name.hasPrefix(".") {
       let path = "\(directory)/\(name)"
       var information = stat()
       guard lstat(path, &information) == 0 else { continue }

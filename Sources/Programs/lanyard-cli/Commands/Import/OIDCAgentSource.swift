@@ -36,7 +36,7 @@ final class OIDCAgentSource: ImportSource {
     guard passphraseFile != nil || Terminal.canType else { return nil }
     let passphrase =
       if let passphraseFile {
-        try SecretInput.line(of: passphraseFile, question: "")
+        try SecretInput.privateLine(of: passphraseFile, question: "")
       } else {
         try SecretInput.ask("Encryption password of oidc-agent (not shown): ")
       }

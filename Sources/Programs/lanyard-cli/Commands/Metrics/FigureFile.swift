@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// The file that a collector reads. A reader finds the old content or the new one, and never a part.
@@ -16,15 +17,15 @@ struct FigureFile {
 
   /// Replaces the file. If that fails the old one is removed: its figures would look alive.
   func replace(by text: String) throws(CommandFailure) {
-    let draft = draft
-    let error = write(text, to: draft)
-    if error == 0, rename(draft, path) == 0 { return }
-    let reason = error == 0 ? errno : error
-    unlink(draft)
+    var text = text
+    let error = text.withUTF8 {
+      writeFile(UnsafeRawBufferPointer($0), to: path, draft: draft, mode: mode.bits, isDurable: false)
+    }
+    guard error != 0 else { return }
     remove()
     throw CommandFailure(
       .other, name: "output",
-      "The figures could not be written to \(Text.shown(path)): \(SystemError.message(reason)).",
+      "The figures could not be written to \(Text.shown(path)): \(SystemError.message(error)).",
       hints: ["Its directory has to be there, and this user has to be allowed to write in it."])
   }
 
@@ -32,18 +33,5 @@ struct FigureFile {
   func remove() {
     var information = stat()
     if lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFREG { unlink(path) }
-  }
-
-  /// 0, or the error.
-  private func write(_ text: String, to draft: String) -> Int32 {
-    // One of a process that was killed and had this id.
-    unlink(draft)
-    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { return errno }
-    defer { close(file) }
-    var text = text
-    let isWritten = text.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: file) }
-    guard isWritten, fchmod(file, mode.bits) == 0 else { return errno }
-    return 0
   }
 }

@@ -1,11 +1,12 @@
 import CommandSupport
 import Glibc
 import MetricsExposition
+import Threads
 
 /// Asks the agent for its figures.
 enum FigureReader {
   /// Less than scrapers wait for an answer.
-  private static let patience: Int64 = 5_000
+  private static let patience: Int = 5_000
 
   /// The page of now. Without an agent that answers it says so, and the failure says why.
   static func page(interruption: Interruption?) -> (FigurePage, CommandFailure?) {
@@ -19,7 +20,7 @@ enum FigureReader {
   }
 
   private static func read(_ interruption: Interruption?) throws(CommandFailure) -> FigurePage {
-    let deadline = Stopwatch.milliseconds + patience
+    let deadline = MonotonicTime.now.milliseconds + patience
     var agent = try Agent.connect(mayStart: false)
     let request = try agent.send("metrics.read")
     while true {
@@ -28,7 +29,7 @@ enum FigureReader {
         return page
       }
       if let page { return page }
-      let left = deadline - Stopwatch.milliseconds
+      let left = deadline - MonotonicTime.now.milliseconds
       guard left > 0, try agent.wait(interruption: interruption, milliseconds: Int32(left)) == .bytes else {
         throw CommandFailure(
           .noAgent, name: "noAnswer", "The agent did not answer within \(patience / 1000) seconds.")

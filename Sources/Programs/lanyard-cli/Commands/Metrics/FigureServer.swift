@@ -2,6 +2,7 @@ import CPlatform
 import CommandSupport
 import Glibc
 import MetricsExposition
+import Threads
 
 /// Answers scrapers at a unix socket: one thread, one request for each connection, and a thread that reads the figures.
 ///
@@ -11,13 +12,13 @@ struct FigureServer {
   /// A server scrapes with one connection. More wait in the backlog.
   private static let mostClients = 32
   /// From the begin of a connection until its request is there, and from then until its answer is taken.
-  private static let patience: Int64 = 5_000
+  private static let patience: Int = 5_000
   /// With no descriptors left, `accept` fails at once while connections wait.
   private static let pauseWhenExhausted: Int32 = 100
 
   private struct Client {
     let descriptor: Int32
-    var deadline: Int64
+    var deadline: Int
     var request = ScrapeRequest()
     /// The request is there and waits for the figures.
     var wanted: ScrapeRequest.Answer?
@@ -30,7 +31,7 @@ struct FigureServer {
     mutating func answer(by page: () -> FigurePage) {
       guard let wanted else { return }
       answer = wanted.bytes(page)[...]
-      deadline = Stopwatch.milliseconds + FigureServer.patience
+      deadline = MonotonicTime.now.milliseconds + FigureServer.patience
     }
   }
 
@@ -57,7 +58,7 @@ struct FigureServer {
         pollfd(fd: isReading ? reading.descriptor : -1, events: Int16(POLLIN), revents: 0),
       ]
       watched += clients.map { pollfd(fd: $0.descriptor, events: $0.events, revents: 0) }
-      let next = clients.map { max(0, $0.deadline - Stopwatch.milliseconds) }.min() ?? -1
+      let next = clients.map { max(0, $0.deadline - MonotonicTime.now.milliseconds) }.min() ?? -1
       guard poll(&watched, nfds_t(watched.count), Int32(next)) >= 0 || errno == EINTR else { continue }
       if watched[0].revents != 0 { break }
       if watched[2].revents != 0, let page = reading.take()?.labeled(labels) {
@@ -80,13 +81,13 @@ struct FigureServer {
       let descriptor = lanyard_accept4(listener)
       if descriptor == -EMFILE || descriptor == -ENFILE { poll(nil, 0, Self.pauseWhenExhausted) }
       guard descriptor >= 0 else { return }
-      clients.append(Client(descriptor: descriptor, deadline: Stopwatch.milliseconds + Self.patience))
+      clients.append(Client(descriptor: descriptor, deadline: MonotonicTime.now.milliseconds + Self.patience))
     }
   }
 
   /// Closes what has ended, and what is too slow.
   private func end(_ clients: inout [Client]) {
-    let now = Stopwatch.milliseconds
+    let now = MonotonicTime.now.milliseconds
     clients.removeAll { client in
       guard client.isOver || now >= client.deadline else { return false }
       close(client.descriptor)
@@ -118,7 +119,7 @@ struct FigureServer {
       return write(&client)
     }
     // The reading before may still run, and then its own.
-    client.deadline = Stopwatch.milliseconds + 3 * Self.patience
+    client.deadline = MonotonicTime.now.milliseconds + 3 * Self.patience
   }
 
   private func write(_ client: inout Client) {

@@ -1,5 +1,6 @@
 import CPlatform
 import CommandSupport
+import FileRules
 import Glibc
 
 /// The unix socket at which figures are served.
@@ -57,9 +58,7 @@ struct FigureSocket {
 
   /// Only a socket of this user at which no process listens.
   private func removeLeft() throws(CommandFailure) {
-    var information = stat()
-    guard lstat(path, &information) == 0, information.st_mode & S_IFMT == S_IFSOCK, information.st_uid == geteuid()
-    else {
+    guard (try? FileRule.socket.check(path: path)) != nil else {
       throw .usage(
         "\(Text.shown(path)) is there already, and is no socket of yours. It was left as it is.",
         hints: ["Give another path."])

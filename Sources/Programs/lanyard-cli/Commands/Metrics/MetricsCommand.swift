@@ -3,6 +3,7 @@ import CommandSupport
 import Glibc
 import JSONRPC
 import MetricsExposition
+import Threads
 
 /// `lanyard metrics`
 struct MetricsCommand: ParsableCommand {
@@ -131,7 +132,7 @@ struct MetricsCommand: ParsableCommand {
   ) throws(CommandFailure) {
     let interruption = try Interruption()
     var told: CommandFailure?
-    var next = Stopwatch.milliseconds
+    var next = MonotonicTime.now.milliseconds
     while true {
       let (page, failure) = FigureReader.page(interruption: interruption)
       if interruption.isPending { break }
@@ -147,8 +148,8 @@ struct MetricsCommand: ParsableCommand {
       } else {
         try Self.show(text)
       }
-      next = max(next + Int64(seconds) * 1000, Stopwatch.milliseconds)
-      if interruption.isPending(within: Int32(next - Stopwatch.milliseconds)) { break }
+      next = max(next + seconds * 1000, MonotonicTime.now.milliseconds)
+      if interruption.isPending(within: Int32(next - MonotonicTime.now.milliseconds)) { break }
     }
     target?.remove()
   }
@@ -159,15 +160,6 @@ extension Interruption {
   func isPending(within milliseconds: Int32) -> Bool {
     var watched = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
     return poll(&watched, 1, max(0, milliseconds)) > 0
-  }
-}
-
-/// The clock of this process, for pauses and deadlines.
-enum Stopwatch {
-  static var milliseconds: Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_MONOTONIC, &time)
-    return Int64(time.tv_sec) * 1000 + Int64(time.tv_nsec) / 1_000_000
   }
 }
 

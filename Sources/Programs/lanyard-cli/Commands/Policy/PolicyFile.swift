@@ -15,13 +15,16 @@ struct PolicyFile: ~Copyable {
     var tape = JSONTape()
     let shown = path == "-" ? "stdin" : path
     let name = try input.withBytes { (bytes) throws(CommandFailure) -> String? in
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else {
+      var hasDuplicateKeys = false
+      do throws(JSONScanner.Failure) { try JSONScanner.scan(bytes, onto: &tape) } catch .duplicateKeys {
+        hasDuplicateKeys = true
+      } catch {
         let place = JSONTextPosition(ofErrorIn: bytes).map { ":\($0.line):\($0.column)" } ?? ""
-        throw .usage("\(shown)\(place) is not JSON from here on. Nothing was sent.")
+        throw CommandFailure.usage("\(shown)\(place) is not JSON from here on. Nothing was sent.")
       }
       return try tape.withRoot(of: bytes) { (root) throws(CommandFailure) -> String? in
         guard root.kind == .object else { throw .usage("\(shown) is not a JSON object. Nothing was sent.") }
-        guard !root.hasDuplicateKeys else {
+        guard !hasDuplicateKeys else {
           let place = Self.duplicate(in: root).flatMap { Self.position(of: $0, in: bytes) }
           let shownPlace = place.map { ":\($0.line):\($0.column)" } ?? ""
           throw .usage("\(shown)\(shownPlace) has two members of the same name in one object. Nothing was sent.")

@@ -12,7 +12,7 @@ struct ParameterFile: ~Copyable {
     var tape = JSONTape()
     let isObject = input.withBytes { bytes in
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return false }
-      return tape.withRoot(of: bytes) { $0.kind == .object && !$0.hasDuplicateKeys }
+      return tape.withRoot(of: bytes) { $0.kind == .object }
     }
     guard isObject else { throw .usage("\(path ?? "") is not a JSON object. Nothing was sent.") }
     self.input = input

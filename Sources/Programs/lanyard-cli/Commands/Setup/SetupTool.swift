@@ -227,9 +227,8 @@ enum SetupPlaces {
   }
 
   static func here() throws(CommandFailure) -> String {
-    guard let directory = getcwd(nil, 0) else { throw .usage("The current directory is gone.") }
-    defer { free(directory) }
-    return String(cString: directory)
+    guard let directory = AgentPaths.workingDirectory else { throw .usage("The current directory is gone.") }
+    return directory
   }
 
   /// A file of a project. A link that leads out of the project is refused: it came with the project, perhaps.

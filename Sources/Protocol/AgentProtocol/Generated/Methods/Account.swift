@@ -11,12 +11,9 @@ public enum AccountList: RPCMethod {
     feature: "account",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -55,17 +52,10 @@ public enum AccountGet: RPCMethod {
     feature: "account",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -92,17 +82,10 @@ public enum AccountSwitch: RPCMethod {
     feature: "account",
     accountScoped: true, underGrant: .account,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -156,20 +139,11 @@ public enum AccountRename: RPCMethod {
     feature: "account",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var alias: Alias
-
-    public init(
-      account: AccountSelector,
-      alias: Alias
-    ) {
-      self.account = account
-      self.alias = alias
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -226,8 +200,7 @@ public enum AccountResolve: RPCMethod {
     feature: "account",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .notFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
@@ -239,20 +212,6 @@ public enum AccountResolve: RPCMethod {
     /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
     /// comes before others that fit as well.
     public var user: String?
-
-    public init(
-      selector: AccountSelector? = nil,
-      workingDirectory: String? = nil,
-      issuer: String? = nil,
-      url: String? = nil,
-      user: String? = nil
-    ) {
-      self.selector = selector
-      self.workingDirectory = workingDirectory
-      self.issuer = issuer
-      self.url = url
-      self.user = user
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -322,24 +281,13 @@ public enum AccountSignOut: RPCMethod {
     feature: "account",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var mode: WireSignOutMode
     /// How long to wait for the revocation before it is queued.
     public var revocationTimeoutSeconds: Int
-
-    public init(
-      account: AccountSelector,
-      mode: WireSignOutMode,
-      revocationTimeoutSeconds: Int = 3
-    ) {
-      self.account = account
-      self.mode = mode
-      self.revocationTimeoutSeconds = revocationTimeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -422,17 +370,10 @@ public enum AccountForget: RPCMethod {
     feature: "account",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

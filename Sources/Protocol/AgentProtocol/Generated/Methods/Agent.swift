@@ -13,8 +13,7 @@ public enum AgentHello: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .always,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [.unsupportedProtocol])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var client: WireClientIdentity
@@ -22,16 +21,6 @@ public enum AgentHello: RPCMethod {
     public var `protocol`: String?
     /// The secret of a grant, from `grant.create`.
     public var grant: Secret?
-
-    public init(
-      client: WireClientIdentity,
-      `protocol`: String? = nil,
-      grant: Secret? = nil
-    ) {
-      self.client = client
-      self.`protocol` = `protocol`
-      self.grant = grant
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -109,12 +98,9 @@ public enum AgentStatus: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -247,20 +233,11 @@ public enum AgentInitialize: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: false, carriesBody: false,
-    errors: [.unlockFailed, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var protection: WireProtection
     public var passphrase: Secret?
-
-    public init(
-      protection: WireProtection,
-      passphrase: Secret? = nil
-    ) {
-      self.protection = protection
-      self.passphrase = passphrase
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -311,12 +288,9 @@ public enum AgentLock: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -350,20 +324,11 @@ public enum AgentUnlock: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [.unlockFailed, .rolledBack, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var passphrase: Secret?
     public var prompt: WirePrompt?
-
-    public init(
-      passphrase: Secret? = nil,
-      prompt: WirePrompt? = nil
-    ) {
-      self.passphrase = passphrase
-      self.prompt = prompt
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -408,23 +373,12 @@ public enum AgentAddKeySlot: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.unlockFailed, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var protection: WireProtection
     public var passphrase: Secret?
     public var prompt: WirePrompt?
-
-    public init(
-      protection: WireProtection,
-      passphrase: Secret? = nil,
-      prompt: WirePrompt? = nil
-    ) {
-      self.protection = protection
-      self.passphrase = passphrase
-      self.prompt = prompt
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -479,18 +433,11 @@ public enum AgentRemoveKeySlot: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     /// The number of the key slot, from `agent.listKeySlots`.
     public var slot: Int
-
-    public init(
-      slot: Int
-    ) {
-      self.slot = slot
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -532,12 +479,9 @@ public enum AgentListKeySlots: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -569,12 +513,9 @@ public enum AgentRotateRootKey: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.unlockFailed, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -611,8 +552,7 @@ public enum AgentBackup: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.unlockFailed, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var path: String
@@ -620,18 +560,6 @@ public enum AgentBackup: RPCMethod {
     public var prompt: WirePrompt?
     /// The backup holds the refresh tokens too. Without them every account has to sign in again after a restore.
     public var includeRefreshTokens: Bool
-
-    public init(
-      path: String,
-      passphrase: Secret? = nil,
-      prompt: WirePrompt? = nil,
-      includeRefreshTokens: Bool = false
-    ) {
-      self.path = path
-      self.passphrase = passphrase
-      self.prompt = prompt
-      self.includeRefreshTokens = includeRefreshTokens
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -721,23 +649,12 @@ public enum AgentRestore: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.unlockFailed, .notFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var path: String
     public var passphrase: Secret?
     public var prompt: WirePrompt?
-
-    public init(
-      path: String,
-      passphrase: Secret? = nil,
-      prompt: WirePrompt? = nil
-    ) {
-      self.path = path
-      self.passphrase = passphrase
-      self.prompt = prompt
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -811,8 +728,7 @@ public enum AgentDiagnose: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.providerNotFound])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
@@ -820,14 +736,6 @@ public enum AgentDiagnose: RPCMethod {
     /// Check nothing, and tell only what this provider said when it refused last. Another one is `providerNotFound`;
     /// while the vault is locked, that is told.
     public var provider: ProviderName?
-
-    public init(
-      askProviders: Bool = false,
-      provider: ProviderName? = nil
-    ) {
-      self.askProviders = askProviders
-      self.provider = provider
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -872,12 +780,9 @@ public enum AgentShutdown: RPCMethod {
     feature: "agent",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }

@@ -14,8 +14,7 @@ public enum AuditList: RPCMethod {
     feature: "audit",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector?
@@ -23,16 +22,6 @@ public enum AuditList: RPCMethod {
     public var after: Int?
     /// The most entries to return.
     public var limit: Int
-
-    public init(
-      account: AccountSelector? = nil,
-      after: Int? = nil,
-      limit: Int = 100
-    ) {
-      self.account = account
-      self.after = after
-      self.limit = limit
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -91,8 +80,7 @@ public enum AuditVerify: RPCMethod {
     feature: "audit",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var account: AccountSelector?
@@ -100,16 +88,6 @@ public enum AuditVerify: RPCMethod {
     public var after: Int?
     /// Count at most this many entries.
     public var limit: Int?
-
-    public init(
-      account: AccountSelector? = nil,
-      after: Int? = nil,
-      limit: Int? = nil
-    ) {
-      self.account = account
-      self.after = after
-      self.limit = limit
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -14,8 +14,7 @@ public enum AuthorizationCheck: RPCMethod {
     feature: "authorization",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -23,18 +22,6 @@ public enum AuthorizationCheck: RPCMethod {
     public var context: WireAuthorizationContext?
     /// How long a denial may wait for the confirmation that it starts.
     public var waitSeconds: Int
-
-    public init(
-      account: AccountSelector,
-      capability: String,
-      context: WireAuthorizationContext? = nil,
-      waitSeconds: Int = 0
-    ) {
-      self.account = account
-      self.capability = capability
-      self.context = context
-      self.waitSeconds = waitSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -76,8 +63,7 @@ public enum AuthorizationCheckMany: RPCMethod {
     feature: "authorization",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -85,16 +71,6 @@ public enum AuthorizationCheckMany: RPCMethod {
     public var capabilities: [String]
     /// How long a denial may wait for the confirmation that it starts.
     public var waitSeconds: Int
-
-    public init(
-      account: AccountSelector,
-      capabilities: [String],
-      waitSeconds: Int = 0
-    ) {
-      self.account = account
-      self.capabilities = capabilities
-      self.waitSeconds = waitSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

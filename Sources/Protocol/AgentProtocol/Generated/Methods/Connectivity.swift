@@ -9,12 +9,9 @@ public enum ConnectivityGet: RPCMethod {
     feature: "connectivity",
     accountScoped: false, underGrant: .shared,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -31,18 +28,11 @@ public enum ConnectivityReport: RPCMethod {
     feature: "connectivity",
     accountScoped: false, underGrant: .agent,
     ordering: .connection,
-    idempotent: true, carriesBody: false,
-    errors: [])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     /// True if the client reached the network, false if it could not.
     public var online: Bool
-
-    public init(
-      online: Bool
-    ) {
-      self.online = online
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

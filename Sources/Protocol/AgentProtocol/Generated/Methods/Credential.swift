@@ -12,8 +12,7 @@ public enum CredentialAws: RPCMethod {
     feature: "credential",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -27,22 +26,6 @@ public enum CredentialAws: RPCMethod {
     public var endpoint: String?
     /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
     public var timeoutSeconds: Int?
-
-    public init(
-      account: AccountSelector,
-      roleArn: String,
-      sessionName: String? = nil,
-      durationSeconds: Int? = nil,
-      endpoint: String? = nil,
-      timeoutSeconds: Int? = nil
-    ) {
-      self.account = account
-      self.roleArn = roleArn
-      self.sessionName = sessionName
-      self.durationSeconds = durationSeconds
-      self.endpoint = endpoint
-      self.timeoutSeconds = timeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -12,8 +12,7 @@ public enum EventSubscribe: RPCMethod {
     feature: "event",
     accountScoped: false, underGrant: .covered,
     ordering: .connection,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     /// Absent: no filter.
@@ -22,16 +21,6 @@ public enum EventSubscribe: RPCMethod {
     public var accounts: [AccountSelector]?
     /// The last event that the client saw.
     public var since: WireEventPosition?
-
-    public init(
-      types: [EventType]? = nil,
-      accounts: [AccountSelector]? = nil,
-      since: WireEventPosition? = nil
-    ) {
-      self.types = types
-      self.accounts = accounts
-      self.since = since
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -96,17 +85,10 @@ public enum EventUnsubscribe: RPCMethod {
     feature: "event",
     accountScoped: false, underGrant: .covered,
     ordering: .connection,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var subscription: String
-
-    public init(
-      subscription: String
-    ) {
-      self.subscription = subscription
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

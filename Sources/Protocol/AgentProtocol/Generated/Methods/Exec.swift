@@ -10,21 +10,12 @@ public enum ExecBegin: RPCMethod {
     feature: "exec",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     /// The name of the program, without its directory and its arguments: these may hold secrets.
     public var program: String
-
-    public init(
-      account: AccountSelector,
-      program: String
-    ) {
-      self.account = account
-      self.program = program
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

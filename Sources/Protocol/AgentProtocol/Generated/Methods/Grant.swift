@@ -11,8 +11,7 @@ public enum GrantCreate: RPCMethod {
     feature: "grant",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     /// The name of the client, as `grant.list` and the audit log show it.
@@ -42,30 +41,6 @@ public enum GrantCreate: RPCMethod {
     public var agent: Bool?
     /// The lifetime of the grant, in seconds; absent: until it is revoked.
     public var expiresInSeconds: Int?
-
-    public init(
-      client: String,
-      accounts: [AccountSelector],
-      methods: [String],
-      scopes: [String]? = nil,
-      resources: [String]? = nil,
-      origins: [String]? = nil,
-      authorizationDetailTypes: [String]? = nil,
-      capabilities: [String]? = nil,
-      agent: Bool? = nil,
-      expiresInSeconds: Int? = nil
-    ) {
-      self.client = client
-      self.accounts = accounts
-      self.methods = methods
-      self.scopes = scopes
-      self.resources = resources
-      self.origins = origins
-      self.authorizationDetailTypes = authorizationDetailTypes
-      self.capabilities = capabilities
-      self.agent = agent
-      self.expiresInSeconds = expiresInSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -219,12 +194,9 @@ public enum GrantList: RPCMethod {
     feature: "grant",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -259,17 +231,10 @@ public enum GrantRevoke: RPCMethod {
     feature: "grant",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var grant: String
-
-    public init(
-      grant: String
-    ) {
-      self.grant = grant
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

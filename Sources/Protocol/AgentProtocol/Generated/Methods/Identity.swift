@@ -11,8 +11,7 @@ public enum IdentityGet: RPCMethod {
     feature: "identity",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -20,16 +19,6 @@ public enum IdentityGet: RPCMethod {
     public var minimumLifetimeSeconds: Int
     /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
     public var timeoutSeconds: Int?
-
-    public init(
-      account: AccountSelector,
-      minimumLifetimeSeconds: Int = 60,
-      timeoutSeconds: Int? = nil
-    ) {
-      self.account = account
-      self.minimumLifetimeSeconds = minimumLifetimeSeconds
-      self.timeoutSeconds = timeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -13,8 +13,7 @@ public enum OperationEnqueue: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: true,
-    errors: [.accountNotFound, .accountAmbiguous, .denied, .signedOut, .dataLocked, .originNotAllowed, .stepUpRequired, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: true)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -31,26 +30,6 @@ public enum OperationEnqueue: RPCMethod {
     public var expiresAt: Timestamp?
     /// Data of the client, stored encrypted.
     public var payload: RawJSON?
-
-    public init(
-      account: AccountSelector,
-      capability: String,
-      request: WireOperationRequest? = nil,
-      label: String? = nil,
-      idempotencyKey: String? = nil,
-      retryWithinSeconds: Int? = nil,
-      expiresAt: Timestamp? = nil,
-      payload: RawJSON? = nil
-    ) {
-      self.account = account
-      self.capability = capability
-      self.request = request
-      self.label = label
-      self.idempotencyKey = idempotencyKey
-      self.retryWithinSeconds = retryWithinSeconds
-      self.expiresAt = expiresAt
-      self.payload = payload
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -138,8 +117,7 @@ public enum OperationList: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -148,18 +126,6 @@ public enum OperationList: RPCMethod {
     public var after: String?
     /// The most operations to return.
     public var limit: Int
-
-    public init(
-      account: AccountSelector,
-      status: WireOperationStatus? = nil,
-      after: String? = nil,
-      limit: Int = 1000
-    ) {
-      self.account = account
-      self.status = status
-      self.after = after
-      self.limit = limit
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -223,20 +189,11 @@ public enum OperationGet: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
-
-    public init(
-      account: AccountSelector,
-      operation: String
-    ) {
-      self.account = account
-      self.operation = operation
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -271,20 +228,11 @@ public enum OperationCancel: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
-
-    public init(
-      account: AccountSelector,
-      operation: String
-    ) {
-      self.account = account
-      self.operation = operation
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -320,20 +268,11 @@ public enum OperationRetry: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity, .denied, .stepUpRequired, .originNotAllowed])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var operation: String
-
-    public init(
-      account: AccountSelector,
-      operation: String
-    ) {
-      self.account = account
-      self.operation = operation
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -368,8 +307,7 @@ public enum OperationClaim: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -377,18 +315,6 @@ public enum OperationClaim: RPCMethod {
     public var capability: String?
     /// How long the claim lasts without `operation.settle`, in seconds.
     public var leaseSeconds: Int
-
-    public init(
-      account: AccountSelector,
-      operation: String? = nil,
-      capability: String? = nil,
-      leaseSeconds: Int = 60
-    ) {
-      self.account = account
-      self.operation = operation
-      self.capability = capability
-      self.leaseSeconds = leaseSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -430,8 +356,7 @@ public enum OperationSettle: RPCMethod {
     feature: "operation",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .operationNotFound, .signedOut, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -441,20 +366,6 @@ public enum OperationSettle: RPCMethod {
     public var outcome: WireOperationOutcome
     /// What the client keeps with the operation, up to 16 KiB.
     public var detail: RawJSON?
-
-    public init(
-      account: AccountSelector,
-      operation: String,
-      claim: String? = nil,
-      outcome: WireOperationOutcome = .done,
-      detail: RawJSON? = nil
-    ) {
-      self.account = account
-      self.operation = operation
-      self.claim = claim
-      self.outcome = outcome
-      self.detail = detail
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

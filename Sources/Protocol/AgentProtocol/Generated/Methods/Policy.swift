@@ -10,17 +10,10 @@ public enum PolicyGet: RPCMethod {
     feature: "policy",
     accountScoped: false, underGrant: .shared,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, Sendable {
     public var name: String
-
-    public init(
-      name: String
-    ) {
-      self.name = name
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -86,21 +79,12 @@ public enum PolicySet: RPCMethod {
     feature: "policy",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.policyInvalid, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, Sendable {
     public var name: String
     /// A document of `policy.schema.json`.
     public var policy: RawJSON
-
-    public init(
-      name: String,
-      policy: RawJSON
-    ) {
-      self.name = name
-      self.policy = policy
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -161,21 +145,12 @@ public enum PolicyValidate: RPCMethod {
     feature: "policy",
     accountScoped: false, underGrant: .shared,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.policyInvalid])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, Sendable {
     public var name: String?
     /// A document of `policy.schema.json`.
     public var policy: RawJSON
-
-    public init(
-      name: String? = nil,
-      policy: RawJSON
-    ) {
-      self.name = name
-      self.policy = policy
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -226,12 +201,9 @@ public enum PolicyList: RPCMethod {
     feature: "policy",
     accountScoped: false, underGrant: .shared,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -263,26 +235,13 @@ public enum PolicyExplain: RPCMethod {
     feature: "policy",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var capability: String
     public var at: Timestamp?
     public var assume: WireAssumption?
-
-    public init(
-      account: AccountSelector,
-      capability: String,
-      at: Timestamp? = nil,
-      assume: WireAssumption? = nil
-    ) {
-      self.account = account
-      self.capability = capability
-      self.at = at
-      self.assume = assume
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -325,12 +284,9 @@ public enum PolicyRefresh: RPCMethod {
     feature: "policy",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }

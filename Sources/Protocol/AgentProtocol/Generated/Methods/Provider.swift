@@ -14,8 +14,7 @@ public enum ProviderAdd: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .notFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
@@ -74,68 +73,6 @@ public enum ProviderAdd: RPCMethod {
     public var policy: String?
     /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
-
-    public init(
-      name: ProviderName,
-      issuer: String? = nil,
-      clientId: String? = nil,
-      clientSecret: Secret? = nil,
-      clientKey: Secret? = nil,
-      tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
-      scopes: [String]? = nil,
-      resources: [String]? = nil,
-      authorizationParameters: WireMap<String>? = nil,
-      endpoints: WireEndpoints? = nil,
-      redirect: WireRedirect? = nil,
-      refresh: WireRefreshRules? = nil,
-      narrowing: WireNarrowing? = nil,
-      dpop: WireDpopUse? = nil,
-      requirePkce: Bool? = nil,
-      identity: WireIdentitySource? = nil,
-      errorCodes: WireMap<WireFailureClass>? = nil,
-      tenant: WireTenantRule? = nil,
-      authorization: WireAuthorizationRules? = nil,
-      revocationScope: WireRevocationScope? = nil,
-      postLogoutRedirectUri: String? = nil,
-      persistAccessTokens: Bool? = nil,
-      allowedOrigins: [String]? = nil,
-      pins: WireMap<[String]>? = nil,
-      pinsExpireAt: Timestamp? = nil,
-      caFile: String? = nil,
-      proxy: String? = nil,
-      policy: String? = nil,
-      preset: String? = nil
-    ) {
-      self.name = name
-      self.issuer = issuer
-      self.clientId = clientId
-      self.clientSecret = clientSecret
-      self.clientKey = clientKey
-      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
-      self.scopes = scopes
-      self.resources = resources
-      self.authorizationParameters = authorizationParameters
-      self.endpoints = endpoints
-      self.redirect = redirect
-      self.refresh = refresh
-      self.narrowing = narrowing
-      self.dpop = dpop
-      self.requirePkce = requirePkce
-      self.identity = identity
-      self.errorCodes = errorCodes
-      self.tenant = tenant
-      self.authorization = authorization
-      self.revocationScope = revocationScope
-      self.postLogoutRedirectUri = postLogoutRedirectUri
-      self.persistAccessTokens = persistAccessTokens
-      self.allowedOrigins = allowedOrigins
-      self.pins = pins
-      self.pinsExpireAt = pinsExpireAt
-      self.caFile = caFile
-      self.proxy = proxy
-      self.policy = policy
-      self.preset = preset
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -289,12 +226,9 @@ public enum ProviderList: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -326,17 +260,10 @@ public enum ProviderGet: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.providerNotFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
-
-    public init(
-      provider: ProviderName
-    ) {
-      self.provider = provider
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -382,8 +309,7 @@ public enum ProviderUpdate: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .notFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
@@ -439,68 +365,6 @@ public enum ProviderUpdate: RPCMethod {
     public var policy: String?
     /// A known provider, whose settings apply to members that are not given.
     public var preset: String?
-
-    public init(
-      provider: ProviderName,
-      issuer: String? = nil,
-      clientId: String? = nil,
-      clientSecret: Secret? = nil,
-      clientKey: Secret? = nil,
-      tokenEndpointAuthMethod: WireClientAuthMethod? = nil,
-      scopes: [String]? = nil,
-      resources: [String]? = nil,
-      authorizationParameters: WireMap<String>? = nil,
-      endpoints: WireEndpoints? = nil,
-      redirect: WireRedirect? = nil,
-      refresh: WireRefreshRules? = nil,
-      narrowing: WireNarrowing? = nil,
-      dpop: WireDpopUse? = nil,
-      requirePkce: Bool? = nil,
-      identity: WireIdentitySource? = nil,
-      errorCodes: WireMap<WireFailureClass>? = nil,
-      tenant: WireTenantRule? = nil,
-      authorization: WireAuthorizationRules? = nil,
-      revocationScope: WireRevocationScope? = nil,
-      postLogoutRedirectUri: String? = nil,
-      persistAccessTokens: Bool? = nil,
-      allowedOrigins: [String]? = nil,
-      pins: WireMap<[String]>? = nil,
-      pinsExpireAt: Timestamp? = nil,
-      caFile: String? = nil,
-      proxy: String? = nil,
-      policy: String? = nil,
-      preset: String? = nil
-    ) {
-      self.provider = provider
-      self.issuer = issuer
-      self.clientId = clientId
-      self.clientSecret = clientSecret
-      self.clientKey = clientKey
-      self.tokenEndpointAuthMethod = tokenEndpointAuthMethod
-      self.scopes = scopes
-      self.resources = resources
-      self.authorizationParameters = authorizationParameters
-      self.endpoints = endpoints
-      self.redirect = redirect
-      self.refresh = refresh
-      self.narrowing = narrowing
-      self.dpop = dpop
-      self.requirePkce = requirePkce
-      self.identity = identity
-      self.errorCodes = errorCodes
-      self.tenant = tenant
-      self.authorization = authorization
-      self.revocationScope = revocationScope
-      self.postLogoutRedirectUri = postLogoutRedirectUri
-      self.persistAccessTokens = persistAccessTokens
-      self.allowedOrigins = allowedOrigins
-      self.pins = pins
-      self.pinsExpireAt = pinsExpireAt
-      self.caFile = caFile
-      self.proxy = proxy
-      self.policy = policy
-      self.preset = preset
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -654,17 +518,10 @@ public enum ProviderRemove: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.providerNotFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
-
-    public init(
-      provider: ProviderName
-    ) {
-      self.provider = provider
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -710,17 +567,10 @@ public enum ProviderTest: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.providerNotFound, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
-
-    public init(
-      provider: ProviderName
-    ) {
-      self.provider = provider
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -768,8 +618,7 @@ public enum ProviderDiscover: RPCMethod {
     feature: "provider",
     accountScoped: false, underGrant: .never,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var url: String
@@ -779,18 +628,6 @@ public enum ProviderDiscover: RPCMethod {
     public var caFile: String?
     /// As in `provider.add`.
     public var proxy: String?
-
-    public init(
-      url: String,
-      exact: Bool? = nil,
-      caFile: String? = nil,
-      proxy: String? = nil
-    ) {
-      self.url = url
-      self.exact = exact
-      self.caFile = caFile
-      self.proxy = proxy
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -18,8 +18,7 @@ public enum RequestAuthorize: RPCMethod {
     feature: "request",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .dataLocked, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .denied, .stepUpRequired, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed, .notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -50,34 +49,6 @@ public enum RequestAuthorize: RPCMethod {
     public var prompt: WirePrompt?
     /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
     public var timeoutSeconds: Int?
-
-    public init(
-      account: AccountSelector,
-      method: String,
-      url: String,
-      origins: [String]? = nil,
-      grant: String? = nil,
-      rejected: String? = nil,
-      challenge: String? = nil,
-      nonce: String? = nil,
-      scopes: [String]? = nil,
-      resource: String? = nil,
-      prompt: WirePrompt? = nil,
-      timeoutSeconds: Int? = nil
-    ) {
-      self.account = account
-      self.method = method
-      self.url = url
-      self.origins = origins
-      self.grant = grant
-      self.rejected = rejected
-      self.challenge = challenge
-      self.nonce = nonce
-      self.scopes = scopes
-      self.resource = resource
-      self.prompt = prompt
-      self.timeoutSeconds = timeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -204,8 +175,7 @@ public enum RequestSend: RPCMethod {
     feature: "request",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: true,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .denied, .stepUpRequired, .storeUnavailable, .integrity, .rolledBack, .originNotAllowed])
+    idempotent: false, carriesBody: true)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -225,32 +195,6 @@ public enum RequestSend: RPCMethod {
     public var scopes: [String]?
     /// The resource (RFC 8707) that the token of the request is for.
     public var resource: String?
-
-    public init(
-      account: AccountSelector,
-      method: String,
-      url: String,
-      headers: WireMap<String>? = nil,
-      body: String? = nil,
-      bodyBase64: String? = nil,
-      idempotencyKey: String? = nil,
-      allowAuthRetry: Bool = true,
-      timeoutSeconds: Int? = nil,
-      scopes: [String]? = nil,
-      resource: String? = nil
-    ) {
-      self.account = account
-      self.method = method
-      self.url = url
-      self.headers = headers
-      self.body = body
-      self.bodyBase64 = bodyBase64
-      self.idempotencyKey = idempotencyKey
-      self.allowAuthRetry = allowAuthRetry
-      self.timeoutSeconds = timeoutSeconds
-      self.scopes = scopes
-      self.resource = resource
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

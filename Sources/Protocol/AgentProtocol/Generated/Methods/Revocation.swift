@@ -9,12 +9,9 @@ public enum RevocationList: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -46,17 +43,10 @@ public enum RevocationRetry: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var revocation: String?
-
-    public init(
-      revocation: String? = nil
-    ) {
-      self.revocation = revocation
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -98,17 +88,10 @@ public enum RevocationAbandon: RPCMethod {
     feature: "revocation",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var revocation: String
-
-    public init(
-      revocation: String
-    ) {
-      self.revocation = revocation
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

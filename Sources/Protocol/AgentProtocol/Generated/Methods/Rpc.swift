@@ -9,12 +9,9 @@ public enum RpcDiscover: RPCMethod {
     feature: "rpc",
     accountScoped: false, underGrant: .always,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }

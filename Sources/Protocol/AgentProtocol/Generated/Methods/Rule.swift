@@ -14,20 +14,11 @@ public enum RuleAdd: RPCMethod {
     feature: "rule",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var pattern: String
     public var account: AccountSelector
-
-    public init(
-      pattern: String,
-      account: AccountSelector
-    ) {
-      self.pattern = pattern
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -90,12 +81,9 @@ public enum RuleList: RPCMethod {
     feature: "rule",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
-    public init() {}
-
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
       for (name, _) in node.members { throw ParamsProblem.unknownMember(name) }
@@ -136,17 +124,10 @@ public enum RuleRemove: RPCMethod {
     feature: "rule",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var rule: String
-
-    public init(
-      rule: String
-    ) {
-      self.rule = rule
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -14,24 +14,13 @@ public enum SecretPut: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: true,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: true)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
     /// The secret.
     public var value: Secret
-
-    public init(
-      account: AccountSelector,
-      name: String,
-      value: Secret
-    ) {
-      self.account = account
-      self.name = name
-      self.value = value
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -88,20 +77,11 @@ public enum SecretGet: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
-
-    public init(
-      account: AccountSelector,
-      name: String
-    ) {
-      self.account = account
-      self.name = name
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -158,17 +138,10 @@ public enum SecretList: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -215,20 +188,11 @@ public enum SecretRemove: RPCMethod {
     feature: "secret",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .dataLocked, .signedOut, .storeUnavailable, .integrity, .notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var name: String
-
-    public init(
-      account: AccountSelector,
-      name: String
-    ) {
-      self.account = account
-      self.name = name
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

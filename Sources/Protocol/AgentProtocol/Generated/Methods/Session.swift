@@ -10,17 +10,10 @@ public enum SessionGet: RPCMethod {
     feature: "session",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

@@ -11,8 +11,7 @@ public enum SignInBegin: RPCMethod {
     feature: "signIn",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .accountNotFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
@@ -39,34 +38,6 @@ public enum SignInBegin: RPCMethod {
     public var announce: Bool?
     /// Open the page in the person's browser on this machine. The result contains its URL in any case.
     public var openBrowser: Bool?
-
-    public init(
-      provider: ProviderName,
-      flow: WireSignInFlow,
-      scopes: [String]? = nil,
-      account: AccountSelector? = nil,
-      alias: Alias? = nil,
-      prompt: String? = nil,
-      acrValues: [String]? = nil,
-      maxAgeSeconds: Int? = nil,
-      claims: String? = nil,
-      authorizationDetails: [RawJSON]? = nil,
-      announce: Bool? = nil,
-      openBrowser: Bool? = nil
-    ) {
-      self.provider = provider
-      self.flow = flow
-      self.scopes = scopes
-      self.account = account
-      self.alias = alias
-      self.prompt = prompt
-      self.acrValues = acrValues
-      self.maxAgeSeconds = maxAgeSeconds
-      self.claims = claims
-      self.authorizationDetails = authorizationDetails
-      self.announce = announce
-      self.openBrowser = openBrowser
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -203,21 +174,12 @@ public enum SignInWait: RPCMethod {
     feature: "signIn",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound, .timedOut])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
     /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
     public var timeoutSeconds: Int?
-
-    public init(
-      signIn: String,
-      timeoutSeconds: Int? = nil
-    ) {
-      self.signIn = signIn
-      self.timeoutSeconds = timeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -250,22 +212,13 @@ public enum SignInComplete: RPCMethod {
     feature: "signIn.paste",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack, .notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
     /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
     /// token prove that it belongs to this sign-in.
     public var redirectUrl: Secret
-
-    public init(
-      signIn: String,
-      redirectUrl: Secret
-    ) {
-      self.signIn = signIn
-      self.redirectUrl = redirectUrl
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -297,17 +250,10 @@ public enum SignInCancel: RPCMethod {
     feature: "signIn",
     accountScoped: false, underGrant: .covered,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
-
-    public init(
-      signIn: String
-    ) {
-      self.signIn = signIn
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -349,24 +295,13 @@ public enum SignInImport: RPCMethod {
     feature: "signIn.import",
     accountScoped: false, underGrant: .agent,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.signInFailed, .accountAmbiguous, .reauthenticationRequired, .interactionRequired, .accountLocked, .providerNotFound, .providerUnavailable, .providerMisconfigured, .untrustedServer, .offline, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, Sendable {
     public var provider: ProviderName
     /// The refresh token that another program obtained.
     public var refreshToken: Secret
     public var alias: Alias?
-
-    public init(
-      provider: ProviderName,
-      refreshToken: Secret,
-      alias: Alias? = nil
-    ) {
-      self.provider = provider
-      self.refreshToken = refreshToken
-      self.alias = alias
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

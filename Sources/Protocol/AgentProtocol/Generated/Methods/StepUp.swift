@@ -18,26 +18,13 @@ public enum StepUpEnroll: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var pin: Secret?
     public var prompt: WirePrompt?
     public var method: WireStepUpMethod?
-
-    public init(
-      account: AccountSelector,
-      pin: Secret? = nil,
-      prompt: WirePrompt? = nil,
-      method: WireStepUpMethod? = nil
-    ) {
-      self.account = account
-      self.pin = pin
-      self.prompt = prompt
-      self.method = method
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -82,8 +69,7 @@ public enum StepUpVerify: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity, .notFound])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -92,20 +78,6 @@ public enum StepUpVerify: RPCMethod {
     public var method: WireStepUpMethod?
     /// How long the step-up is valid, in seconds.
     public var durationSeconds: Int?
-
-    public init(
-      account: AccountSelector,
-      pin: Secret? = nil,
-      prompt: WirePrompt? = nil,
-      method: WireStepUpMethod? = nil,
-      durationSeconds: Int? = nil
-    ) {
-      self.account = account
-      self.pin = pin
-      self.prompt = prompt
-      self.method = method
-      self.durationSeconds = durationSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -170,17 +142,10 @@ public enum StepUpStatus: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -209,17 +174,10 @@ public enum StepUpClear: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .storeUnavailable, .integrity])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -248,17 +206,10 @@ public enum StepUpUnenroll: RPCMethod {
     feature: "stepUp",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .stepUpFailed, .stepUpThrottled, .stepUpRequired, .signedOut, .storeUnavailable, .integrity])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
-
-    public init(
-      account: AccountSelector
-    ) {
-      self.account = account
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

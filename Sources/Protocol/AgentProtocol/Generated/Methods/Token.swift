@@ -11,8 +11,7 @@ public enum TokenGet: RPCMethod {
     feature: "token",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: true, carriesBody: false)
 
   public typealias Params = WireTokenRequest
 
@@ -26,8 +25,7 @@ public enum TokenRefresh: RPCMethod {
     feature: "token",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: false, carriesBody: false)
 
   public typealias Params = WireTokenRequest
 
@@ -44,8 +42,7 @@ public enum TokenReject: RPCMethod {
     feature: "token",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: false, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: false, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -53,16 +50,6 @@ public enum TokenReject: RPCMethod {
     public var fingerprint: String
     /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
     public var challenge: String?
-
-    public init(
-      account: AccountSelector,
-      fingerprint: String,
-      challenge: String? = nil
-    ) {
-      self.account = account
-      self.fingerprint = fingerprint
-      self.challenge = challenge
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -98,8 +85,7 @@ public enum TokenExchange: RPCMethod {
     feature: "token",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .timedOut, .storeUnavailable, .integrity, .rolledBack])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -114,24 +100,6 @@ public enum TokenExchange: RPCMethod {
     public var authorizationDetails: [RawJSON]?
     /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
     public var timeoutSeconds: Int?
-
-    public init(
-      account: AccountSelector,
-      audience: String? = nil,
-      resource: String? = nil,
-      scopes: [String]? = nil,
-      requestedTokenType: String? = nil,
-      authorizationDetails: [RawJSON]? = nil,
-      timeoutSeconds: Int? = nil
-    ) {
-      self.account = account
-      self.audience = audience
-      self.resource = resource
-      self.scopes = scopes
-      self.requestedTokenType = requestedTokenType
-      self.authorizationDetails = authorizationDetails
-      self.timeoutSeconds = timeoutSeconds
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }
@@ -269,8 +237,7 @@ public enum TokenProof: RPCMethod {
     feature: "token",
     accountScoped: true, underGrant: .account,
     ordering: .concurrent,
-    idempotent: true, carriesBody: false,
-    errors: [.accountNotFound, .accountAmbiguous, .signedOut, .reauthenticationRequired, .interactionRequired, .accountLocked, .offline, .providerUnavailable, .providerMisconfigured, .untrustedServer, .storeUnavailable, .integrity, .rolledBack, .notFound])
+    idempotent: true, carriesBody: false)
 
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
@@ -282,20 +249,6 @@ public enum TokenProof: RPCMethod {
     public var fingerprint: String?
     /// The server's last `DPoP-Nonce` (RFC 9449 §9).
     public var nonce: String?
-
-    public init(
-      account: AccountSelector,
-      method: String,
-      url: String,
-      fingerprint: String? = nil,
-      nonce: String? = nil
-    ) {
-      self.account = account
-      self.method = method
-      self.url = url
-      self.fingerprint = fingerprint
-      self.nonce = nonce
-    }
 
     public init(from node: JSONNode) throws(ParamsProblem) {
       guard node.kind == .object else { throw ParamsProblem(expected: "object") }

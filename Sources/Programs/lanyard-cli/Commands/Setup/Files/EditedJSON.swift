@@ -24,7 +24,7 @@ struct EditedJSON {
   func withRoot<Result>(_ body: (JSONNode) -> Result) -> Result? {
     plain.withUnsafeBytes { bytes in
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return nil }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
       return tape.withRoot(of: bytes, body)
     }
   }
@@ -133,7 +133,7 @@ struct EditedJSON {
         return Object(open: place(node.raw), close: place(node.raw) + node.raw.count - 1, members: members)
       }
       var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return [] }
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return [] }
       return tape.withRoot(of: bytes) { root in
         var (found, node) = ([object(root)], root)
         for name in path.dropLast() {

@@ -1,4 +1,5 @@
 import CommandSupport
+import FileRules
 import Glibc
 
 /// A configuration file of the person. A link to it, as many keep in their home directory, stays a link.
@@ -27,31 +28,23 @@ struct SetupFile {
     }
     guard !new.isEmpty else { return }
     try Self.makeDirectories(AgentPaths.directory(of: path))
-    let draft = "\(path).lanyard-\(getpid())"
-    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-    guard file >= 0 else { throw failure() }
-    let isWritten = new.withUTF8 { Output.write(UnsafeRawBufferPointer($0), to: file) } && fsync(file) == 0
-    close(file)
     // Nothing that another program puts there meanwhile is replaced.
-    guard isWritten, link(draft, path) == 0 else {
-      let failure = failure()
-      unlink(draft)
-      throw failure
+    let error = new.withUTF8 {
+      writeFile(
+        UnsafeRawBufferPointer($0), to: path, draft: "\(path).lanyard-\(getpid())", isDurable: true, replacing: false)
     }
-    unlink(draft)
+    guard error == 0 else { throw Self.failure(path, error) }
   }
 
   static func makeDirectories(_ directory: String) throws(CommandFailure) {
     if access(directory, F_OK) == 0 { return }
     try makeDirectories(AgentPaths.directory(of: directory))
-    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure(directory) }
+    guard mkdir(directory, 0o700) == 0 || errno == EEXIST else { throw failure(directory, errno) }
   }
 
-  private func failure() -> CommandFailure { Self.failure(path) }
-
-  private static func failure(_ path: String) -> CommandFailure {
+  private static func failure(_ path: String, _ error: Int32) -> CommandFailure {
     CommandFailure(
-      .other, name: "output", "\(path) can't be written: \(SystemError.message(errno)). It is as it was.")
+      .other, name: "output", "\(path) can't be written: \(SystemError.message(error)). It is as it was.")
   }
 
   private static func target(of named: String) -> String {

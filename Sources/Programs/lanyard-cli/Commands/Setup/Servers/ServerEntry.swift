@@ -1,7 +1,7 @@
 import ArgumentParser
 import CommandSupport
 
-/// For whom an entry is written (docs/mcp-clients.md).
+/// For whom an entry is written (docs/mcp.md, Setting it up).
 enum SetupScope: String, CaseIterable, ExpressibleByArgument {
   /// The person, in every project.
   case user

@@ -1,0 +1,124 @@
+"""`suites.py` runs a suite whole where a change touches it, and where it can't know."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+
+import suites  # noqa: E402
+
+TABLE = {"test-a": ("Sources/A/**", "Tests/A/test_*.py"), "test-b": ("Sources/B/*.swift",)}
+
+
+class Table(unittest.TestCase):
+    def test_each_glob_matches_a_file_of_the_repository(self):
+        files = suites.git("ls-files", "-z")
+        if files is None:
+            self.skipTest("git does not list the files here")
+        self.assertEqual(suites.problems(files.split("\0")), [])
+
+    def test_a_suite_without_sources_is_a_problem(self):
+        self.assertEqual(suites.problems(["x"], {"test-a": ()}), ["the suite test-a has no sources"])
+
+    def test_a_glob_that_matches_no_file_is_a_problem(self):
+        found = suites.problems(["Sources/A/x.swift", "Tests/A/test_x.py", "Sources/B/deep/x.swift"], TABLE)
+        self.assertEqual(found, ["the suite test-b: no file matches Sources/B/*.swift"])
+
+    def test_a_file_touches_the_suites_whose_globs_match_its_whole_path(self):
+        for path, wanted in (
+                ("Sources/A/deep/er/x.swift", {"test-a"}), ("Tests/A/test_x.py", {"test-a"}), ("Tests/A/x.py", set()),
+                ("Sources/B/x.swift", {"test-b"}), ("Sources/B/deep/x.swift", set()), ("Sources/B/xswift", set()),
+                ("docs/Sources/B/x.swift", set())):
+            self.assertEqual(suites.touched([path], TABLE), wanted, path)
+
+
+class Range(unittest.TestCase):
+    """In a repository of its own, with a clone whose `origin/main` it is."""
+
+    def setUp(self):
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        self.origin, self.clone = (os.path.join(place.name, name) for name in ("origin", "clone"))
+        os.mkdir(self.origin)
+        self.git("init", "--quiet", "--initial-branch=main", at=self.origin)
+        self.first = self.commit("README.md", at=self.origin)
+        self.second = self.commit("Sources/Programs/lanyard-mcp/Options.swift", at=self.origin)
+        self.git("clone", "--quiet", self.origin, self.clone, at=place.name)
+
+    def git(self, *words, at):
+        identity = ["-c", "user.name=alice", "-c", "user.email=alice@acme.example"]
+        return subprocess.run(["git", *identity, *words], cwd=at, check=True, capture_output=True, text=True).stdout.strip()
+
+    def write(self, path, at):
+        os.makedirs(os.path.dirname(os.path.join(at, path)), exist_ok=True)
+        with open(os.path.join(at, path), "a", encoding="utf-8") as file:
+            file.write("a line\n")
+
+    def commit(self, path, at):
+        self.write(path, at)
+        self.git("add", "--all", at=at)
+        self.git("commit", "--quiet", "--message", path, at=at)
+        return self.git("rev-parse", "HEAD", at=at)
+
+    def whole(self, root=None, **environment):
+        forms = suites.choose(environment, root=root or self.clone).forms
+        self.assertEqual(set(forms), set(suites.SUITES))
+        return sorted(name for name, form in forms.items() if form == "whole")
+
+    def test_a_fresh_clone_is_judged_by_its_last_commit(self):
+        self.assertEqual(self.whole(), ["test-mcp"])
+
+    def test_a_branch_is_judged_by_all_of_its_commits(self):
+        self.commit("Clients/go/client.go", at=self.clone)
+        self.commit("README.md", at=self.clone)
+        self.assertEqual(self.whole(), ["test-clients/go"])
+
+    def test_a_branch_is_judged_from_where_it_left_main(self):
+        self.commit("Clients/go/client.go", at=self.clone)
+        self.commit("Clients/rust/src/lib.rs", at=self.origin)
+        self.git("fetch", "--quiet", at=self.clone)
+        self.assertEqual(self.whole(), ["test-clients/go"])
+
+    def test_files_that_are_not_committed_count(self):
+        self.commit("README.md", at=self.clone)
+        self.write("README.md", at=self.clone)
+        self.write("Sources/Programs/lanyard-proxy/New.swift", at=self.clone)
+        self.assertEqual(self.whole(), ["test-proxy"])
+
+    def test_the_old_place_of_a_moved_file_counts(self):
+        self.commit("README.md", at=self.clone)
+        self.git("mv", "Sources/Programs/lanyard-mcp/Options.swift", "Options.swift", at=self.clone)
+        self.assertEqual(self.whole(), ["test-mcp"])
+
+    def test_a_named_base_counts_before_origin(self):
+        self.commit("README.md", at=self.clone)
+        self.assertEqual(self.whole(), [])
+        self.assertEqual(self.whole(LANYARD_BASE=self.first), ["test-mcp"])
+
+    def test_where_git_knows_no_base_every_suite_is_whole(self):
+        everything = sorted(suites.SUITES)
+        self.assertEqual(self.whole(LANYARD_BASE="0" * 40), everything)
+        with tempfile.TemporaryDirectory() as place:
+            self.assertEqual(self.whole(place), everything)
+            shallow = os.path.join(place, "shallow")
+            self.git("clone", "--quiet", "--depth=1", "file://" + self.origin, shallow, at=place)
+            self.assertEqual(self.whole(shallow), everything)
+
+    def test_clients_that_need_no_build_always_meet_the_agent(self):
+        forms = {"test-clients/go": "whole", "test-clients/rust": "quick", "test-clients/shell": "whole", "test-mcp": "whole"}
+        self.assertEqual(suites.languages(forms), ["go", "shell", "--only-agent=python"])
+        everything = suites.languages(suites.choose({"LANYARD_TIER": "whole"}).forms)
+        self.assertEqual(everything, ["go", "python", "rust", "shell", "swift", "typescript"])
+
+    def test_the_tier_of_the_environment_counts_for_all(self):
+        self.assertEqual(self.whole(LANYARD_TIER="whole"), sorted(suites.SUITES))
+        self.assertEqual(self.whole(LANYARD_TIER="quick"), [])
+        with self.assertRaises(SystemExit):
+            self.whole(LANYARD_TIER="fast")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,41 @@
+/// The certificate authorities that count, instead of the system's. Without both it is the system's.
+public struct CertificateAuthorities: Hashable, Sendable {
+  /// A PEM file.
+  public var file: String?
+  /// Directories in OpenSSL's form (`c_rehash`), with colons between.
+  public var directory: String?
+
+  public init(file: String? = nil, directory: String? = nil) {
+    self.file = file
+    self.directory = directory
+  }
+
+  /// Reads the variables that curl and OpenSSL know; `CURL_CA_BUNDLE` comes before `SSL_CERT_FILE`.
+  public init(environment: (String) -> String?) {
+    file = environment("CURL_CA_BUNDLE") ?? environment("SSL_CERT_FILE")
+    directory = environment("SSL_CERT_DIR")
+  }
+}
+
+/// How a request reaches its server, and what proves that it is the server.
+public struct TrustSettings: Hashable, Sendable {
+  public var authorities: CertificateAuthorities
+  /// Public key pins that count now (`sha256/BASE64`, RFC 7469 §2.4): the server's key is one of them, in addition to a
+  /// valid certificate. Empty: any key.
+  public var pins: [String]
+  /// `ProxyAddress`; nil: as the environment says (`https_proxy`, …). Never for loopback.
+  public var proxy: String?
+  /// Hosts that are reached without the proxy, in curl's form (`example.org`, `.example.org`, `*`); nil: as the environment
+  /// says (`no_proxy`).
+  public var noProxy: [String]?
+
+  public init(
+    authorities: CertificateAuthorities = CertificateAuthorities(), pins: [String] = [], proxy: String? = nil,
+    noProxy: [String]? = nil
+  ) {
+    self.authorities = authorities
+    self.pins = pins
+    self.proxy = proxy
+    self.noProxy = noProxy
+  }
+}
