@@ -26,7 +26,7 @@ DEMO := .build/demo/debug
 # information, which `install -s` would remove, no name of the checkout, and no hash of each module, in which its path
 # counts.
 RELEASE_FLAGS := -c release --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
-  -Xswiftc -file-prefix-map -Xswiftc $(CURDIR)=. -Xcc -ffile-prefix-map=$(CURDIR)=. \
+  -Xcc -ffile-prefix-map=$(CURDIR)=. \
   -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
 # `lanyard` is static-pie, and the C++ library is linked in (Package.swift).
 RELEASE_ENVIRONMENT := LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++

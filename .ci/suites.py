@@ -9,7 +9,8 @@ The range goes from a base to the working tree. The base is, in this order:
 
 - BASE, or `LANYARD_BASE`: what was there before a push, or the branch that a change is for;
 - where HEAD left `origin/main`, for a branch;
-- the parent of HEAD, where HEAD is in `origin/main` or there is none.
+- the newest commit that is a day older than HEAD, where HEAD is in `origin/main` or there is none: what landed together
+  with it counts, too.
 
 Where git knows no base, every suite is whole. `LANYARD_TIER=whole` and `LANYARD_TIER=quick` choose for all.
 
@@ -27,6 +28,7 @@ from typing import Dict, Iterable, List, Mapping, NamedTuple, Optional, Set, Tup
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 QUICK, WHOLE = "quick", "whole"
+LANDED_TOGETHER_SECONDS = 24 * 3600
 
 # What all tests of running programs share: `**` is any number of folders, `*` a part of one name.
 PROGRAM_TESTS = (
@@ -165,7 +167,10 @@ def base_of_range(named: Optional[str] = None, root: str = ROOT) -> Optional[str
     left = git("merge-base", "origin/main", "HEAD", root=root)
     if left and left != head:
         return left
-    return git("rev-parse", "--verify", "HEAD^", root=root)
+    committed = git("log", "-1", "--format=%ct", root=root)
+    if not committed:
+        return None
+    return git("rev-list", "-1", f"--before={int(committed) - LANDED_TOGETHER_SECONDS}", "HEAD", root=root) or None
 
 
 def changed_since(base: str, root: str = ROOT) -> Optional[List[str]]:

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -35,6 +36,9 @@ class Table(unittest.TestCase):
             self.assertEqual(suites.touched([path], TABLE), wanted, path)
 
 
+DAY = 24 * 3600
+
+
 class Range(unittest.TestCase):
     """In a repository of its own, with a clone whose `origin/main` it is."""
 
@@ -44,23 +48,29 @@ class Range(unittest.TestCase):
         self.origin, self.clone = (os.path.join(place.name, name) for name in ("origin", "clone"))
         os.mkdir(self.origin)
         self.git("init", "--quiet", "--initial-branch=main", at=self.origin)
-        self.first = self.commit("README.md", at=self.origin)
-        self.second = self.commit("Sources/Programs/lanyard-mcp/Options.swift", at=self.origin)
+        now = int(time.time())
+        self.commit("Sources/Programs/lanyard-proxy/Main.swift", at=self.origin, when=now - 3 * DAY)
+        self.first = self.commit("README.md", at=self.origin, when=now - 2 * DAY)
+        self.commit("Sources/Programs/lanyard-mcp/Options.swift", at=self.origin, when=now - 60)
+        self.commit("Clients/go/errors.go", at=self.origin, when=now)
         self.git("clone", "--quiet", self.origin, self.clone, at=place.name)
 
-    def git(self, *words, at):
+    def git(self, *words, at, when=None):
         identity = ["-c", "user.name=alice", "-c", "user.email=alice@acme.example"]
-        return subprocess.run(["git", *identity, *words], cwd=at, check=True, capture_output=True, text=True).stdout.strip()
+        dated = {} if when is None else {"GIT_AUTHOR_DATE": f"{when} +0000", "GIT_COMMITTER_DATE": f"{when} +0000"}
+        return subprocess.run(
+            ["git", *identity, *words], cwd=at, check=True, capture_output=True, text=True,
+            env=dict(os.environ, **dated)).stdout.strip()
 
     def write(self, path, at):
         os.makedirs(os.path.dirname(os.path.join(at, path)), exist_ok=True)
         with open(os.path.join(at, path), "a", encoding="utf-8") as file:
             file.write("a line\n")
 
-    def commit(self, path, at):
+    def commit(self, path, at, when=None):
         self.write(path, at)
         self.git("add", "--all", at=at)
-        self.git("commit", "--quiet", "--message", path, at=at)
+        self.git("commit", "--quiet", "--message", path, at=at, when=when)
         return self.git("rev-parse", "HEAD", at=at)
 
     def whole(self, root=None, **environment):
@@ -68,8 +78,8 @@ class Range(unittest.TestCase):
         self.assertEqual(set(forms), set(suites.SUITES))
         return sorted(name for name, form in forms.items() if form == "whole")
 
-    def test_a_fresh_clone_is_judged_by_its_last_commit(self):
-        self.assertEqual(self.whole(), ["test-mcp"])
+    def test_a_fresh_clone_is_judged_by_the_commits_of_its_last_day(self):
+        self.assertEqual(self.whole(), ["test-clients/go", "test-mcp"])
 
     def test_a_branch_is_judged_by_all_of_its_commits(self):
         self.commit("Clients/go/client.go", at=self.clone)
@@ -96,7 +106,7 @@ class Range(unittest.TestCase):
     def test_a_named_base_counts_before_origin(self):
         self.commit("README.md", at=self.clone)
         self.assertEqual(self.whole(), [])
-        self.assertEqual(self.whole(LANYARD_BASE=self.first), ["test-mcp"])
+        self.assertEqual(self.whole(LANYARD_BASE=self.first), ["test-clients/go", "test-mcp"])
 
     def test_where_git_knows_no_base_every_suite_is_whole(self):
         everything = sorted(suites.SUITES)
