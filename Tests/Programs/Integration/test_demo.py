@@ -104,7 +104,7 @@ class Demo(AgentFixture):
     @unittest.skipUnless(os.geteuid() == 0, "mounts a folder read-only, which takes root")
     def test_make_demo_in_a_folder_that_can_not_be_written_runs_what_is_built(self):
         folder = os.path.join(self.place, "lanyard")
-        os.makedirs(os.path.join(folder, ".build", "debug"))
+        os.makedirs(os.path.join(folder, ".build", "demo", "debug"))
         shutil.copy(os.path.join(ROOT, "Makefile"), folder)
         command = f"mount --bind {folder} {folder} && mount -o remount,bind,ro {folder} && make -C {folder} demo"
 
@@ -116,7 +116,7 @@ class Demo(AgentFixture):
         done = make()
         self.assertNotEqual(done.returncode, 0)
         self.assertIn(f"{folder} can not be written, so nothing can be built there.", done.stderr)
-        program = os.path.join(folder, ".build", "debug", "lanyard-demo")
+        program = os.path.join(folder, ".build", "demo", "debug", "lanyard-demo")
         with open(program, "w") as file:
             file.write("#!/bin/sh\necho shown\n")
         os.chmod(program, 0o755)
