@@ -87,7 +87,7 @@ test-quick: packages-tests ## Run what takes under three minutes: few seeds, eac
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
 nightly: build-tests real-provider ## Run thousands of seeds, every transcript in all ways, every kill point, every suite whole, planted faults, the Debian packages, and a bare machine.
-	LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
+	LANYARD_KILLS=all LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(NIGHTLY_SEEDS))} $(SWIFT_TEST) --filter SimulationTests
 	$(SWIFT_TEST) --filter TranscriptTests
 	LANYARD_TIER=whole LANYARD_KILLS=all $(MAKE) --no-print-directory test-integration test-desktop test-fleet test-mcp test-proxy test-clients
 	$(MAKE) --no-print-directory test-client-faults

@@ -55,11 +55,12 @@ let staticFoundation: [LinkerSetting] =
 
 /// A program of `Sources/Programs`.
 func program(
-  _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime
+  _ name: String, _ dependencies: [Target.Dependency], linker: [LinkerSetting] = staticRuntime,
+  isOptimized: Bool = true
 ) -> Target {
   .executableTarget(
-    name: name, dependencies: dependencies, path: "Sources/Programs/\(name)", swiftSettings: strict,
-    linkerSettings: bound + linker)
+    name: name, dependencies: dependencies, path: "Sources/Programs/\(name)",
+    swiftSettings: strict + (isOptimized ? [] : unoptimized), linkerSettings: bound + linker)
 }
 
 /// Tests stand in the ring of what they test.

@@ -2,9 +2,10 @@ internal import AgentCore
 
 /// The machine's values as labels of a diagram: letters, digits, commas, dots and brackets.
 enum Labels {
-  /// The name of an enum's case without its payload. By reflection, so that new cases have names, too.
+  /// The name of an enum's case without its payload. By reflection, so that new cases have names, too; the payload is not
+  /// described, which would take nine tenths of a walk.
   static func caseName<Value>(_ value: Value) -> String {
-    String(String(describing: value).prefix { $0 != "(" })
+    Mirror(reflecting: value).children.first?.label ?? String(describing: value)
   }
 
   static func effect(_ effect: TokenMachine.Effect) -> String {

@@ -61,7 +61,7 @@ import Testing
   }
 
   @Test(arguments: deaths) func operationWithADiskFault_isCarriedOutOnce(fault: SimulatedDisk.Fault) throws {
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(fault) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let scene = try await Self.prepared(world)
@@ -88,7 +88,7 @@ import Testing
   }
 
   @Test(arguments: deaths) func claimWithADiskFault_isSettledOnceOrReadyAgain(fault: SimulatedDisk.Fault) throws {
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(fault) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let scene = try await Self.prepared(world)

@@ -17,4 +17,11 @@ import Testing
   {
     #expect(Seeds.asked(perThousand, environment: environment) == seeds)
   }
+
+  /// The runs of three commits plant their faults at each operation.
+  @Test func faultSteps_ofThreeRunsAreAllOperations() {
+    let runs = (7...9).map { FaultSteps.asked(isEach: false, firstSeed: $0).prefix(3) }
+    #expect(runs.joined().sorted() == Array(1...9))
+    #expect(Array(FaultSteps.asked(isEach: true, firstSeed: 7).prefix(4)) == [1, 2, 3, 4])
+  }
 }

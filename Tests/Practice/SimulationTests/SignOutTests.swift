@@ -24,7 +24,7 @@ import Testing
   /// After any disk fault the account is signed in with a working token, or signed out with a token that dies.
   @Test(arguments: modes, [SimulatedDisk.Death.kill, .powerLoss(seed: 1), .powerLoss(seed: 2)])
   func signOutKilledAtAnyOperation_leavesNoLiveTokenBehind(mode: String, death: SimulatedDisk.Death) throws {
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(mode), \(death) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let scene = try await Scene.signedIn(world)

@@ -40,7 +40,7 @@ import Testing
       return (old, try await Self.directory(world))
     }
     #expect(old != new)
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(fault) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let provider = try await prepare(world)
@@ -128,7 +128,7 @@ import Testing
 
   /// Signing in again replaces a grant: the account has the old or the new one, and it works.
   @Test(arguments: faults) func signInAgainWithADiskFault_leavesAWorkingGrant(fault: SimulatedDisk.Fault) throws {
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(fault) at \(step)"
       let reached = try SimulatedWorld(seed: UInt64(step)).run { world in
         let scene = try await Scene.signedIn(world)
@@ -150,7 +150,7 @@ import Testing
 
   /// The first start creates the key, the file and the vault.
   @Test(arguments: faults) func firstStartWithADiskFault_succeedsWhenRepeated(fault: SimulatedDisk.Fault) throws {
-    for step in 1... {
+    for step in FaultSteps.asked {
       let comment: Comment = "\(fault) at \(step)"
       let world = SimulatedWorld(seed: UInt64(step))
       let reached = try world.drive {
