@@ -179,11 +179,31 @@ class MessageTests(Person):
                 self.assertEqual((told["name"], told["exit"]), ("usage", 2))
                 self.assertTrue(told["message"])
 
+    def test_mistakes_in_the_command_are_one_sentence_and_the_command_that_helps(self):
+        for words, said in [
+            (["token", "--nonsense"], "Unknown option '--nonsense'."),
+            (["rename"], "Missing expected argument '<account>'."),
+            (["login", "a", "--device", "--paste"], "Choose --device or --paste, not both."),
+            (["completion", "tcsh"],
+             "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
+            (["import", "nosuch"],
+             "The value 'nosuch' is invalid for '<source>'. Please provide one of the following: "
+             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc."),
+            (["provider", "list", "--nonsense"], "Unknown option '--nonsense'."),
+        ]:
+            with self.subTest(words):
+                command = " ".join(words[:2] if words[0] == "provider" else words[:1])
+                self.assertEqual(self.refused(2, *words),
+                                 f"lanyard: {said}\n  `lanyard help {command}` shows how to use it.\n")
+        self.assertEqual(self.refused(2, "--nonsense").splitlines()[-1], "  `lanyard help` shows how to use it.")
+
     def test_an_unknown_command_suggests_the_nearest(self):
         for words, said in [(["nosuch"], "Unknown command `nosuch`."),
                             (["tokne"], "Unknown command `tokne`. Did you mean `lanyard token`?"),
                             (["provider", "lst"], "Unknown command `lst`. Did you mean `lanyard provider list`?")]:
-            self.assertEqual(self.refused(2, *words).splitlines()[0], f"lanyard: {said}")
+            told = self.refused(2, *words).splitlines()
+            self.assertEqual(told[0], f"lanyard: {said}")
+            self.assertRegex(told[1], r"^  `lanyard help( provider)?` lists the commands\.$")
 
     def test_an_unknown_account_is_named_as_typed(self):
         self.assertIn("There is no account nobody here.", self.refused(1, "token", "nobody"))

@@ -74,7 +74,9 @@ class TokenTests(Person):
     def test_mistakes_are_usage(self):
         self.agent(accounts(WORK))
         for words in (["-t", "soon"], ["-t", "-5"], ["-t"], ["one", "two"], ["--nonsense"], ["-s"]):
-            self.assertIn("Usage: lanyard token", self.refused(2, "token", *words))
+            told = self.refused(2, "token", *words).splitlines()
+            self.assertTrue(told[0].startswith("lanyard: "), told)
+            self.assertEqual(told[1:], ["  `lanyard help token` shows how to use it."])
 
     def test_two_names_that_disagree_are_usage(self):
         agent = self.agent(accounts(WORK))

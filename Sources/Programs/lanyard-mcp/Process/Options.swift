@@ -26,7 +26,7 @@ struct Options {
   static let help = """
     USAGE: lanyard-mcp URL [--account A] [--name NAME] [--client-id ID] [--ca-file PATH] [--proxy URL] [--no-browser]
 
-    `lanyard mcp` starts it: see `lanyard mcp --help`.
+    `lanyard mcp` starts it: see `lanyard help mcp`.
 
     """
 

@@ -27,7 +27,7 @@ struct ProviderUpdate: ParsableCommand {
     var inputs = try settings.readInputs()
     guard settings.hasChanges(inputs) else {
       throw CommandFailure.usage(
-        "No setting was named. Nothing was changed.", hints: ["`lanyard provider update --help` lists the settings."])
+        "No setting was named. Nothing was changed.", hints: ["`lanyard help provider update` lists the settings."])
     }
     var agent = try common.connect()
     do throws(CommandFailure) {
