@@ -70,6 +70,6 @@ extension Story {
     for word in ["work", "acme", "home", "globex"] { try check(list.contains(word), "the list has no \(word)") }
     try run("lanyard", "switch", "work")
     try run("lanyard", "switch", "home", saying: "home")
-    try run("lanyard", "status", saying: "it is the active account")
+    try run("lanyard", "status", saying: "as the active account")
   }
 }

@@ -67,8 +67,8 @@ struct StatusReport {
 
   private func addAccount(to facts: inout Facts) {
     guard let account else { return addProblem(to: &facts) }
-    facts.add("Here", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
-    facts.add("Because", selection?.reason.sentence)
+    facts.add("Account", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
+    facts.add("Chosen", selection?.reason.choice)
     addTrust(to: &facts)
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
@@ -116,12 +116,12 @@ struct StatusReport {
     if account == nil, let selection {
       let isOpen = if case .active = selection.reason { true } else { false }
       if isOpen, problem.name == "accountNotFound" {
-        facts.add("Here", "no account")
+        facts.add("Account", "none")
         facts.add("Next", "`lanyard \(agent.accounts == 0 ? "login" : "switch")`")
         return
       }
-      facts.add("Here", isOpen ? "the active account" : selection.selector)
-      facts.add("Because", selection.reason.sentence)
+      facts.add("Account", isOpen ? "the active one" : selection.selector)
+      if !isOpen { facts.add("Chosen", selection.reason.choice) }
       addTrust(to: &facts)
     }
     facts.add("Problem", problem.message)
@@ -162,7 +162,17 @@ struct StatusReport {
 }
 
 extension AccountSelection.Reason {
-  /// Where the account was named, as a sentence.
+  /// What chose the account, as it stands behind "Chosen".
+  fileprivate var choice: String {
+    switch self {
+    case .argument: "on the command line"
+    case .environment: "by LANYARD_ACCOUNT"
+    case .file(let path): "by \(path)"
+    case .active: "as the active account"
+    }
+  }
+
+  /// Why the account is used, as a sentence.
   var sentence: String {
     switch self {
     case .argument: "you named it"
