@@ -18,7 +18,7 @@ public enum ErrorMessages {
     if message.contains("data.supported") {
       return "The agent speaks another version of the protocol than this program."
     }
-    if message.hasSuffix("as data tells.") { return "The server demands that you sign in again." }
+    if message.hasSuffix("data says how.") { return "The server demands that you sign in again." }
     return CommandWords.translated(message)
   }
 

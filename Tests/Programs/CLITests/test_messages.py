@@ -27,8 +27,8 @@ DATA = {
     "remedies": ["unlock", "connect", "stepUp", "interact", "reauthenticate", "administrator"],
 }
 # Messages of the agent that send a program to `data`.
-INVALID_PARAMS = "A parameter is not as the method wants it: see data.path and data.expected."
-INVALID_POLICY = "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
+INVALID_PARAMS = "A parameter is not valid: see data.path and data.expected."
+INVALID_POLICY = "The policy is not valid; data.problems says where. Nothing was changed."
 # Methods without a command of their own: the person calls them by `lanyard rpc`.
 RAW = re.compile(r"`lanyard rpc [A-Za-z]+\.[A-Za-z]+`")
 
@@ -100,11 +100,11 @@ class MessageTests(Person):
 
     def test_a_method_becomes_its_command(self):
         for message, shown in {
-            "`account.list` names those that are there.": "`lanyard list` names those that are there.",
+            "`account.list` lists the accounts.": "`lanyard list` lists the accounts.",
             "Unlock it, or let agent.unlock ask you.": "Unlock it, or let `lanyard unlock` ask you.",
             "`lanyard rpc agent.addKeySlot` adds one.": "`lanyard key add` adds one.",
-            "Mend it by `provider.update`; nothing was deleted.":
-                "Mend it by `lanyard provider update`; nothing was deleted.",
+            "Correct it by `provider.update`; nothing was deleted.":
+                "Correct it by `lanyard provider update`; nothing was deleted.",
             "It is not like policy.schema.json wants the token.": "It is not like policy.schema.json wants the token.",
         }.items():
             with self.subTest(message):
@@ -135,7 +135,7 @@ class MessageTests(Person):
              "The policy does not allow this now. Nothing was stored or changed."),
             ("This agent speaks another version of the protocol. See data.supported.",
              "The agent speaks another version of the protocol than this program."),
-            ("The resource server demands that the person signs in again as data tells.",
+            ("The resource server demands a new sign-in; data says how.",
              "The server demands that you sign in again."),
         ]:
             told = self.told("token", error=Error(4001, "denied", message))
