@@ -134,7 +134,7 @@ class MessageTests(Person):
             ("The policy does not allow this now; data.decision says why. Nothing was stored or changed.",
              "The policy does not allow this now. Nothing was stored or changed."),
             ("This agent speaks another version of the protocol. See data.supported.",
-             "The agent speaks another version of the protocol than this program."),
+             "The agent and this program speak different versions of the protocol."),
             ("The resource server demands a new sign-in; data says how.",
              "The server demands that you sign in again."),
         ]:

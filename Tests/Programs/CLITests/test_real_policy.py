@@ -92,7 +92,7 @@ class FieldServiceTests(RealProvider):
         status = self.answer("status")
         self.assertRegex(status, r"Session +offline, since today at \d\d:\d\d")
         self.assertRegex(status, r"Offline until +on .* \(in 7 days\), by the policy")
-        self.assertRegex(status, r"Step-up +good until \d\d:\d\d:\d\d")
+        self.assertRegex(status, r"Step-up +valid until \d\d:\d\d:\d\d")
         self.assertRegex(status, r"Next +Try again when the provider can be reached")
 
         self.answer("lock")

@@ -280,7 +280,7 @@ class ExecTests(Person):
         self.agent(accounts(WORK))
         ran = self.lanyard("exec", "work", "--", "sh", "-c", "echo $LANYARD_TOKEN")
         self.assertEqual((ran.returncode, ran.stdout), (0, "not-a-real-access-token\n"))
-        self.assertIn("audit log does not tell of it", ran.stderr)
+        self.assertIn("audit log does not record this command", ran.stderr)
 
     def test_a_grant_that_gives_tokens_runs_the_command(self):
         self.agent({**accounts(WORK), "exec.begin": Error(1007, "notPermitted")})

@@ -44,7 +44,7 @@ struct SignIn {
     guard options.account == nil else {
       throw BridgeFailure(
         BridgeFailure.Code.authorizationFailed, "accountRefused",
-        "The server takes no token of the account \(options.account ?? ""). Leave out --account to sign in to it.")
+        "The server accepts no token of the account \(options.account ?? ""). Leave out --account to sign in to it.")
     }
     let provider = try ProviderSetup(authorizer: authorizer, metadata: metadata, issuer: issuer)
       .provider(challenged: challenged)
@@ -123,7 +123,7 @@ struct SignIn {
     throw BridgeFailure(
       BridgeFailure.Code.authorizationFailed, "insufficientScope",
       """
-      The server refuses this request also after \(SignInCount.maximum) sign-ins. It may need rights that you do not \
+      The server refuses this request even after \(SignInCount.maximum) sign-ins. It may need rights that you do not \
       have.
       """)
   }

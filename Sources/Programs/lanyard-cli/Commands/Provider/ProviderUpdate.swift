@@ -7,7 +7,7 @@ struct ProviderUpdate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update", abstract: "Change settings of a provider.",
     discussion: """
-      Settings that are not given stay. A given list (scopes, resources, origins) replaces the old one; authorization \
+      Settings without an option stay. A list (scopes, resources, origins) replaces the old one; authorization \
       parameters are added. After a change of the issuer or the client, the accounts have to sign in again.
 
       EXAMPLES:

@@ -17,7 +17,7 @@ struct StatusReport {
       facts.add(
         "Commands",
         styled: Style.notice("version \(Version.text)")
-          + ": `lanyard stop` ends that agent; the next command starts yours")
+          + ": `lanyard stop` ends that agent; the next command starts this version")
     }
     facts.add("Vault", styled: vault)
     facts.add("Confinement", agent.confinementWords)
@@ -36,7 +36,7 @@ struct StatusReport {
     return facts.lines
   }
 
-  /// What the administrator enforces, and what does not count.
+  /// What the administrator enforces, and what is ignored.
   private func addAdministrator(to facts: inout Facts) {
     guard let administrator = agent.administrator else { return }
     if let file = administrator.file, !administrator.enforced.isEmpty {
@@ -44,7 +44,7 @@ struct StatusReport {
       if !administrator.overruled.isEmpty {
         facts.add(
           " ",
-          styled: Style.notice("your own value of \(administrator.overruled.joined(separator: ", ")) does not count"))
+          styled: Style.notice("your own value of \(administrator.overruled.joined(separator: ", ")) is ignored"))
       }
     }
     for (number, problem) in administrator.problems.enumerated() {
@@ -88,7 +88,7 @@ struct StatusReport {
     facts.add("Last online", session.lastOnline?.relative)
     facts.add("Offline until", session.offlineGraceUntil.map(Self.offline))
     facts.add("Data", account.dataWords)
-    facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
+    facts.add("Step-up", session.stepUpValidUntil.map { "valid until \($0.clock)" })
     if session.clock == "suspect" {
       facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
     }
@@ -103,7 +103,7 @@ struct StatusReport {
 
   /// The end of the longest offline window of the policy.
   private static func offline(_ until: Moment) -> String {
-    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "over since \(until.local)"
+    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "ended \(until.local)"
   }
 
   private func addTrust(to facts: inout Facts) {
