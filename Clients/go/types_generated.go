@@ -700,7 +700,7 @@ type AccountSwitchResult struct {
 	Extra Extra `json:"-"`
 }
 
-// AdministratorState: What the administrator of the machine lays down.
+// AdministratorState: What the administrator's files set.
 type AdministratorState struct {
 	// The members of the configuration that only `File` sets: neither your configuration file nor an option changes
 	// them.
@@ -875,7 +875,7 @@ type AgentStatusResult struct {
 	Configuration *string `json:"configuration,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.
 	Audit *AuditSettings `json:"audit,omitempty"`
-	// What the administrator of the machine lays down; absent where that is nothing.
+	// What the administrator's files set; absent if they set nothing.
 	Administrator *AdministratorState `json:"administrator,omitempty"`
 	// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
 	PolicySource *PolicySource `json:"policySource,omitempty"`
@@ -2212,7 +2212,7 @@ type Token struct {
 // TokenExchangeResult: The result of `Token.Exchange`.
 type TokenExchangeResult struct {
 	AccessToken Secret `json:"accessToken"`
-	// `Bearer`, or `N_A` for a token that is no access token.
+	// `Bearer`, or `N_A` for a token that is not an access token.
 	TokenType string `json:"tokenType"`
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.

@@ -589,6 +589,7 @@ methods! {
             AccountNotFound, AccountAmbiguous, StoreUnavailable, Integrity,
         ];
     }
+<<<<<<< HEAD
 
     "grant" grant: GrantMethods, AsyncGrantMethods {
         /// Grants a client access to accounts and methods. The secret is returned only once.
@@ -604,5 +605,1834 @@ methods! {
         /// After `ErrorCode::StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores
         /// the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
         "grant.revoke" revoke(GrantRevokeParams) -> GrantRevokeResult or [NotFound, StoreUnavailable, Integrity];
+=======
+    /// The methods `grant.*`.
+    pub fn grant(&self) -> GrantMethods<'_> {
+        GrantMethods(self)
+    }
+}
+
+/// The methods `rpc.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct RpcMethods<'a>(&'a Client);
+
+impl RpcMethods<'_> {
+    /// Returns the OpenRPC document of this agent.
+    ///
+    /// # Errors
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn discover(self) -> Result<RpcDiscoverResult> {
+        self.0.invoke("rpc.discover", None::<&Empty>)
+    }
+}
+
+/// The methods `agent.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct AgentMethods<'a>(&'a Client);
+
+impl AgentMethods<'_> {
+    /// Identifies the client, and returns the agent's version, features and limits.
+    ///
+    /// May be repeated on a connection; the last one counts. Without it, the client uses protocol `1`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnsupportedProtocol`]: The agent does not support this protocol version.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn hello(self, params: impl Into<AgentHelloParams>) -> Result<AgentHelloResult> {
+        self.0.invoke("agent.hello", Some(&params.into()))
+    }
+
+    /// Returns the agent's state. Available while the vault is locked.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn status(self) -> Result<AgentStatusResult> {
+        self.0.invoke("agent.status", None::<&Empty>)
+    }
+
+    /// Creates the vault, once.
+    ///
+    /// `passphrase` is required if `protection` is `passphrase`, and refused otherwise.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn initialize(self, params: impl Into<AgentInitializeParams>) -> Result<AgentInitializeResult> {
+        self.0.invoke("agent.initialize", Some(&params.into()))
+    }
+
+    /// Locks the vault: wipes every key and token in memory.
+    ///
+    /// # Errors
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn lock(self) -> Result<AgentLockResult> {
+        self.0.invoke("agent.lock", None::<&Empty>)
+    }
+
+    /// Unlocks the vault.
+    ///
+    /// Without `passphrase` and `prompt`, the agent tries the key slots that need no person.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn unlock(self, params: impl Into<AgentUnlockParams>) -> Result<AgentUnlockResult> {
+        self.0.invoke("agent.unlock", Some(&params.into()))
+    }
+
+    /// Adds a key slot.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn add_key_slot(self, params: impl Into<AgentAddKeySlotParams>) -> Result<AgentAddKeySlotResult> {
+        self.0.invoke("agent.addKeySlot", Some(&params.into()))
+    }
+
+    /// Removes a key slot, but never the last one.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn remove_key_slot(self, params: impl Into<AgentRemoveKeySlotParams>) -> Result<AgentRemoveKeySlotResult> {
+        self.0.invoke("agent.removeKeySlot", Some(&params.into()))
+    }
+
+    /// Lists the key slots.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list_key_slots(self) -> Result<AgentListKeySlotsResult> {
+        self.0.invoke("agent.listKeySlots", None::<&Empty>)
+    }
+
+    /// Creates a new root key and encrypts every account's keys under it.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn rotate_root_key(self) -> Result<AgentRotateRootKeyResult> {
+        self.0.invoke("agent.rotateRootKey", None::<&Empty>)
+    }
+
+    /// Writes accounts, providers and policies into one file, encrypted under a separate passphrase.
+    ///
+    /// Requires either `passphrase` or `prompt`. The file must not exist; no file is overwritten and no symlink is
+    /// followed. It contains complete accounts with their secrets and PINs, and refresh tokens only with
+    /// `include_refresh_tokens`. A copied refresh token is a risk: if the provider rotates refresh tokens, the first
+    /// use of one copy invalidates both.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn backup(self, params: impl Into<AgentBackupParams>) -> Result<AgentBackupResult> {
+        self.0.invoke("agent.backup", Some(&params.into()))
+    }
+
+    /// Adds missing accounts, providers and policies from a backup.
+    ///
+    /// Requires either `passphrase` or `prompt`. Existing items are not changed; they are listed in `skipped`.
+    /// Restored accounts are signed out: their data stays encrypted until the same person signs in again and, if a
+    /// PIN protected it, enters the PIN. Each account is restored completely or not at all; after an interruption,
+    /// restore again to complete it.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::UnlockFailed`]: The passphrase is wrong.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn restore(self, params: impl Into<AgentRestoreParams>) -> Result<AgentRestoreResult> {
+        self.0.invoke("agent.restore", Some(&params.into()))
+    }
+
+    /// Checks the agent's environment and reports problems with their remedies.
+    ///
+    /// Changes nothing, and contacts providers only with `ask_providers`. A locked vault is a finding; checks that
+    /// need its keys are left out.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn diagnose(self, params: impl Into<AgentDiagnoseParams>) -> Result<AgentDiagnoseResult> {
+        self.0.invoke("agent.diagnose", Some(&params.into()))
+    }
+
+    /// Shuts the agent down after the requests in flight.
+    ///
+    /// # Errors
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn shutdown(self) -> Result<Empty> {
+        self.0.invoke("agent.shutdown", None::<&Empty>)
+    }
+}
+
+/// The methods `metrics.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct MetricsMethods<'a>(&'a Client);
+
+impl MetricsMethods<'_> {
+    /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
+    /// vault is locked: figures that need it are left out then. No account, person, server or token is named; an
+    /// issuer appears as a digest.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn read(self) -> Result<MetricsReadResult> {
+        self.0.invoke("metrics.read", None::<&Empty>)
+    }
+}
+
+/// The methods `provider.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct ProviderMethods<'a>(&'a Client);
+
+impl ProviderMethods<'_> {
+    /// Adds a provider.
+    ///
+    /// An existing name is refused with `ErrorCode::InvalidParams` at `/name`; use `provider().update` instead. The
+    /// agent fetches the provider's metadata at once, unless the endpoints are given. A `policy` must exist:
+    /// `ErrorCode::NotFound` otherwise.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn add(self, params: impl Into<ProviderAddParams>) -> Result<ProviderAddResult> {
+        self.0.invoke("provider.add", Some(&params.into()))
+    }
+
+    /// Lists the providers.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<ProviderListResult> {
+        self.0.invoke("provider.list", None::<&Empty>)
+    }
+
+    /// Returns a provider, without its client secret.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<ProviderGetParams>) -> Result<ProviderGetResult> {
+        self.0.invoke("provider.get", Some(&params.into()))
+    }
+
+    /// Changes the given members of a provider.
+    ///
+    /// Each given member replaces the whole old value. After a change of the issuer, the client or the token endpoint
+    /// the accounts are `interactionRequired`, and nothing that was issued before is sent there. A given `issuer`,
+    /// also the same one, has the documents of the provider read again. A `policy` must exist: `ErrorCode::NotFound`
+    /// otherwise.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn update(self, params: impl Into<ProviderUpdateParams>) -> Result<ProviderUpdateResult> {
+        self.0.invoke("provider.update", Some(&params.into()))
+    }
+
+    /// Removes a provider that has no accounts.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn remove(self, params: impl Into<ProviderRemoveParams>) -> Result<ProviderRemoveResult> {
+        self.0.invoke("provider.remove", Some(&params.into()))
+    }
+
+    /// Tries each endpoint of a provider without a sign-in, and reports what works.
+    ///
+    /// Sends no token that was ever issued, and changes nothing at the agent. `serverKey` findings tell the pin of
+    /// the key of each server, with the server's host as `subject`; nothing but the handshake is sent for them. It
+    /// takes 30 s at most. Callers for one provider share a test; ten of one provider may begin in a minute.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn test(self, params: impl Into<ProviderTestParams>) -> Result<ProviderTestResult> {
+        self.0.invoke("provider.test", Some(&params.into()))
+    }
+
+    /// Finds the issuer that a URL of a server belongs to, and what it offers.
+    ///
+    /// `url` is any address of the server: its issuer, a page, a discovery document, an endpoint. The agent asks for
+    /// the documents of RFC 8414 and of OpenID Connect Discovery at the path and at each path above it, nearest
+    /// first. Changes nothing. With `exact`, `url` is the issuer itself: the agent asks for its documents in the
+    /// order of MCP and takes the first, whose `issuer` must be `url` byte for byte. `is_elsewhere` tells that the
+    /// documents name an issuer of another origin, which confirms itself: whether it is meant is for the person to
+    /// say.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn discover(self, params: impl Into<ProviderDiscoverParams>) -> Result<ProviderDiscoverResult> {
+        self.0.invoke("provider.discover", Some(&params.into()))
+    }
+}
+
+/// The methods `signIn.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct SignInMethods<'a>(&'a Client);
+
+impl SignInMethods<'_> {
+    /// Starts a sign-in, which the person completes.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn begin(self, params: impl Into<SignInBeginParams>) -> Result<SignInBeginResult> {
+        self.0.invoke("signIn.begin", Some(&params.into()))
+    }
+
+    /// Waits for the end of a sign-in.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn wait(self, params: impl Into<SignInWaitParams>) -> Result<SignInProgress> {
+        self.0.invoke("signIn.wait", Some(&params.into()))
+    }
+
+    /// Completes a sign-in with the URL to which the browser was redirected, or with the code in it: for the flow
+    /// `paste`, and for `browser` if the browser runs on another machine. Errors 3001, 3002 and 2007 with
+    /// `attempts_left` leave the sign-in open.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn complete(self, params: impl Into<SignInCompleteParams>) -> Result<SignInProgress> {
+        self.0.invoke("signIn.complete", Some(&params.into()))
+    }
+
+    /// Cancels a sign-in.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn cancel(self, params: impl Into<SignInCancelParams>) -> Result<SignInCancelResult> {
+        self.0.invoke("signIn.cancel", Some(&params.into()))
+    }
+
+    /// Imports a refresh token and uses it at once, so that only the agent holds its successor.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::SignInFailed`]: The sign-in failed.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::ProviderNotFound`]: The provider is unknown, or the administrator's file that describes it
+    ///   is gone (`source`).
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn import(self, params: impl Into<SignInImportParams>) -> Result<SignInImportResult> {
+        self.0.invoke("signIn.import", Some(&params.into()))
+    }
+}
+
+/// The methods `account.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct AccountMethods<'a>(&'a Client);
+
+impl AccountMethods<'_> {
+    /// Lists all accounts.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<AccountListResult> {
+        self.0.invoke("account.list", None::<&Empty>)
+    }
+
+    /// Returns one account.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<AccountGetParams>) -> Result<Account> {
+        self.0.invoke("account.get", Some(&params.into()))
+    }
+
+    /// Makes an account the active account.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn switch(self, params: impl Into<AccountSwitchParams>) -> Result<AccountSwitchResult> {
+        self.0.invoke("account.switch", Some(&params.into()))
+    }
+
+    /// Changes an account's alias.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn rename(self, params: impl Into<AccountRenameParams>) -> Result<AccountRenameResult> {
+        self.0.invoke("account.rename", Some(&params.into()))
+    }
+
+    /// Tells which account a command in a directory would use, or which one answers for a URL, and why.
+    ///
+    /// With `url`: the account of the rule with the longest pattern that covers it; without a rule an account whose
+    /// provider lists the URL's origin in `allowed_origins`. Between several of them `user` decides, then the
+    /// directory, then the active account. An account that neither a rule nor its provider opens to this origin is
+    /// never chosen, also not by `selector`: `ErrorCode::NotFound`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn resolve(self, params: impl Into<AccountResolveParams>) -> Result<AccountResolveResult> {
+        self.0.invoke("account.resolve", Some(&params.into()))
+    }
+
+    /// Signs an account out.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn sign_out(self, params: impl Into<AccountSignOutParams>) -> Result<AccountSignOutResult> {
+        self.0.invoke("account.signOut", Some(&params.into()))
+    }
+
+    /// Removes a signed-out account completely.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn forget(self, params: impl Into<AccountForgetParams>) -> Result<AccountForgetResult> {
+        self.0.invoke("account.forget", Some(&params.into()))
+    }
+}
+
+/// The methods `rule.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct RuleMethods<'a>(&'a Client);
+
+impl RuleMethods<'_> {
+    /// Lets an account answer for the URLs of a pattern.
+    ///
+    /// A pattern is `https://host[:port]/path/*`, or without `/*` for that path alone; a host without a path stands
+    /// for all its paths. The host is exact, paths are compared by whole segments after dot segments are removed. Of
+    /// the rules that cover a URL the longest decides. A rule that is there already is returned unchanged.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn add(self, params: impl Into<RuleAddParams>) -> Result<RuleAddResult> {
+        self.0.invoke("rule.add", Some(&params.into()))
+    }
+
+    /// Lists the rules, oldest first.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<RuleListResult> {
+        self.0.invoke("rule.list", None::<&Empty>)
+    }
+
+    /// Removes a rule.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn remove(self, params: impl Into<RuleRemoveParams>) -> Result<RuleRemoveResult> {
+        self.0.invoke("rule.remove", Some(&params.into()))
+    }
+}
+
+/// The methods `session.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct SessionMethods<'a>(&'a Client);
+
+impl SessionMethods<'_> {
+    /// Returns the state of an account's session.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<SessionGetParams>) -> Result<Session> {
+        self.0.invoke("session.get", Some(&params.into()))
+    }
+}
+
+/// The methods `token.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct TokenMethods<'a>(&'a Client);
+
+impl TokenMethods<'_> {
+    /// Returns an access token with the requested remaining lifetime.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<TokenGetParams>) -> Result<Token> {
+        self.0.invoke("token.get", Some(&params.into()))
+    }
+
+    /// Refreshes and returns the new access token. Concurrent requests for the same generation share one exchange.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn refresh(self, params: impl Into<TokenRefreshParams>) -> Result<Token> {
+        self.0.invoke("token.refresh", Some(&params.into()))
+    }
+
+    /// Reports an access token that a resource server refused, and returns the one to use now.
+    ///
+    /// If the rejected token was replaced already, there is no exchange. A challenge for claims or step-up is
+    /// answered with `interactionRequired`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn reject(self, params: impl Into<TokenRejectParams>) -> Result<Token> {
+        self.0.invoke("token.reject", Some(&params.into()))
+    }
+
+    /// Exchanges the account's access token for a token of another audience (RFC 8693).
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn exchange(self, params: impl Into<TokenExchangeParams>) -> Result<TokenExchangeResult> {
+        self.0.invoke("token.exchange", Some(&params.into()))
+    }
+
+    /// Makes a proof of possession for one request that a program sends by itself.
+    ///
+    /// The value of the header `DPoP` (RFC 9449 §4.1), beside `Authorization: DPoP TOKEN`. Each request needs a proof
+    /// of its own. Error 3003 with the reason `notBound` if the account's tokens are bearer tokens.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn proof(self, params: impl Into<TokenProofParams>) -> Result<TokenProofResult> {
+        self.0.invoke("token.proof", Some(&params.into()))
+    }
+}
+
+/// The methods `identity.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct IdentityMethods<'a>(&'a Client);
+
+impl IdentityMethods<'_> {
+    /// Returns an ID token with the requested remaining lifetime.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<IdentityGetParams>) -> Result<IdentityGetResult> {
+        self.0.invoke("identity.get", Some(&params.into()))
+    }
+}
+
+/// The methods `credential.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct CredentialMethods<'a>(&'a Client);
+
+impl CredentialMethods<'_> {
+    /// Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
+    /// AssumeRoleWithWebIdentity).
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn aws(self, params: impl Into<CredentialAwsParams>) -> Result<CredentialAwsResult> {
+        self.0.invoke("credential.aws", Some(&params.into()))
+    }
+}
+
+/// The methods `exec.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct ExecMethods<'a>(&'a Client);
+
+impl ExecMethods<'_> {
+    /// Notes in the audit log that a program is given credentials of an account, before it is.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn begin(self, params: impl Into<ExecBeginParams>) -> Result<ExecBeginResult> {
+        self.0.invoke("exec.begin", Some(&params.into()))
+    }
+}
+
+/// The methods `request.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestMethods<'a>(&'a Client);
+
+impl RequestMethods<'_> {
+    /// Decides about one request that the caller sends by itself, and returns the token for it.
+    ///
+    /// In this order: the grant, the provider's `allowed_origins`, the decision with its entry in the audit log, the
+    /// token. The URL that is judged has no dot segments; send it as it is judged. At an origin that the policy's
+    /// `requests` name, a path that servers read in two ways is -32602. A request that capabilities name is allowed
+    /// only if all of them allow it: else 4001 with `data.decision`, or 4002 if only a step-up is missing. A request
+    /// that no capability names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A
+    /// refusal has an entry in the audit log, too. Each answer is one use of a budget.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn authorize(self, params: impl Into<RequestAuthorizeParams>) -> Result<RequestAuthorizeResult> {
+        self.0.invoke("request.authorize", Some(&params.into()))
+    }
+
+    /// Sends a request with an access token and returns the response.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn send(self, params: impl Into<RequestSendParams>) -> Result<RequestSendResult> {
+        self.0.invoke("request.send", Some(&params.into()))
+    }
+}
+
+/// The methods `authorization.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct AuthorizationMethods<'a>(&'a Client);
+
+impl AuthorizationMethods<'_> {
+    /// Decides whether an account may use a capability now.
+    ///
+    /// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
+    /// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation,
+    /// not more often than every 10 s an account.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn check(self, params: impl Into<AuthorizationCheckParams>) -> Result<Decision> {
+        self.0.invoke("authorization.check", Some(&params.into()))
+    }
+
+    /// Decides about several capabilities at the same moment.
+    ///
+    /// Denials because the provider's answer is missing start one confirmation, as with `authorization().check`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn check_many(self, params: impl Into<AuthorizationCheckManyParams>) -> Result<AuthorizationCheckManyResult> {
+        self.0.invoke("authorization.checkMany", Some(&params.into()))
+    }
+}
+
+/// The methods `snapshot.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct SnapshotMethods<'a>(&'a Client);
+
+impl SnapshotMethods<'_> {
+    /// Returns the authorization snapshot: the person's rights as the provider last reported them.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<SnapshotGetParams>) -> Result<Snapshot> {
+        self.0.invoke("snapshot.get", Some(&params.into()))
+    }
+
+    /// Refreshes the authorization snapshot.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::ReauthenticationRequired`]: The refresh token is no longer valid (revoked, expired or
+    ///   reused), or the response of its last use was lost at a provider with strict reuse detection.
+    /// - [`ErrorCode::InteractionRequired`]: The provider requires the person to interact, for this audience
+    ///   only.
+    /// - [`ErrorCode::AccountLocked`]: The provider has disabled the person's account.
+    /// - [`ErrorCode::Offline`]: The provider is unreachable and there is no valid access token, or the server of
+    ///   a request can't be reached: then `outcome` is `notSent`.
+    /// - [`ErrorCode::ProviderUnavailable`]: The provider is temporarily unavailable.
+    /// - [`ErrorCode::ProviderMisconfigured`]: The provider refuses the client or the request; no token is
+    ///   deleted.
+    /// - [`ErrorCode::UntrustedServer`]: TLS failed, or no pin matched. `reason` is `unknownAuthority`,
+    ///   `wrongName`, `expired`, `pinMismatch` or `tls`.
+    /// - [`ErrorCode::TimedOut`]: The request's `timeout_seconds` passed. An exchange that an account started
+    ///   continues.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::RolledBack`]: The store is older than its rollback anchor; the agent sends no refresh token
+    ///   from it.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn refresh(self, params: impl Into<SnapshotRefreshParams>) -> Result<Snapshot> {
+        self.0.invoke("snapshot.refresh", Some(&params.into()))
+    }
+}
+
+/// The methods `policy.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct PolicyMethods<'a>(&'a Client);
+
+impl PolicyMethods<'_> {
+    /// Returns a policy document.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<PolicyGetParams>) -> Result<PolicyGetResult> {
+        self.0.invoke("policy.get", Some(&params.into()))
+    }
+
+    /// Sets a policy document; its version never decreases.
+    ///
+    /// Applies to the accounts of providers that name the policy; the policy `default` applies to providers that name
+    /// none. A document that violates `policy.schema.json`, is older than the current version, or has other content
+    /// under the same version, is answered with `ErrorCode::PolicyInvalid` and changes nothing. Content is compared
+    /// without regard to white space and the order of members.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn set(self, params: impl Into<PolicySetParams>) -> Result<PolicySetResult> {
+        self.0.invoke("policy.set", Some(&params.into()))
+    }
+
+    /// Checks a policy document and changes nothing.
+    ///
+    /// An invalid document is answered with `ErrorCode::PolicyInvalid`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::PolicyInvalid`]: The policy document is not valid.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn validate(self, params: impl Into<PolicyValidateParams>) -> Result<PolicyValidateResult> {
+        self.0.invoke("policy.validate", Some(&params.into()))
+    }
+
+    /// Lists the policies.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<PolicyListResult> {
+        self.0.invoke("policy.list", None::<&Empty>)
+    }
+
+    /// Decides under assumptions, without any effect.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn explain(self, params: impl Into<PolicyExplainParams>) -> Result<Decision> {
+        self.0.invoke("policy.explain", Some(&params.into()))
+    }
+
+    /// Fetches the organisation's policy bundle now.
+    ///
+    /// Answers when the fetch has ended, well or not: `last_failure` says which. Callers share a fetch that runs
+    /// already. Without a policy source the result is empty.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn refresh(self) -> Result<PolicyRefreshResult> {
+        self.0.invoke("policy.refresh", None::<&Empty>)
+    }
+}
+
+/// The methods `stepUp.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct StepUpMethods<'a>(&'a Client);
+
+impl StepUpMethods<'_> {
+    /// Sets an account's PIN; changing it requires a valid step-up.
+    ///
+    /// By `pin`, or by `prompt`: then the agent asks the person, and the caller never sees the PIN. A new PIN has ten
+    /// attempts, and setting it is not a step-up. The bytes are used as given. The first PIN of an account takes a
+    /// sign-in of that account within the last 600 s, or pinentry; changing a PIN takes a valid step-up. Both are
+    /// answered with `stepUpRequired` otherwise, the first with `reason` `recentSignInRequired`. After ten wrong
+    /// attempts the PIN is destroyed, and setting one is answered with `ErrorCode::StepUpFailed` and `attempts_left`
+    /// 0 until the person signs in again.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StepUpFailed`]: The PIN is wrong, or was destroyed.
+    /// - [`ErrorCode::StepUpThrottled`]: Too many wrong PINs in a short time.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn enroll(self, params: impl Into<StepUpEnrollParams>) -> Result<StepUpStatus> {
+        self.0.invoke("stepUp.enroll", Some(&params.into()))
+    }
+
+    /// Performs a step-up with the PIN.
+    ///
+    /// A PIN is destroyed after 10 wrong attempts; a correct attempt does not reset their number, a new PIN does.
+    /// After three consecutive wrong attempts each next one must wait, from 1 s up to 30 s:
+    /// `ErrorCode::StepUpThrottled`, which is not counted. Without `duration_seconds` the step-up is valid for the
+    /// longest step-up age in the account's policy, or 300 s if there is none. Reasons of `ErrorCode::StepUpFailed`:
+    /// `wrongPIN`, `destroyed`, and for a prompt `cancelled`, `ErrorCode::TimedOut`, `promptUnavailable` and
+    /// `notAPIN`, which are not counted. Without a PIN: `ErrorCode::NotFound`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StepUpFailed`]: The PIN is wrong, or was destroyed.
+    /// - [`ErrorCode::StepUpThrottled`]: Too many wrong PINs in a short time.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn verify(self, params: impl Into<StepUpVerifyParams>) -> Result<StepUpVerifyResult> {
+        self.0.invoke("stepUp.verify", Some(&params.into()))
+    }
+
+    /// Returns the state of an account's step-up.
+    ///
+    /// Also available for a signed-out account.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn status(self, params: impl Into<StepUpStatusParams>) -> Result<StepUpStatus> {
+        self.0.invoke("stepUp.status", Some(&params.into()))
+    }
+
+    /// Ends the current step-up.
+    ///
+    /// Locking the vault, signing out and the end of the agent do the same.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn clear(self, params: impl Into<StepUpClearParams>) -> Result<StepUpStatus> {
+        self.0.invoke("stepUp.clear", Some(&params.into()))
+    }
+
+    /// Removes the PIN, which requires a valid step-up.
+    ///
+    /// Without a PIN nothing changes. After a PIN was destroyed nothing changes either: a new sign-in is required.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StepUpFailed`]: The PIN is wrong, or was destroyed.
+    /// - [`ErrorCode::StepUpThrottled`]: Too many wrong PINs in a short time.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn unenroll(self, params: impl Into<StepUpUnenrollParams>) -> Result<StepUpStatus> {
+        self.0.invoke("stepUp.unenroll", Some(&params.into()))
+    }
+}
+
+/// The methods `secret.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct SecretMethods<'a>(&'a Client);
+
+impl SecretMethods<'_> {
+    /// Stores a secret for a client program.
+    ///
+    /// After `ErrorCode::StoreUnavailable` with the reason `inputOutput` the value may be stored all the same, and
+    /// turn up after the next start: the disk did not say whether it kept it. A repeated call settles it.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn put(self, params: impl Into<SecretPutParams>) -> Result<SecretPutResult> {
+        self.0.invoke("secret.put", Some(&params.into()))
+    }
+
+    /// Returns a client program's secret.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<SecretGetParams>) -> Result<SecretGetResult> {
+        self.0.invoke("secret.get", Some(&params.into()))
+    }
+
+    /// Lists the names of the client programs' secrets.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self, params: impl Into<SecretListParams>) -> Result<SecretListResult> {
+        self.0.invoke("secret.list", Some(&params.into()))
+    }
+
+    /// Removes a client program's secret.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn remove(self, params: impl Into<SecretRemoveParams>) -> Result<SecretRemoveResult> {
+        self.0.invoke("secret.remove", Some(&params.into()))
+    }
+}
+
+/// The methods `operation.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct OperationMethods<'a>(&'a Client);
+
+impl OperationMethods<'_> {
+    /// Queues an operation until the provider is reachable.
+    ///
+    /// If the policy denies the capability, the error is `ErrorCode::Denied` and nothing is queued. The same request
+    /// with the `idempotency_key` of an operation of the same caller that is still there is answered with that
+    /// operation.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn enqueue(self, params: impl Into<OperationEnqueueParams>) -> Result<OperationEnqueueResult> {
+        self.0.invoke("operation.enqueue", Some(&params.into()))
+    }
+
+    /// Lists an account's operations, oldest first.
+    ///
+    /// One answer holds about 1 MiB; `more` says that others follow the last one.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self, params: impl Into<OperationListParams>) -> Result<OperationListResult> {
+        self.0.invoke("operation.list", Some(&params.into()))
+    }
+
+    /// Returns one operation.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self, params: impl Into<OperationGetParams>) -> Result<Operation> {
+        self.0.invoke("operation.get", Some(&params.into()))
+    }
+
+    /// Removes an operation from the queue.
+    ///
+    /// One that is being sent, or that a client has claimed, can't be cancelled (`ErrorCode::InvalidParams`, path
+    /// `/operation`). One that has ended is removed from the list. The event says `cancelled`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn cancel(self, params: impl Into<OperationCancelParams>) -> Result<Operation> {
+        self.0.invoke("operation.cancel", Some(&params.into()))
+    }
+
+    /// Decides about an operation again that was rejected, has an unknown outcome or needed the person, and queues
+    /// it.
+    ///
+    /// A decision that denies is the error, and leaves the operation as it is. It keeps its key and its place in the
+    /// order. One with another status than `queued`, `rejected`, `needsInteraction` and `unknown` is refused
+    /// (`ErrorCode::InvalidParams`, path `/operation`).
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - [`ErrorCode::Denied`]: The policy denies the capability.
+    /// - [`ErrorCode::StepUpRequired`]: The policy requires a step-up.
+    /// - [`ErrorCode::OriginNotAllowed`]: The provider's `allowed_origins` do not contain this origin.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn retry(self, params: impl Into<OperationRetryParams>) -> Result<Operation> {
+        self.0.invoke("operation.retry", Some(&params.into()))
+    }
+
+    /// Takes the oldest operation that a client delivers and no client has claimed.
+    ///
+    /// The policy decides about it again before. The claim ends with its time or with the connection; then the
+    /// operation is `ready` again. Without a fitting operation the error is `ErrorCode::OperationNotFound`.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn claim(self, params: impl Into<OperationClaimParams>) -> Result<Operation> {
+        self.0.invoke("operation.claim", Some(&params.into()))
+    }
+
+    /// Reports the outcome of an operation that the client claimed and delivered.
+    ///
+    /// A claim that has ended is `ErrorCode::OperationNotFound`: another client may have claimed the operation since.
+    /// The same report again is answered as the first.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::OperationNotFound`]: The operation is unknown.
+    /// - [`ErrorCode::SignedOut`]: The account is signed out.
+    /// - [`ErrorCode::DataLocked`]: The account's data stays encrypted until the same person signs in again.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn settle(self, params: impl Into<OperationSettleParams>) -> Result<Operation> {
+        self.0.invoke("operation.settle", Some(&params.into()))
+    }
+}
+
+/// The methods `revocation.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct RevocationMethods<'a>(&'a Client);
+
+impl RevocationMethods<'_> {
+    /// Lists the pending revocations.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<RevocationListResult> {
+        self.0.invoke("revocation.list", None::<&Empty>)
+    }
+
+    /// Retries one pending revocation, or all, now.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn retry(self, params: impl Into<RevocationRetryParams>) -> Result<RevocationRetryResult> {
+        self.0.invoke("revocation.retry", Some(&params.into()))
+    }
+
+    /// Abandons a revocation and erases its token.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn abandon(self, params: impl Into<RevocationAbandonParams>) -> Result<RevocationAbandonResult> {
+        self.0.invoke("revocation.abandon", Some(&params.into()))
+    }
+}
+
+/// The methods `connectivity.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct ConnectivityMethods<'a>(&'a Client);
+
+impl ConnectivityMethods<'_> {
+    /// Returns the connectivity to the providers.
+    ///
+    /// # Errors
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn get(self) -> Result<Connectivity> {
+        self.0.invoke("connectivity.get", None::<&Empty>)
+    }
+
+    /// Reports the network state as a client knows it.
+    ///
+    /// # Errors
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn report(self, params: impl Into<ConnectivityReportParams>) -> Result<Connectivity> {
+        self.0.invoke("connectivity.report", Some(&params.into()))
+    }
+}
+
+/// The methods `event.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct EventMethods<'a>(&'a Client);
+
+impl EventMethods<'_> {
+    /// Starts `event` notifications on this connection.
+    ///
+    /// Stored events after `since` follow the response.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn subscribe(self, params: impl Into<EventSubscribeParams>) -> Result<EventSubscribeResult> {
+        self.0.invoke("event.subscribe", Some(&params.into()))
+    }
+
+    /// Ends a subscription.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn unsubscribe(self, params: impl Into<EventUnsubscribeParams>) -> Result<EventUnsubscribeResult> {
+        self.0.invoke("event.unsubscribe", Some(&params.into()))
+    }
+}
+
+/// The methods `audit.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct AuditMethods<'a>(&'a Client);
+
+impl AuditMethods<'_> {
+    /// Returns the entries of the audit log, oldest first.
+    ///
+    /// An entry that was listed does not change: later repeats are counted in another one. Sequences count over
+    /// security events, which are kept for a year at least, and decisions, of which the newest 95,000 to 100,000 are
+    /// kept; so older sequences have gaps.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self, params: impl Into<AuditListParams>) -> Result<AuditListResult> {
+        self.0.invoke("audit.list", Some(&params.into()))
+    }
+
+    /// Checks the chains of the audit log.
+    ///
+    /// Always checks both rings as a whole, because each link depends on the previous ones.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn verify(self, params: impl Into<AuditVerifyParams>) -> Result<AuditVerifyResult> {
+        self.0.invoke("audit.verify", Some(&params.into()))
+    }
+}
+
+/// The methods `grant.*` of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct GrantMethods<'a>(&'a Client);
+
+impl GrantMethods<'_> {
+    /// Grants a client access to accounts and methods. The secret is returned only once.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::AccountNotFound`]: No account matches.
+    /// - [`ErrorCode::AccountAmbiguous`]: Several accounts match.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn create(self, params: impl Into<GrantCreateParams>) -> Result<GrantCreateResult> {
+        self.0.invoke("grant.create", Some(&params.into()))
+    }
+
+    /// Lists the grants, without their secrets.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn list(self) -> Result<GrantListResult> {
+        self.0.invoke("grant.list", None::<&Empty>)
+    }
+
+    /// Revokes a grant.
+    ///
+    /// After `ErrorCode::StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the
+    /// revocation as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it
+    /// again.
+    ///
+    /// # Errors
+    /// - [`ErrorCode::NotFound`]: The requested item does not exist; `kind` names its type.
+    /// - [`ErrorCode::StoreUnavailable`]: The disk is full or failing; no data was lost.
+    /// - [`ErrorCode::Integrity`]: A record can't be decrypted, or is missing although its partition's head lists
+    ///   it.
+    /// - What every call may end with: [`ErrorCode::InvalidParams`], [`ErrorCode::InternalError`],
+    ///   [`ErrorCode::AgentLocked`], [`ErrorCode::ShuttingDown`], [`ErrorCode::Overloaded`],
+    ///   [`ErrorCode::RequestCancelled`], [`ErrorCode::NotPermitted`], and the failures of the connection.
+    pub fn revoke(self, params: impl Into<GrantRevokeParams>) -> Result<GrantRevokeResult> {
+        self.0.invoke("grant.revoke", Some(&params.into()))
+>>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     }
 }

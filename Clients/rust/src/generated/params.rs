@@ -1058,8 +1058,5397 @@ inputs! {
     }
 
     /// Where the tenant is named. Either a claim of the ID token or a fixed value.
+<<<<<<< HEAD
     TenantRule {} optional {
         claim: String,
         value: String,
+=======
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<TenantRule>) -> Self {
+        self.tenant = Some(tenant.into());
+        self
+    }
+
+    /// Where the provider reports rights.
+    #[must_use]
+    pub fn authorization(mut self, authorization: impl Into<AuthorizationRules>) -> Self {
+        self.authorization = Some(authorization.into());
+        self
+    }
+
+    /// What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+    #[must_use]
+    pub fn revocation_scope(mut self, revocation_scope: impl Into<RevocationScope>) -> Self {
+        self.revocation_scope = Some(revocation_scope.into());
+        self
+    }
+
+    /// Where `end_session_url` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
+    /// 1.0 §2).
+    #[must_use]
+    pub fn post_logout_redirect_uri(mut self, post_logout_redirect_uri: impl Into<String>) -> Self {
+        self.post_logout_redirect_uri = Some(post_logout_redirect_uri.into());
+        self
+    }
+
+    /// Access tokens are kept in the store, sealed, so that they outlive the agent.
+    #[must_use]
+    pub fn persist_access_tokens(mut self, persist_access_tokens: bool) -> Self {
+        self.persist_access_tokens = Some(persist_access_tokens);
+        self
+    }
+
+    /// Origins that `request().send` may send requests to.
+    #[must_use]
+    pub fn allowed_origins(mut self, allowed_origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_origins = Some(allowed_origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
+    /// beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty object
+    /// removes them.
+    #[must_use]
+    pub fn pins(mut self, pins: BTreeMap<String, Vec<String>>) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// From then on, by the provider's time, only the certificate authorities count.
+    #[must_use]
+    pub fn pins_expire_at(mut self, pins_expire_at: impl Into<Timestamp>) -> Self {
+        self.pins_expire_at = Some(pins_expire_at.into());
+        self
+    }
+
+    /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+    /// agent's.
+    #[must_use]
+    pub fn ca_file(mut self, ca_file: impl Into<String>) -> Self {
+        self.ca_file = Some(ca_file.into());
+        self
+    }
+
+    /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+    #[must_use]
+    pub fn proxy(mut self, proxy: impl Into<String>) -> Self {
+        self.proxy = Some(proxy.into());
+        self
+    }
+
+    /// A policy's name.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<String>) -> Self {
+        self.policy = Some(policy.into());
+        self
+    }
+
+    /// A known provider, whose settings apply to members that are not given.
+    #[must_use]
+    pub fn preset(mut self, preset: impl Into<String>) -> Self {
+        self.preset = Some(preset.into());
+        self
+    }
+}
+
+impl From<&str> for ProviderAddParams {
+    fn from(name: &str) -> Self {
+        ProviderAddParams::new(name)
+    }
+}
+
+impl From<String> for ProviderAddParams {
+    fn from(name: String) -> Self {
+        ProviderAddParams::new(name)
+    }
+}
+
+impl Json for ProviderAddParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut name = None;
+        let mut issuer = None;
+        let mut client_id = None;
+        let mut client_secret = None;
+        let mut client_key = None;
+        let mut token_endpoint_auth_method = None;
+        let mut scopes = None;
+        let mut resources = None;
+        let mut authorization_parameters = None;
+        let mut endpoints = None;
+        let mut redirect = None;
+        let mut refresh = None;
+        let mut narrowing = None;
+        let mut dpop = None;
+        let mut require_pkce = None;
+        let mut identity = None;
+        let mut error_codes = None;
+        let mut tenant = None;
+        let mut authorization = None;
+        let mut revocation_scope = None;
+        let mut post_logout_redirect_uri = None;
+        let mut persist_access_tokens = None;
+        let mut allowed_origins = None;
+        let mut pins = None;
+        let mut pins_expire_at = None;
+        let mut ca_file = None;
+        let mut proxy = None;
+        let mut policy = None;
+        let mut preset = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "name" => read_member(input, member, &mut name),
+            "issuer" => read_member(input, member, &mut issuer),
+            "clientId" => read_member(input, member, &mut client_id),
+            "clientSecret" => read_member(input, member, &mut client_secret),
+            "clientKey" => read_member(input, member, &mut client_key),
+            "tokenEndpointAuthMethod" => read_member(input, member, &mut token_endpoint_auth_method),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resources" => read_member(input, member, &mut resources),
+            "authorizationParameters" => read_member(input, member, &mut authorization_parameters),
+            "endpoints" => read_member(input, member, &mut endpoints),
+            "redirect" => read_member(input, member, &mut redirect),
+            "refresh" => read_member(input, member, &mut refresh),
+            "narrowing" => read_member(input, member, &mut narrowing),
+            "dpop" => read_member(input, member, &mut dpop),
+            "requirePkce" => read_member(input, member, &mut require_pkce),
+            "identity" => read_member(input, member, &mut identity),
+            "errorCodes" => read_member(input, member, &mut error_codes),
+            "tenant" => read_member(input, member, &mut tenant),
+            "authorization" => read_member(input, member, &mut authorization),
+            "revocationScope" => read_member(input, member, &mut revocation_scope),
+            "postLogoutRedirectUri" => read_member(input, member, &mut post_logout_redirect_uri),
+            "persistAccessTokens" => read_member(input, member, &mut persist_access_tokens),
+            "allowedOrigins" => read_member(input, member, &mut allowed_origins),
+            "pins" => read_member(input, member, &mut pins),
+            "pinsExpireAt" => read_member(input, member, &mut pins_expire_at),
+            "caFile" => read_member(input, member, &mut ca_file),
+            "proxy" => read_member(input, member, &mut proxy),
+            "policy" => read_member(input, member, &mut policy),
+            "preset" => read_member(input, member, &mut preset),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderAddParams {
+            name: required(name, "name")?,
+            issuer,
+            client_id,
+            client_secret,
+            client_key,
+            token_endpoint_auth_method,
+            scopes,
+            resources,
+            authorization_parameters,
+            endpoints,
+            redirect,
+            refresh,
+            narrowing,
+            dpop,
+            require_pkce,
+            identity,
+            error_codes,
+            tenant,
+            authorization,
+            revocation_scope,
+            post_logout_redirect_uri,
+            persist_access_tokens,
+            allowed_origins,
+            pins,
+            pins_expire_at,
+            ca_file,
+            proxy,
+            policy,
+            preset,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("name", &self.name);
+        object.optional("issuer", &self.issuer);
+        object.optional("clientId", &self.client_id);
+        object.optional("clientSecret", &self.client_secret);
+        object.optional("clientKey", &self.client_key);
+        object.optional("tokenEndpointAuthMethod", &self.token_endpoint_auth_method);
+        object.optional("scopes", &self.scopes);
+        object.optional("resources", &self.resources);
+        object.optional("authorizationParameters", &self.authorization_parameters);
+        object.optional("endpoints", &self.endpoints);
+        object.optional("redirect", &self.redirect);
+        object.optional("refresh", &self.refresh);
+        object.optional("narrowing", &self.narrowing);
+        object.optional("dpop", &self.dpop);
+        object.optional("requirePkce", &self.require_pkce);
+        object.optional("identity", &self.identity);
+        object.optional("errorCodes", &self.error_codes);
+        object.optional("tenant", &self.tenant);
+        object.optional("authorization", &self.authorization);
+        object.optional("revocationScope", &self.revocation_scope);
+        object.optional("postLogoutRedirectUri", &self.post_logout_redirect_uri);
+        object.optional("persistAccessTokens", &self.persist_access_tokens);
+        object.optional("allowedOrigins", &self.allowed_origins);
+        object.optional("pins", &self.pins);
+        object.optional("pinsExpireAt", &self.pins_expire_at);
+        object.optional("caFile", &self.ca_file);
+        object.optional("proxy", &self.proxy);
+        object.optional("policy", &self.policy);
+        object.optional("preset", &self.preset);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `provider().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderGetParams {
+    /// A provider's name.
+    pub provider: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ProviderGetParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>) -> Self {
+        ProviderGetParams {
+            provider: provider.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for ProviderGetParams {
+    fn from(provider: &str) -> Self {
+        ProviderGetParams::new(provider)
+    }
+}
+
+impl From<String> for ProviderGetParams {
+    fn from(provider: String) -> Self {
+        ProviderGetParams::new(provider)
+    }
+}
+
+impl Json for ProviderGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderGetParams {
+            provider: required(provider, "provider")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `provider().update`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderUpdateParams {
+    /// A provider's name.
+    pub provider: String,
+    /// A URL.
+    pub issuer: Option<String>,
+    /// The client's id at the provider.
+    pub client_id: Option<String>,
+    /// A client's secret.
+    pub client_secret: Option<Secret>,
+    /// A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg` are used: RSA of
+    /// 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+    pub client_key: Option<Secret>,
+    /// A client authentication method. Absent: a method that the provider supports and the client has credentials
+    /// for; if unknown, `client_secret_basic` with a secret and `none` without. One of `none`, `client_secret_basic`,
+    /// `client_secret_post`, `private_key_jwt`.
+    pub token_endpoint_auth_method: Option<ClientAuthMethod>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// Resource indicators (RFC 8707) of the authorization request.
+    pub resources: Option<Vec<String>>,
+    /// Further parameters of the authorization request and of the device authorization request, such as `audience`.
+    /// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value
+    /// are refused. No secrets: `provider().get` shows them.
+    pub authorization_parameters: Option<BTreeMap<String, String>>,
+    /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
+    /// discovered endpoints.
+    pub endpoints: Option<Endpoints>,
+    /// The redirect URI of the browser flow.
+    pub redirect: Option<Redirect>,
+    /// How the provider treats refresh tokens.
+    pub refresh: Option<RefreshRules>,
+    /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
+    /// `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as
+    /// `sticks`. One of `keeps`, `sticks`, `unknown`.
+    pub narrowing: Option<Narrowing>,
+    /// Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens.
+    /// `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a
+    /// bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`,
+    /// `auto`, `required`.
+    pub dpop: Option<DpopUse>,
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    pub require_pkce: Option<bool>,
+    /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    /// makes a new one, and nothing proves who signed in. One of `person`, `resource`.
+    pub identity: Option<IdentitySource>,
+    /// What error codes of this provider mean, by the code that its token endpoint answers.
+    pub error_codes: Option<BTreeMap<String, FailureClass>>,
+    /// Where the tenant is named. Either a claim of the ID token or a fixed value.
+    pub tenant: Option<TenantRule>,
+    /// Where the provider reports rights.
+    pub authorization: Option<AuthorizationRules>,
+    /// What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+    pub revocation_scope: Option<RevocationScope>,
+    /// Where `end_session_url` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
+    /// 1.0 §2).
+    pub post_logout_redirect_uri: Option<String>,
+    /// Access tokens are kept in the store, sealed, so that they outlive the agent.
+    pub persist_access_tokens: Option<bool>,
+    /// Origins that `request().send` may send requests to.
+    pub allowed_origins: Option<Vec<String>>,
+    /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
+    /// beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty object
+    /// removes them.
+    pub pins: Option<BTreeMap<String, Vec<String>>>,
+    /// From then on, by the provider's time, only the certificate authorities count.
+    pub pins_expire_at: Option<Timestamp>,
+    /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+    /// agent's. Empty: the agent's.
+    pub ca_file: Option<String>,
+    /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+    /// Empty: the agent's.
+    pub proxy: Option<String>,
+    /// A policy's name.
+    pub policy: Option<String>,
+    /// A known provider, whose settings apply to members that are not given.
+    pub preset: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ProviderUpdateParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>) -> Self {
+        ProviderUpdateParams {
+            provider: provider.into(),
+            issuer: None,
+            client_id: None,
+            client_secret: None,
+            client_key: None,
+            token_endpoint_auth_method: None,
+            scopes: None,
+            resources: None,
+            authorization_parameters: None,
+            endpoints: None,
+            redirect: None,
+            refresh: None,
+            narrowing: None,
+            dpop: None,
+            require_pkce: None,
+            identity: None,
+            error_codes: None,
+            tenant: None,
+            authorization: None,
+            revocation_scope: None,
+            post_logout_redirect_uri: None,
+            persist_access_tokens: None,
+            allowed_origins: None,
+            pins: None,
+            pins_expire_at: None,
+            ca_file: None,
+            proxy: None,
+            policy: None,
+            preset: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A URL.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// The client's id at the provider.
+    #[must_use]
+    pub fn client_id(mut self, client_id: impl Into<String>) -> Self {
+        self.client_id = Some(client_id.into());
+        self
+    }
+
+    /// A client's secret.
+    #[must_use]
+    pub fn client_secret(mut self, client_secret: impl Into<Secret>) -> Self {
+        self.client_secret = Some(client_secret.into());
+        self
+    }
+
+    /// A client's private key. PEM without a passphrase, or a JWK (RFC 7517) whose `kid` and `alg` are used: RSA of
+    /// 2048 bits or more, P-256, P-384 or Ed25519. For `private_key_jwt` (RFC 7523).
+    #[must_use]
+    pub fn client_key(mut self, client_key: impl Into<Secret>) -> Self {
+        self.client_key = Some(client_key.into());
+        self
+    }
+
+    /// A client authentication method. Absent: a method that the provider supports and the client has credentials
+    /// for; if unknown, `client_secret_basic` with a secret and `none` without. One of `none`, `client_secret_basic`,
+    /// `client_secret_post`, `private_key_jwt`.
+    #[must_use]
+    pub fn token_endpoint_auth_method(mut self, token_endpoint_auth_method: impl Into<ClientAuthMethod>) -> Self {
+        self.token_endpoint_auth_method = Some(token_endpoint_auth_method.into());
+        self
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Resource indicators (RFC 8707) of the authorization request.
+    #[must_use]
+    pub fn resources(mut self, resources: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.resources = Some(resources.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Further parameters of the authorization request and of the device authorization request, such as `audience`.
+    /// Names of the protocol (`client_id`, `redirect_uri`, `scope`, `prompt`, …) and control characters in a value
+    /// are refused. No secrets: `provider().get` shows them.
+    #[must_use]
+    pub fn authorization_parameters(mut self, authorization_parameters: BTreeMap<String, String>) -> Self {
+        self.authorization_parameters = Some(authorization_parameters);
+        self
+    }
+
+    /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
+    /// discovered endpoints.
+    #[must_use]
+    pub fn endpoints(mut self, endpoints: impl Into<Endpoints>) -> Self {
+        self.endpoints = Some(endpoints.into());
+        self
+    }
+
+    /// The redirect URI of the browser flow.
+    #[must_use]
+    pub fn redirect(mut self, redirect: impl Into<Redirect>) -> Self {
+        self.redirect = Some(redirect.into());
+        self
+    }
+
+    /// How the provider treats refresh tokens.
+    #[must_use]
+    pub fn refresh(mut self, refresh: impl Into<RefreshRules>) -> Self {
+        self.refresh = Some(refresh.into());
+        self
+    }
+
+    /// What a refresh with fewer scopes does to the grant. `keeps`: the grant keeps its scopes (RFC 6749 §6).
+    /// `sticks`: the new refresh token has the fewer scopes, and the others are lost. `unknown` is treated as
+    /// `sticks`. One of `keeps`, `sticks`, `unknown`.
+    #[must_use]
+    pub fn narrowing(mut self, narrowing: impl Into<Narrowing>) -> Self {
+        self.narrowing = Some(narrowing.into());
+        self
+    }
+
+    /// Whether tokens are bound to a key of the account. DPoP (RFC 9449). `off`: sign-ins bring bearer tokens.
+    /// `auto`: bound tokens where the provider's metadata offers ES256 for it. `required`: always bound tokens; a
+    /// bearer token is error 2007 at a sign-in, and 3003 with the reason `notBound` at a refresh. One of `off`,
+    /// `auto`, `required`.
+    #[must_use]
+    pub fn dpop(mut self, dpop: impl Into<DpopUse>) -> Self {
+        self.dpop = Some(dpop.into());
+        self
+    }
+
+    /// The provider's metadata must list `S256` (RFC 7636): refused with `ErrorCode::ProviderMisconfigured`, reason
+    /// `pkceNotOffered`, also at each sign-in. The documents are then those of MCP alone, whose `issuer` is compared
+    /// byte for byte.
+    #[must_use]
+    pub fn require_pkce(mut self, require_pkce: bool) -> Self {
+        self.require_pkce = Some(require_pkce);
+        self
+    }
+
+    /// What an account of a provider stands for. `person`: the provider says who signed in. `resource`: the provider
+    /// may say nothing; the account is then the person at the provider's resource, each sign-in without `account`
+    /// makes a new one, and nothing proves who signed in. One of `person`, `resource`.
+    #[must_use]
+    pub fn identity(mut self, identity: impl Into<IdentitySource>) -> Self {
+        self.identity = Some(identity.into());
+        self
+    }
+
+    /// What error codes of this provider mean, by the code that its token endpoint answers.
+    #[must_use]
+    pub fn error_codes(mut self, error_codes: BTreeMap<String, FailureClass>) -> Self {
+        self.error_codes = Some(error_codes);
+        self
+    }
+
+    /// Where the tenant is named. Either a claim of the ID token or a fixed value.
+    #[must_use]
+    pub fn tenant(mut self, tenant: impl Into<TenantRule>) -> Self {
+        self.tenant = Some(tenant.into());
+        self
+    }
+
+    /// Where the provider reports rights.
+    #[must_use]
+    pub fn authorization(mut self, authorization: impl Into<AuthorizationRules>) -> Self {
+        self.authorization = Some(authorization.into());
+        self
+    }
+
+    /// What one revocation request ends at the provider. One of `token`, `family`, `grant`.
+    #[must_use]
+    pub fn revocation_scope(mut self, revocation_scope: impl Into<RevocationScope>) -> Self {
+        self.revocation_scope = Some(revocation_scope.into());
+        self
+    }
+
+    /// Where `end_session_url` redirects the browser; registered at the provider (OpenID Connect RP-Initiated Logout
+    /// 1.0 §2).
+    #[must_use]
+    pub fn post_logout_redirect_uri(mut self, post_logout_redirect_uri: impl Into<String>) -> Self {
+        self.post_logout_redirect_uri = Some(post_logout_redirect_uri.into());
+        self
+    }
+
+    /// Access tokens are kept in the store, sealed, so that they outlive the agent.
+    #[must_use]
+    pub fn persist_access_tokens(mut self, persist_access_tokens: bool) -> Self {
+        self.persist_access_tokens = Some(persist_access_tokens);
+        self
+    }
+
+    /// Origins that `request().send` may send requests to.
+    #[must_use]
+    pub fn allowed_origins(mut self, allowed_origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.allowed_origins = Some(allowed_origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
+    /// beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty object
+    /// removes them.
+    #[must_use]
+    pub fn pins(mut self, pins: BTreeMap<String, Vec<String>>) -> Self {
+        self.pins = Some(pins);
+        self
+    }
+
+    /// From then on, by the provider's time, only the certificate authorities count.
+    #[must_use]
+    pub fn pins_expire_at(mut self, pins_expire_at: impl Into<Timestamp>) -> Self {
+        self.pins_expire_at = Some(pins_expire_at.into());
+        self
+    }
+
+    /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
+    /// agent's. Empty: the agent's.
+    #[must_use]
+    pub fn ca_file(mut self, ca_file: impl Into<String>) -> Self {
+        self.ca_file = Some(ca_file.into());
+        self
+    }
+
+    /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
+    /// Empty: the agent's.
+    #[must_use]
+    pub fn proxy(mut self, proxy: impl Into<String>) -> Self {
+        self.proxy = Some(proxy.into());
+        self
+    }
+
+    /// A policy's name.
+    #[must_use]
+    pub fn policy(mut self, policy: impl Into<String>) -> Self {
+        self.policy = Some(policy.into());
+        self
+    }
+
+    /// A known provider, whose settings apply to members that are not given.
+    #[must_use]
+    pub fn preset(mut self, preset: impl Into<String>) -> Self {
+        self.preset = Some(preset.into());
+        self
+    }
+}
+
+impl From<&str> for ProviderUpdateParams {
+    fn from(provider: &str) -> Self {
+        ProviderUpdateParams::new(provider)
+    }
+}
+
+impl From<String> for ProviderUpdateParams {
+    fn from(provider: String) -> Self {
+        ProviderUpdateParams::new(provider)
+    }
+}
+
+impl Json for ProviderUpdateParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut issuer = None;
+        let mut client_id = None;
+        let mut client_secret = None;
+        let mut client_key = None;
+        let mut token_endpoint_auth_method = None;
+        let mut scopes = None;
+        let mut resources = None;
+        let mut authorization_parameters = None;
+        let mut endpoints = None;
+        let mut redirect = None;
+        let mut refresh = None;
+        let mut narrowing = None;
+        let mut dpop = None;
+        let mut require_pkce = None;
+        let mut identity = None;
+        let mut error_codes = None;
+        let mut tenant = None;
+        let mut authorization = None;
+        let mut revocation_scope = None;
+        let mut post_logout_redirect_uri = None;
+        let mut persist_access_tokens = None;
+        let mut allowed_origins = None;
+        let mut pins = None;
+        let mut pins_expire_at = None;
+        let mut ca_file = None;
+        let mut proxy = None;
+        let mut policy = None;
+        let mut preset = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            "issuer" => read_member(input, member, &mut issuer),
+            "clientId" => read_member(input, member, &mut client_id),
+            "clientSecret" => read_member(input, member, &mut client_secret),
+            "clientKey" => read_member(input, member, &mut client_key),
+            "tokenEndpointAuthMethod" => read_member(input, member, &mut token_endpoint_auth_method),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resources" => read_member(input, member, &mut resources),
+            "authorizationParameters" => read_member(input, member, &mut authorization_parameters),
+            "endpoints" => read_member(input, member, &mut endpoints),
+            "redirect" => read_member(input, member, &mut redirect),
+            "refresh" => read_member(input, member, &mut refresh),
+            "narrowing" => read_member(input, member, &mut narrowing),
+            "dpop" => read_member(input, member, &mut dpop),
+            "requirePkce" => read_member(input, member, &mut require_pkce),
+            "identity" => read_member(input, member, &mut identity),
+            "errorCodes" => read_member(input, member, &mut error_codes),
+            "tenant" => read_member(input, member, &mut tenant),
+            "authorization" => read_member(input, member, &mut authorization),
+            "revocationScope" => read_member(input, member, &mut revocation_scope),
+            "postLogoutRedirectUri" => read_member(input, member, &mut post_logout_redirect_uri),
+            "persistAccessTokens" => read_member(input, member, &mut persist_access_tokens),
+            "allowedOrigins" => read_member(input, member, &mut allowed_origins),
+            "pins" => read_member(input, member, &mut pins),
+            "pinsExpireAt" => read_member(input, member, &mut pins_expire_at),
+            "caFile" => read_member(input, member, &mut ca_file),
+            "proxy" => read_member(input, member, &mut proxy),
+            "policy" => read_member(input, member, &mut policy),
+            "preset" => read_member(input, member, &mut preset),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderUpdateParams {
+            provider: required(provider, "provider")?,
+            issuer,
+            client_id,
+            client_secret,
+            client_key,
+            token_endpoint_auth_method,
+            scopes,
+            resources,
+            authorization_parameters,
+            endpoints,
+            redirect,
+            refresh,
+            narrowing,
+            dpop,
+            require_pkce,
+            identity,
+            error_codes,
+            tenant,
+            authorization,
+            revocation_scope,
+            post_logout_redirect_uri,
+            persist_access_tokens,
+            allowed_origins,
+            pins,
+            pins_expire_at,
+            ca_file,
+            proxy,
+            policy,
+            preset,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.optional("issuer", &self.issuer);
+        object.optional("clientId", &self.client_id);
+        object.optional("clientSecret", &self.client_secret);
+        object.optional("clientKey", &self.client_key);
+        object.optional("tokenEndpointAuthMethod", &self.token_endpoint_auth_method);
+        object.optional("scopes", &self.scopes);
+        object.optional("resources", &self.resources);
+        object.optional("authorizationParameters", &self.authorization_parameters);
+        object.optional("endpoints", &self.endpoints);
+        object.optional("redirect", &self.redirect);
+        object.optional("refresh", &self.refresh);
+        object.optional("narrowing", &self.narrowing);
+        object.optional("dpop", &self.dpop);
+        object.optional("requirePkce", &self.require_pkce);
+        object.optional("identity", &self.identity);
+        object.optional("errorCodes", &self.error_codes);
+        object.optional("tenant", &self.tenant);
+        object.optional("authorization", &self.authorization);
+        object.optional("revocationScope", &self.revocation_scope);
+        object.optional("postLogoutRedirectUri", &self.post_logout_redirect_uri);
+        object.optional("persistAccessTokens", &self.persist_access_tokens);
+        object.optional("allowedOrigins", &self.allowed_origins);
+        object.optional("pins", &self.pins);
+        object.optional("pinsExpireAt", &self.pins_expire_at);
+        object.optional("caFile", &self.ca_file);
+        object.optional("proxy", &self.proxy);
+        object.optional("policy", &self.policy);
+        object.optional("preset", &self.preset);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `provider().remove`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderRemoveParams {
+    /// A provider's name.
+    pub provider: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ProviderRemoveParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>) -> Self {
+        ProviderRemoveParams {
+            provider: provider.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for ProviderRemoveParams {
+    fn from(provider: &str) -> Self {
+        ProviderRemoveParams::new(provider)
+    }
+}
+
+impl From<String> for ProviderRemoveParams {
+    fn from(provider: String) -> Self {
+        ProviderRemoveParams::new(provider)
+    }
+}
+
+impl Json for ProviderRemoveParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderRemoveParams {
+            provider: required(provider, "provider")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `provider().test`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderTestParams {
+    /// A provider's name.
+    pub provider: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ProviderTestParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>) -> Self {
+        ProviderTestParams {
+            provider: provider.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for ProviderTestParams {
+    fn from(provider: &str) -> Self {
+        ProviderTestParams::new(provider)
+    }
+}
+
+impl From<String> for ProviderTestParams {
+    fn from(provider: String) -> Self {
+        ProviderTestParams::new(provider)
+    }
+}
+
+impl Json for ProviderTestParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderTestParams {
+            provider: required(provider, "provider")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `provider().discover`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderDiscoverParams {
+    /// A URL.
+    pub url: String,
+    /// `url` is the issuer itself; nothing is guessed.
+    pub exact: Option<bool>,
+    /// As in `provider().add`.
+    pub ca_file: Option<String>,
+    /// As in `provider().add`.
+    pub proxy: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ProviderDiscoverParams {
+    /// With all that is required.
+    pub fn new(url: impl Into<String>) -> Self {
+        ProviderDiscoverParams {
+            url: url.into(),
+            exact: None,
+            ca_file: None,
+            proxy: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// `url` is the issuer itself; nothing is guessed.
+    #[must_use]
+    pub fn exact(mut self, exact: bool) -> Self {
+        self.exact = Some(exact);
+        self
+    }
+
+    /// As in `provider().add`.
+    #[must_use]
+    pub fn ca_file(mut self, ca_file: impl Into<String>) -> Self {
+        self.ca_file = Some(ca_file.into());
+        self
+    }
+
+    /// As in `provider().add`.
+    #[must_use]
+    pub fn proxy(mut self, proxy: impl Into<String>) -> Self {
+        self.proxy = Some(proxy.into());
+        self
+    }
+}
+
+impl From<&str> for ProviderDiscoverParams {
+    fn from(url: &str) -> Self {
+        ProviderDiscoverParams::new(url)
+    }
+}
+
+impl From<String> for ProviderDiscoverParams {
+    fn from(url: String) -> Self {
+        ProviderDiscoverParams::new(url)
+    }
+}
+
+impl Json for ProviderDiscoverParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut url = None;
+        let mut exact = None;
+        let mut ca_file = None;
+        let mut proxy = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "url" => read_member(input, member, &mut url),
+            "exact" => read_member(input, member, &mut exact),
+            "caFile" => read_member(input, member, &mut ca_file),
+            "proxy" => read_member(input, member, &mut proxy),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ProviderDiscoverParams {
+            url: required(url, "url")?,
+            exact,
+            ca_file,
+            proxy,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("url", &self.url);
+        object.optional("exact", &self.exact);
+        object.optional("caFile", &self.ca_file);
+        object.optional("proxy", &self.proxy);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `sign_in().begin`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInBeginParams {
+    /// A provider's name.
+    pub provider: String,
+    /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine,
+    /// with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
+    /// machine; the person copies the redirect URL into `sign_in().complete`. One of `browser`, `device`, `paste`.
+    pub flow: SignInFlow,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// The account to sign in again; another subject is refused.
+    pub account: Option<String>,
+    /// An account's alias. A name that the person chose. It does not start like an id.
+    pub alias: Option<String>,
+    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
+    pub prompt: Option<String>,
+    /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
+    /// used by the flow `device`.
+    pub acr_values: Option<Vec<String>>,
+    /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
+    /// not used by the flow `device`.
+    pub max_age_seconds: Option<u64>,
+    /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
+    /// (OpenID Connect Core §5.5); not used by the flow `device`.
+    pub claims: Option<String>,
+    /// Rights in detail (RFC 9396): objects with a `type_`, at most 4 KiB of JSON in all. Absent with `account`:
+    /// those that its last sign-in asked for; `[]`: none.
+    pub authorization_details: Option<Vec<Map<String, Value>>>,
+    /// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+    pub announce: Option<bool>,
+    /// Open the page in the person's browser on this machine. The result contains its URL in any case.
+    pub open_browser: Option<bool>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SignInBeginParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>, flow: impl Into<SignInFlow>) -> Self {
+        SignInBeginParams {
+            provider: provider.into(),
+            flow: flow.into(),
+            scopes: None,
+            account: None,
+            alias: None,
+            prompt: None,
+            acr_values: None,
+            max_age_seconds: None,
+            claims: None,
+            authorization_details: None,
+            announce: None,
+            open_browser: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The account to sign in again; another subject is refused.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+
+    /// An account's alias. A name that the person chose. It does not start like an id.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.alias = Some(alias.into());
+        self
+    }
+
+    /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<String>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
+    /// used by the flow `device`.
+    #[must_use]
+    pub fn acr_values(mut self, acr_values: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.acr_values = Some(acr_values.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
+    /// not used by the flow `device`.
+    #[must_use]
+    pub fn max_age_seconds(mut self, max_age_seconds: u64) -> Self {
+        self.max_age_seconds = Some(max_age_seconds);
+        self
+    }
+
+    /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
+    /// (OpenID Connect Core §5.5); not used by the flow `device`.
+    #[must_use]
+    pub fn claims(mut self, claims: impl Into<String>) -> Self {
+        self.claims = Some(claims.into());
+        self
+    }
+
+    /// Rights in detail (RFC 9396): objects with a `type_`, at most 4 KiB of JSON in all. Absent with `account`:
+    /// those that its last sign-in asked for; `[]`: none.
+    #[must_use]
+    pub fn authorization_details(mut self, authorization_details: impl IntoIterator<Item = impl Into<Map<String, Value>>>) -> Self {
+        self.authorization_details = Some(authorization_details.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Publish the event `signIn.requested`, so that a program that shows notifications can tell the person.
+    #[must_use]
+    pub fn announce(mut self, announce: bool) -> Self {
+        self.announce = Some(announce);
+        self
+    }
+
+    /// Open the page in the person's browser on this machine. The result contains its URL in any case.
+    #[must_use]
+    pub fn open_browser(mut self, open_browser: bool) -> Self {
+        self.open_browser = Some(open_browser);
+        self
+    }
+}
+
+impl Json for SignInBeginParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut flow = None;
+        let mut scopes = None;
+        let mut account = None;
+        let mut alias = None;
+        let mut prompt = None;
+        let mut acr_values = None;
+        let mut max_age_seconds = None;
+        let mut claims = None;
+        let mut authorization_details = None;
+        let mut announce = None;
+        let mut open_browser = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            "flow" => read_member(input, member, &mut flow),
+            "scopes" => read_member(input, member, &mut scopes),
+            "account" => read_member(input, member, &mut account),
+            "alias" => read_member(input, member, &mut alias),
+            "prompt" => read_member(input, member, &mut prompt),
+            "acrValues" => read_member(input, member, &mut acr_values),
+            "maxAgeSeconds" => read_member(input, member, &mut max_age_seconds),
+            "claims" => read_member(input, member, &mut claims),
+            "authorizationDetails" => read_member(input, member, &mut authorization_details),
+            "announce" => read_member(input, member, &mut announce),
+            "openBrowser" => read_member(input, member, &mut open_browser),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInBeginParams {
+            provider: required(provider, "provider")?,
+            flow: required(flow, "flow")?,
+            scopes,
+            account,
+            alias,
+            prompt,
+            acr_values,
+            max_age_seconds,
+            claims,
+            authorization_details,
+            announce,
+            open_browser,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.member("flow", &self.flow);
+        object.optional("scopes", &self.scopes);
+        object.optional("account", &self.account);
+        object.optional("alias", &self.alias);
+        object.optional("prompt", &self.prompt);
+        object.optional("acrValues", &self.acr_values);
+        object.optional("maxAgeSeconds", &self.max_age_seconds);
+        object.optional("claims", &self.claims);
+        object.optional("authorizationDetails", &self.authorization_details);
+        object.optional("announce", &self.announce);
+        object.optional("openBrowser", &self.open_browser);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `sign_in().wait`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInWaitParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SignInWaitParams {
+    /// With all that is required.
+    pub fn new(sign_in: impl Into<String>) -> Self {
+        SignInWaitParams {
+            sign_in: sign_in.into(),
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// When this time has passed, the result is `pending`; absent: wait until the sign-in expires.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl From<&str> for SignInWaitParams {
+    fn from(sign_in: &str) -> Self {
+        SignInWaitParams::new(sign_in)
+    }
+}
+
+impl From<String> for SignInWaitParams {
+    fn from(sign_in: String) -> Self {
+        SignInWaitParams::new(sign_in)
+    }
+}
+
+impl Json for SignInWaitParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut sign_in = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "signIn" => read_member(input, member, &mut sign_in),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInWaitParams {
+            sign_in: required(sign_in, "signIn")?,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("signIn", &self.sign_in);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `sign_in().complete`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInCompleteParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
+    /// token prove that it belongs to this sign-in.
+    pub redirect_url: Secret,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SignInCompleteParams {
+    /// With all that is required.
+    pub fn new(sign_in: impl Into<String>, redirect_url: impl Into<Secret>) -> Self {
+        SignInCompleteParams {
+            sign_in: sign_in.into(),
+            redirect_url: redirect_url.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for SignInCompleteParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut sign_in = None;
+        let mut redirect_url = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "signIn" => read_member(input, member, &mut sign_in),
+            "redirectUrl" => read_member(input, member, &mut redirect_url),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInCompleteParams {
+            sign_in: required(sign_in, "signIn")?,
+            redirect_url: required(redirect_url, "redirectUrl")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("signIn", &self.sign_in);
+        object.member("redirectUrl", &self.redirect_url);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `sign_in().cancel`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInCancelParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SignInCancelParams {
+    /// With all that is required.
+    pub fn new(sign_in: impl Into<String>) -> Self {
+        SignInCancelParams {
+            sign_in: sign_in.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for SignInCancelParams {
+    fn from(sign_in: &str) -> Self {
+        SignInCancelParams::new(sign_in)
+    }
+}
+
+impl From<String> for SignInCancelParams {
+    fn from(sign_in: String) -> Self {
+        SignInCancelParams::new(sign_in)
+    }
+}
+
+impl Json for SignInCancelParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut sign_in = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "signIn" => read_member(input, member, &mut sign_in),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInCancelParams {
+            sign_in: required(sign_in, "signIn")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("signIn", &self.sign_in);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `sign_in().import`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInImportParams {
+    /// A provider's name.
+    pub provider: String,
+    /// The refresh token that another program obtained.
+    pub refresh_token: Secret,
+    /// An account's alias. A name that the person chose. It does not start like an id.
+    pub alias: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SignInImportParams {
+    /// With all that is required.
+    pub fn new(provider: impl Into<String>, refresh_token: impl Into<Secret>) -> Self {
+        SignInImportParams {
+            provider: provider.into(),
+            refresh_token: refresh_token.into(),
+            alias: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An account's alias. A name that the person chose. It does not start like an id.
+    #[must_use]
+    pub fn alias(mut self, alias: impl Into<String>) -> Self {
+        self.alias = Some(alias.into());
+        self
+    }
+}
+
+impl Json for SignInImportParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut provider = None;
+        let mut refresh_token = None;
+        let mut alias = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "provider" => read_member(input, member, &mut provider),
+            "refreshToken" => read_member(input, member, &mut refresh_token),
+            "alias" => read_member(input, member, &mut alias),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInImportParams {
+            provider: required(provider, "provider")?,
+            refresh_token: required(refresh_token, "refreshToken")?,
+            alias,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("provider", &self.provider);
+        object.member("refreshToken", &self.refresh_token);
+        object.optional("alias", &self.alias);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        AccountGetParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for AccountGetParams {
+    fn from(account: &str) -> Self {
+        AccountGetParams::new(account)
+    }
+}
+
+impl From<String> for AccountGetParams {
+    fn from(account: String) -> Self {
+        AccountGetParams::new(account)
+    }
+}
+
+impl Json for AccountGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountGetParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().switch`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountSwitchParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountSwitchParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        AccountSwitchParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for AccountSwitchParams {
+    fn from(account: &str) -> Self {
+        AccountSwitchParams::new(account)
+    }
+}
+
+impl From<String> for AccountSwitchParams {
+    fn from(account: String) -> Self {
+        AccountSwitchParams::new(account)
+    }
+}
+
+impl Json for AccountSwitchParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountSwitchParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().rename`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountRenameParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An account's alias. A name that the person chose. It does not start like an id.
+    pub alias: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountRenameParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, alias: impl Into<String>) -> Self {
+        AccountRenameParams {
+            account: account.into(),
+            alias: alias.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for AccountRenameParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut alias = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "alias" => read_member(input, member, &mut alias),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountRenameParams {
+            account: required(account, "account")?,
+            alias: required(alias, "alias")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("alias", &self.alias);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().resolve`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AccountResolveParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub selector: Option<String>,
+    /// An absolute path. The nearest `.lanyard` file in it or above decides.
+    pub working_directory: Option<String>,
+    /// A URL.
+    pub issuer: Option<String>,
+    /// The URL of a resource that a tool wants a token for.
+    pub url: Option<String>,
+    /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+    /// comes before others that fit as well.
+    pub user: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountResolveParams {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        AccountResolveParams {
+            selector: None,
+            working_directory: None,
+            issuer: None,
+            url: None,
+            user: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    #[must_use]
+    pub fn selector(mut self, selector: impl Into<String>) -> Self {
+        self.selector = Some(selector.into());
+        self
+    }
+
+    /// An absolute path. The nearest `.lanyard` file in it or above decides.
+    #[must_use]
+    pub fn working_directory(mut self, working_directory: impl Into<String>) -> Self {
+        self.working_directory = Some(working_directory.into());
+        self
+    }
+
+    /// A URL.
+    #[must_use]
+    pub fn issuer(mut self, issuer: impl Into<String>) -> Self {
+        self.issuer = Some(issuer.into());
+        self
+    }
+
+    /// The URL of a resource that a tool wants a token for.
+    #[must_use]
+    pub fn url(mut self, url: impl Into<String>) -> Self {
+        self.url = Some(url.into());
+        self
+    }
+
+    /// With `url`: the name by which the tool knows the person. An account with this alias, e-mail address or subject
+    /// comes before others that fit as well.
+    #[must_use]
+    pub fn user(mut self, user: impl Into<String>) -> Self {
+        self.user = Some(user.into());
+        self
+    }
+}
+
+impl Json for AccountResolveParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut selector = None;
+        let mut working_directory = None;
+        let mut issuer = None;
+        let mut url = None;
+        let mut user = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "selector" => read_member(input, member, &mut selector),
+            "workingDirectory" => read_member(input, member, &mut working_directory),
+            "issuer" => read_member(input, member, &mut issuer),
+            "url" => read_member(input, member, &mut url),
+            "user" => read_member(input, member, &mut user),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountResolveParams {
+            selector,
+            working_directory,
+            issuer,
+            url,
+            user,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("selector", &self.selector);
+        object.optional("workingDirectory", &self.working_directory);
+        object.optional("issuer", &self.issuer);
+        object.optional("url", &self.url);
+        object.optional("user", &self.user);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().sign_out`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountSignOutParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+    pub mode: SignOutMode,
+    /// How long to wait for the revocation before it is queued. The agent's default: `3`.
+    pub revocation_timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountSignOutParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, mode: impl Into<SignOutMode>) -> Self {
+        AccountSignOutParams {
+            account: account.into(),
+            mode: mode.into(),
+            revocation_timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// How long to wait for the revocation before it is queued. The agent's default: `3`.
+    #[must_use]
+    pub fn revocation_timeout_seconds(mut self, revocation_timeout_seconds: u64) -> Self {
+        self.revocation_timeout_seconds = Some(revocation_timeout_seconds);
+        self
+    }
+}
+
+impl Json for AccountSignOutParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut mode = None;
+        let mut revocation_timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "mode" => read_member(input, member, &mut mode),
+            "revocationTimeoutSeconds" => read_member(input, member, &mut revocation_timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountSignOutParams {
+            account: required(account, "account")?,
+            mode: required(mode, "mode")?,
+            revocation_timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("mode", &self.mode);
+        object.optional("revocationTimeoutSeconds", &self.revocation_timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `account().forget`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AccountForgetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AccountForgetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        AccountForgetParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for AccountForgetParams {
+    fn from(account: &str) -> Self {
+        AccountForgetParams::new(account)
+    }
+}
+
+impl From<String> for AccountForgetParams {
+    fn from(account: String) -> Self {
+        AccountForgetParams::new(account)
+    }
+}
+
+impl Json for AccountForgetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AccountForgetParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `rule().add`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleAddParams {
+    /// The member `pattern`.
+    pub pattern: String,
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RuleAddParams {
+    /// With all that is required.
+    pub fn new(pattern: impl Into<String>, account: impl Into<String>) -> Self {
+        RuleAddParams {
+            pattern: pattern.into(),
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for RuleAddParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut pattern = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "pattern" => read_member(input, member, &mut pattern),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleAddParams {
+            pattern: required(pattern, "pattern")?,
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("pattern", &self.pattern);
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `rule().remove`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RuleRemoveParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub rule: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RuleRemoveParams {
+    /// With all that is required.
+    pub fn new(rule: impl Into<String>) -> Self {
+        RuleRemoveParams {
+            rule: rule.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for RuleRemoveParams {
+    fn from(rule: &str) -> Self {
+        RuleRemoveParams::new(rule)
+    }
+}
+
+impl From<String> for RuleRemoveParams {
+    fn from(rule: String) -> Self {
+        RuleRemoveParams::new(rule)
+    }
+}
+
+impl Json for RuleRemoveParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut rule = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "rule" => read_member(input, member, &mut rule),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RuleRemoveParams {
+            rule: required(rule, "rule")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("rule", &self.rule);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `session().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SessionGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SessionGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        SessionGetParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for SessionGetParams {
+    fn from(account: &str) -> Self {
+        SessionGetParams::new(account)
+    }
+}
+
+impl From<String> for SessionGetParams {
+    fn from(account: String) -> Self {
+        SessionGetParams::new(account)
+    }
+}
+
+impl Json for SessionGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SessionGetParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `token().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if the provider would
+    /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
+    /// instead. The agent's default: `false`.
+    pub exact_scopes: Option<bool>,
+    /// The resource (RFC 8707) that the token is for.
+    pub resource: Option<String>,
+    /// The minimum remaining lifetime. The agent's default: `60`.
+    pub minimum_lifetime_seconds: Option<u64>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TokenGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        TokenGetParams {
+            account: account.into(),
+            scopes: None,
+            exact_scopes: None,
+            resource: None,
+            minimum_lifetime_seconds: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if the provider would
+    /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
+    /// instead. The agent's default: `false`.
+    #[must_use]
+    pub fn exact_scopes(mut self, exact_scopes: bool) -> Self {
+        self.exact_scopes = Some(exact_scopes);
+        self
+    }
+
+    /// The resource (RFC 8707) that the token is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// The minimum remaining lifetime. The agent's default: `60`.
+    #[must_use]
+    pub fn minimum_lifetime_seconds(mut self, minimum_lifetime_seconds: u64) -> Self {
+        self.minimum_lifetime_seconds = Some(minimum_lifetime_seconds);
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl From<&str> for TokenGetParams {
+    fn from(account: &str) -> Self {
+        TokenGetParams::new(account)
+    }
+}
+
+impl From<String> for TokenGetParams {
+    fn from(account: String) -> Self {
+        TokenGetParams::new(account)
+    }
+}
+
+impl Json for TokenGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut scopes = None;
+        let mut exact_scopes = None;
+        let mut resource = None;
+        let mut minimum_lifetime_seconds = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "scopes" => read_member(input, member, &mut scopes),
+            "exactScopes" => read_member(input, member, &mut exact_scopes),
+            "resource" => read_member(input, member, &mut resource),
+            "minimumLifetimeSeconds" => read_member(input, member, &mut minimum_lifetime_seconds),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenGetParams {
+            account: required(account, "account")?,
+            scopes,
+            exact_scopes,
+            resource,
+            minimum_lifetime_seconds,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("scopes", &self.scopes);
+        object.optional("exactScopes", &self.exact_scopes);
+        object.optional("resource", &self.resource);
+        object.optional("minimumLifetimeSeconds", &self.minimum_lifetime_seconds);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `token().refresh`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenRefreshParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if the provider would
+    /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
+    /// instead. The agent's default: `false`.
+    pub exact_scopes: Option<bool>,
+    /// The resource (RFC 8707) that the token is for.
+    pub resource: Option<String>,
+    /// The minimum remaining lifetime. The agent's default: `60`.
+    pub minimum_lifetime_seconds: Option<u64>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TokenRefreshParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        TokenRefreshParams {
+            account: account.into(),
+            scopes: None,
+            exact_scopes: None,
+            resource: None,
+            minimum_lifetime_seconds: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// True to get a token with exactly `scopes`, or error 3003 with the reason `wouldNarrow` if the provider would
+    /// take the other scopes away from the grant. False: such a provider's token for all granted scopes is returned
+    /// instead. The agent's default: `false`.
+    #[must_use]
+    pub fn exact_scopes(mut self, exact_scopes: bool) -> Self {
+        self.exact_scopes = Some(exact_scopes);
+        self
+    }
+
+    /// The resource (RFC 8707) that the token is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// The minimum remaining lifetime. The agent's default: `60`.
+    #[must_use]
+    pub fn minimum_lifetime_seconds(mut self, minimum_lifetime_seconds: u64) -> Self {
+        self.minimum_lifetime_seconds = Some(minimum_lifetime_seconds);
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl From<&str> for TokenRefreshParams {
+    fn from(account: &str) -> Self {
+        TokenRefreshParams::new(account)
+    }
+}
+
+impl From<String> for TokenRefreshParams {
+    fn from(account: String) -> Self {
+        TokenRefreshParams::new(account)
+    }
+}
+
+impl Json for TokenRefreshParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut scopes = None;
+        let mut exact_scopes = None;
+        let mut resource = None;
+        let mut minimum_lifetime_seconds = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "scopes" => read_member(input, member, &mut scopes),
+            "exactScopes" => read_member(input, member, &mut exact_scopes),
+            "resource" => read_member(input, member, &mut resource),
+            "minimumLifetimeSeconds" => read_member(input, member, &mut minimum_lifetime_seconds),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenRefreshParams {
+            account: required(account, "account")?,
+            scopes,
+            exact_scopes,
+            resource,
+            minimum_lifetime_seconds,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("scopes", &self.scopes);
+        object.optional("exactScopes", &self.exact_scopes);
+        object.optional("resource", &self.resource);
+        object.optional("minimumLifetimeSeconds", &self.minimum_lifetime_seconds);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `token().reject`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenRejectParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The `fingerprint` of an earlier result.
+    pub fingerprint: String,
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
+    pub challenge: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TokenRejectParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, fingerprint: impl Into<String>) -> Self {
+        TokenRejectParams {
+            account: account.into(),
+            fingerprint: fingerprint.into(),
+            challenge: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1).
+    #[must_use]
+    pub fn challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.challenge = Some(challenge.into());
+        self
+    }
+}
+
+impl Json for TokenRejectParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut fingerprint = None;
+        let mut challenge = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "fingerprint" => read_member(input, member, &mut fingerprint),
+            "challenge" => read_member(input, member, &mut challenge),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenRejectParams {
+            account: required(account, "account")?,
+            fingerprint: required(fingerprint, "fingerprint")?,
+            challenge,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("fingerprint", &self.fingerprint);
+        object.optional("challenge", &self.challenge);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `token().exchange`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenExchangeParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The logical name of the service that the token is for.
+    pub audience: Option<String>,
+    /// The address of the service that the token is for.
+    pub resource: Option<String>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
+    pub requested_token_type: Option<String>,
+    /// Rights in detail (RFC 9396) that the token is for: objects with a `type_`, at most 4 KiB of JSON in all.
+    pub authorization_details: Option<Vec<Map<String, Value>>>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TokenExchangeParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        TokenExchangeParams {
+            account: account.into(),
+            audience: None,
+            resource: None,
+            scopes: None,
+            requested_token_type: None,
+            authorization_details: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The logical name of the service that the token is for.
+    #[must_use]
+    pub fn audience(mut self, audience: impl Into<String>) -> Self {
+        self.audience = Some(audience.into());
+        self
+    }
+
+    /// The address of the service that the token is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The URI of a token type (RFC 8693 §3), but not that of refresh tokens.
+    #[must_use]
+    pub fn requested_token_type(mut self, requested_token_type: impl Into<String>) -> Self {
+        self.requested_token_type = Some(requested_token_type.into());
+        self
+    }
+
+    /// Rights in detail (RFC 9396) that the token is for: objects with a `type_`, at most 4 KiB of JSON in all.
+    #[must_use]
+    pub fn authorization_details(mut self, authorization_details: impl IntoIterator<Item = impl Into<Map<String, Value>>>) -> Self {
+        self.authorization_details = Some(authorization_details.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl From<&str> for TokenExchangeParams {
+    fn from(account: &str) -> Self {
+        TokenExchangeParams::new(account)
+    }
+}
+
+impl From<String> for TokenExchangeParams {
+    fn from(account: String) -> Self {
+        TokenExchangeParams::new(account)
+    }
+}
+
+impl Json for TokenExchangeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut audience = None;
+        let mut resource = None;
+        let mut scopes = None;
+        let mut requested_token_type = None;
+        let mut authorization_details = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "audience" => read_member(input, member, &mut audience),
+            "resource" => read_member(input, member, &mut resource),
+            "scopes" => read_member(input, member, &mut scopes),
+            "requestedTokenType" => read_member(input, member, &mut requested_token_type),
+            "authorizationDetails" => read_member(input, member, &mut authorization_details),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenExchangeParams {
+            account: required(account, "account")?,
+            audience,
+            resource,
+            scopes,
+            requested_token_type,
+            authorization_details,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("audience", &self.audience);
+        object.optional("resource", &self.resource);
+        object.optional("scopes", &self.scopes);
+        object.optional("requestedTokenType", &self.requested_token_type);
+        object.optional("authorizationDetails", &self.authorization_details);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `identity().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct IdentityGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
+    pub minimum_lifetime_seconds: Option<u64>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl IdentityGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        IdentityGetParams {
+            account: account.into(),
+            minimum_lifetime_seconds: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
+    #[must_use]
+    pub fn minimum_lifetime_seconds(mut self, minimum_lifetime_seconds: u64) -> Self {
+        self.minimum_lifetime_seconds = Some(minimum_lifetime_seconds);
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl From<&str> for IdentityGetParams {
+    fn from(account: &str) -> Self {
+        IdentityGetParams::new(account)
+    }
+}
+
+impl From<String> for IdentityGetParams {
+    fn from(account: String) -> Self {
+        IdentityGetParams::new(account)
+    }
+}
+
+impl Json for IdentityGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut minimum_lifetime_seconds = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "minimumLifetimeSeconds" => read_member(input, member, &mut minimum_lifetime_seconds),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(IdentityGetParams {
+            account: required(account, "account")?,
+            minimum_lifetime_seconds,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("minimumLifetimeSeconds", &self.minimum_lifetime_seconds);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `credential().aws`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct CredentialAwsParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The role: `arn:aws:iam::ACCOUNT:role/NAME`.
+    pub role_arn: String,
+    /// What the log of AWS names the session; absent: `lanyard`.
+    pub session_name: Option<String>,
+    /// How long the credentials are valid; absent: the default of AWS.
+    pub duration_seconds: Option<u64>,
+    /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
+    pub endpoint: Option<String>,
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl CredentialAwsParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, role_arn: impl Into<String>) -> Self {
+        CredentialAwsParams {
+            account: account.into(),
+            role_arn: role_arn.into(),
+            session_name: None,
+            duration_seconds: None,
+            endpoint: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// What the log of AWS names the session; absent: `lanyard`.
+    #[must_use]
+    pub fn session_name(mut self, session_name: impl Into<String>) -> Self {
+        self.session_name = Some(session_name.into());
+        self
+    }
+
+    /// How long the credentials are valid; absent: the default of AWS.
+    #[must_use]
+    pub fn duration_seconds(mut self, duration_seconds: u64) -> Self {
+        self.duration_seconds = Some(duration_seconds);
+        self
+    }
+
+    /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
+    #[must_use]
+    pub fn endpoint(mut self, endpoint: impl Into<String>) -> Self {
+        self.endpoint = Some(endpoint.into());
+        self
+    }
+
+    /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl Json for CredentialAwsParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut role_arn = None;
+        let mut session_name = None;
+        let mut duration_seconds = None;
+        let mut endpoint = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "roleArn" => read_member(input, member, &mut role_arn),
+            "sessionName" => read_member(input, member, &mut session_name),
+            "durationSeconds" => read_member(input, member, &mut duration_seconds),
+            "endpoint" => read_member(input, member, &mut endpoint),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(CredentialAwsParams {
+            account: required(account, "account")?,
+            role_arn: required(role_arn, "roleArn")?,
+            session_name,
+            duration_seconds,
+            endpoint,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("roleArn", &self.role_arn);
+        object.optional("sessionName", &self.session_name);
+        object.optional("durationSeconds", &self.duration_seconds);
+        object.optional("endpoint", &self.endpoint);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `exec().begin`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ExecBeginParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The name of the program, without its directory and its arguments: these may hold secrets.
+    pub program: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ExecBeginParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, program: impl Into<String>) -> Self {
+        ExecBeginParams {
+            account: account.into(),
+            program: program.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for ExecBeginParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut program = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "program" => read_member(input, member, &mut program),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ExecBeginParams {
+            account: required(account, "account")?,
+            program: required(program, "program")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("program", &self.program);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `token().proof`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenProofParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An HTTP method.
+    pub method: String,
+    /// The URL of the request. Its query and fragment are not part of the proof.
+    pub url: String,
+    /// The `fingerprint` of the token that the request carries. Absent: the token that `token().get` returns now.
+    /// Error 6003 if the agent does not have the token any more.
+    pub fingerprint: Option<String>,
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9).
+    pub nonce: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TokenProofParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, method: impl Into<String>, url: impl Into<String>) -> Self {
+        TokenProofParams {
+            account: account.into(),
+            method: method.into(),
+            url: url.into(),
+            fingerprint: None,
+            nonce: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The `fingerprint` of the token that the request carries. Absent: the token that `token().get` returns now.
+    /// Error 6003 if the agent does not have the token any more.
+    #[must_use]
+    pub fn fingerprint(mut self, fingerprint: impl Into<String>) -> Self {
+        self.fingerprint = Some(fingerprint.into());
+        self
+    }
+
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9).
+    #[must_use]
+    pub fn nonce(mut self, nonce: impl Into<String>) -> Self {
+        self.nonce = Some(nonce.into());
+        self
+    }
+}
+
+impl Json for TokenProofParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut method = None;
+        let mut url = None;
+        let mut fingerprint = None;
+        let mut nonce = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "method" => read_member(input, member, &mut method),
+            "url" => read_member(input, member, &mut url),
+            "fingerprint" => read_member(input, member, &mut fingerprint),
+            "nonce" => read_member(input, member, &mut nonce),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenProofParams {
+            account: required(account, "account")?,
+            method: required(method, "method")?,
+            url: required(url, "url")?,
+            fingerprint,
+            nonce,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("method", &self.method);
+        object.member("url", &self.url);
+        object.optional("fingerprint", &self.fingerprint);
+        object.optional("nonce", &self.nonce);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `request().authorize`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RequestAuthorizeParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An HTTP method.
+    pub method: String,
+    /// The URL of the request. Its query does not count.
+    pub url: String,
+    /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is 6001.
+    /// Absent: all of them.
+    pub origins: Option<Vec<String>>,
+    /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
+    /// own. It has to cover `request().send`, `request().authorize` or `token().get`. Error 6003 with the kind
+    /// `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+    pub grant: Option<String>,
+    /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange, if
+    /// the token is not replaced already.
+    pub rejected: Option<String>,
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
+    /// 2005.
+    pub challenge: Option<String>,
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+    pub nonce: Option<String>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// The resource (RFC 8707) that the token of the request is for.
+    pub resource: Option<String>,
+    /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+    /// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
+    /// prompts are refused for 60 s (4002). One of `pinentry`.
+    pub prompt: Option<Prompt>,
+    /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
+    pub timeout_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RequestAuthorizeParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, method: impl Into<String>, url: impl Into<String>) -> Self {
+        RequestAuthorizeParams {
+            account: account.into(),
+            method: method.into(),
+            url: url.into(),
+            origins: None,
+            grant: None,
+            rejected: None,
+            challenge: None,
+            nonce: None,
+            scopes: None,
+            resource: None,
+            prompt: None,
+            timeout_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is 6001.
+    /// Absent: all of them.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = Some(origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// A grant, by its id or the name of its client: decides as under this grant, and never wider than the caller's
+    /// own. It has to cover `request().send`, `request().authorize` or `token().get`. Error 6003 with the kind
+    /// `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+    #[must_use]
+    pub fn grant(mut self, grant: impl Into<String>) -> Self {
+        self.grant = Some(grant.into());
+        self
+    }
+
+    /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange, if
+    /// the token is not replaced already.
+    #[must_use]
+    pub fn rejected(mut self, rejected: impl Into<String>) -> Self {
+        self.rejected = Some(rejected.into());
+        self
+    }
+
+    /// The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for the person is
+    /// 2005.
+    #[must_use]
+    pub fn challenge(mut self, challenge: impl Into<String>) -> Self {
+        self.challenge = Some(challenge.into());
+        self
+    }
+
+    /// The server's last `DPoP-Nonce` (RFC 9449 §9), for `proof`.
+    #[must_use]
+    pub fn nonce(mut self, nonce: impl Into<String>) -> Self {
+        self.nonce = Some(nonce.into());
+        self
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The resource (RFC 8707) that the token of the request is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+
+    /// If nothing but a step-up of the method `pinentry` is missing, the agent asks the person. A yes counts for this
+    /// capability, account and grant as long as the policy says. After a no, or none in time, the grant's further
+    /// prompts are refused for 60 s (4002). One of `pinentry`.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the work takes.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+}
+
+impl Json for RequestAuthorizeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut method = None;
+        let mut url = None;
+        let mut origins = None;
+        let mut grant = None;
+        let mut rejected = None;
+        let mut challenge = None;
+        let mut nonce = None;
+        let mut scopes = None;
+        let mut resource = None;
+        let mut prompt = None;
+        let mut timeout_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "method" => read_member(input, member, &mut method),
+            "url" => read_member(input, member, &mut url),
+            "origins" => read_member(input, member, &mut origins),
+            "grant" => read_member(input, member, &mut grant),
+            "rejected" => read_member(input, member, &mut rejected),
+            "challenge" => read_member(input, member, &mut challenge),
+            "nonce" => read_member(input, member, &mut nonce),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resource" => read_member(input, member, &mut resource),
+            "prompt" => read_member(input, member, &mut prompt),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RequestAuthorizeParams {
+            account: required(account, "account")?,
+            method: required(method, "method")?,
+            url: required(url, "url")?,
+            origins,
+            grant,
+            rejected,
+            challenge,
+            nonce,
+            scopes,
+            resource,
+            prompt,
+            timeout_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("method", &self.method);
+        object.member("url", &self.url);
+        object.optional("origins", &self.origins);
+        object.optional("grant", &self.grant);
+        object.optional("rejected", &self.rejected);
+        object.optional("challenge", &self.challenge);
+        object.optional("nonce", &self.nonce);
+        object.optional("scopes", &self.scopes);
+        object.optional("resource", &self.resource);
+        object.optional("prompt", &self.prompt);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `request().send`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RequestSendParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An HTTP method.
+    pub method: String,
+    /// A URL.
+    pub url: String,
+    /// Header fields. Without `Authorization`, which the agent sets.
+    pub headers: Option<BTreeMap<String, String>>,
+    /// Text. The request as a whole has at most 1 MiB.
+    pub body: Option<String>,
+    /// Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
+    pub body_base64: Option<String>,
+    /// The value of the header `Idempotency-Key`. With it a write is sent again after a refused token.
+    pub idempotency_key: Option<String>,
+    /// After a response with status 401, refresh the token and send the request once more. The agent's default:
+    /// `true`.
+    pub allow_auth_retry: Option<bool>,
+    /// How long the request may take, in seconds, with a refresh that it needs.
+    pub timeout_seconds: Option<u64>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Option<Vec<String>>,
+    /// The resource (RFC 8707) that the token of the request is for.
+    pub resource: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RequestSendParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, method: impl Into<String>, url: impl Into<String>) -> Self {
+        RequestSendParams {
+            account: account.into(),
+            method: method.into(),
+            url: url.into(),
+            headers: None,
+            body: None,
+            body_base64: None,
+            idempotency_key: None,
+            allow_auth_retry: None,
+            timeout_seconds: None,
+            scopes: None,
+            resource: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Header fields. Without `Authorization`, which the agent sets.
+    #[must_use]
+    pub fn headers(mut self, headers: BTreeMap<String, String>) -> Self {
+        self.headers = Some(headers);
+        self
+    }
+
+    /// Text. The request as a whole has at most 1 MiB.
+    #[must_use]
+    pub fn body(mut self, body: impl Into<String>) -> Self {
+        self.body = Some(body.into());
+        self
+    }
+
+    /// Bytes (RFC 4648 §4): at most about 768 KiB, since the request as a whole has at most 1 MiB.
+    #[must_use]
+    pub fn body_base64(mut self, body_base64: impl Into<String>) -> Self {
+        self.body_base64 = Some(body_base64.into());
+        self
+    }
+
+    /// The value of the header `Idempotency-Key`. With it a write is sent again after a refused token.
+    #[must_use]
+    pub fn idempotency_key(mut self, idempotency_key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(idempotency_key.into());
+        self
+    }
+
+    /// After a response with status 401, refresh the token and send the request once more. The agent's default:
+    /// `true`.
+    #[must_use]
+    pub fn allow_auth_retry(mut self, allow_auth_retry: bool) -> Self {
+        self.allow_auth_retry = Some(allow_auth_retry);
+        self
+    }
+
+    /// How long the request may take, in seconds, with a refresh that it needs.
+    #[must_use]
+    pub fn timeout_seconds(mut self, timeout_seconds: u64) -> Self {
+        self.timeout_seconds = Some(timeout_seconds);
+        self
+    }
+
+    /// Scopes. In any order; the agent sorts them.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The resource (RFC 8707) that the token of the request is for.
+    #[must_use]
+    pub fn resource(mut self, resource: impl Into<String>) -> Self {
+        self.resource = Some(resource.into());
+        self
+    }
+}
+
+impl Json for RequestSendParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut method = None;
+        let mut url = None;
+        let mut headers = None;
+        let mut body = None;
+        let mut body_base64 = None;
+        let mut idempotency_key = None;
+        let mut allow_auth_retry = None;
+        let mut timeout_seconds = None;
+        let mut scopes = None;
+        let mut resource = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "method" => read_member(input, member, &mut method),
+            "url" => read_member(input, member, &mut url),
+            "headers" => read_member(input, member, &mut headers),
+            "body" => read_member(input, member, &mut body),
+            "bodyBase64" => read_member(input, member, &mut body_base64),
+            "idempotencyKey" => read_member(input, member, &mut idempotency_key),
+            "allowAuthRetry" => read_member(input, member, &mut allow_auth_retry),
+            "timeoutSeconds" => read_member(input, member, &mut timeout_seconds),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resource" => read_member(input, member, &mut resource),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RequestSendParams {
+            account: required(account, "account")?,
+            method: required(method, "method")?,
+            url: required(url, "url")?,
+            headers,
+            body,
+            body_base64,
+            idempotency_key,
+            allow_auth_retry,
+            timeout_seconds,
+            scopes,
+            resource,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("method", &self.method);
+        object.member("url", &self.url);
+        object.optional("headers", &self.headers);
+        object.optional("body", &self.body);
+        object.optional("bodyBase64", &self.body_base64);
+        object.optional("idempotencyKey", &self.idempotency_key);
+        object.optional("allowAuthRetry", &self.allow_auth_retry);
+        object.optional("timeoutSeconds", &self.timeout_seconds);
+        object.optional("scopes", &self.scopes);
+        object.optional("resource", &self.resource);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `authorization().check`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AuthorizationCheckParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A capability. The name in the policy, such as `workOrder.complete`.
+    pub capability: String,
+    /// The caller's context, which can only narrow a decision.
+    pub context: Option<AuthorizationContext>,
+    /// How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+    pub wait_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AuthorizationCheckParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, capability: impl Into<String>) -> Self {
+        AuthorizationCheckParams {
+            account: account.into(),
+            capability: capability.into(),
+            context: None,
+            wait_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The caller's context, which can only narrow a decision.
+    #[must_use]
+    pub fn context(mut self, context: impl Into<AuthorizationContext>) -> Self {
+        self.context = Some(context.into());
+        self
+    }
+
+    /// How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+    #[must_use]
+    pub fn wait_seconds(mut self, wait_seconds: u64) -> Self {
+        self.wait_seconds = Some(wait_seconds);
+        self
+    }
+}
+
+impl Json for AuthorizationCheckParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut capability = None;
+        let mut context = None;
+        let mut wait_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "capability" => read_member(input, member, &mut capability),
+            "context" => read_member(input, member, &mut context),
+            "waitSeconds" => read_member(input, member, &mut wait_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuthorizationCheckParams {
+            account: required(account, "account")?,
+            capability: required(capability, "capability")?,
+            context,
+            wait_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("capability", &self.capability);
+        object.optional("context", &self.context);
+        object.optional("waitSeconds", &self.wait_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `authorization().check_many`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AuthorizationCheckManyParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The capabilities to decide about; the decisions have the same order.
+    pub capabilities: Vec<String>,
+    /// How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+    pub wait_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AuthorizationCheckManyParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, capabilities: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        AuthorizationCheckManyParams {
+            account: account.into(),
+            capabilities: capabilities.into_iter().map(Into::into).collect(),
+            wait_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// How long a denial may wait for the confirmation that it starts. The agent's default: `0`.
+    #[must_use]
+    pub fn wait_seconds(mut self, wait_seconds: u64) -> Self {
+        self.wait_seconds = Some(wait_seconds);
+        self
+    }
+}
+
+impl Json for AuthorizationCheckManyParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut capabilities = None;
+        let mut wait_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "capabilities" => read_member(input, member, &mut capabilities),
+            "waitSeconds" => read_member(input, member, &mut wait_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuthorizationCheckManyParams {
+            account: required(account, "account")?,
+            capabilities: required(capabilities, "capabilities")?,
+            wait_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("capabilities", &self.capabilities);
+        object.optional("waitSeconds", &self.wait_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `snapshot().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SnapshotGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SnapshotGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        SnapshotGetParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for SnapshotGetParams {
+    fn from(account: &str) -> Self {
+        SnapshotGetParams::new(account)
+    }
+}
+
+impl From<String> for SnapshotGetParams {
+    fn from(account: String) -> Self {
+        SnapshotGetParams::new(account)
+    }
+}
+
+impl Json for SnapshotGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SnapshotGetParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `snapshot().refresh`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SnapshotRefreshParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SnapshotRefreshParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        SnapshotRefreshParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for SnapshotRefreshParams {
+    fn from(account: &str) -> Self {
+        SnapshotRefreshParams::new(account)
+    }
+}
+
+impl From<String> for SnapshotRefreshParams {
+    fn from(account: String) -> Self {
+        SnapshotRefreshParams::new(account)
+    }
+}
+
+impl Json for SnapshotRefreshParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SnapshotRefreshParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `policy().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyGetParams {
+    /// A policy's name.
+    pub name: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl PolicyGetParams {
+    /// With all that is required.
+    pub fn new(name: impl Into<String>) -> Self {
+        PolicyGetParams {
+            name: name.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for PolicyGetParams {
+    fn from(name: &str) -> Self {
+        PolicyGetParams::new(name)
+    }
+}
+
+impl From<String> for PolicyGetParams {
+    fn from(name: String) -> Self {
+        PolicyGetParams::new(name)
+    }
+}
+
+impl Json for PolicyGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut name = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "name" => read_member(input, member, &mut name),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicyGetParams {
+            name: required(name, "name")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("name", &self.name);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `policy().set`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicySetParams {
+    /// A policy's name.
+    pub name: String,
+    /// A document of `policy.schema.json`.
+    pub policy: Map<String, Value>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl PolicySetParams {
+    /// With all that is required.
+    pub fn new(name: impl Into<String>, policy: Map<String, Value>) -> Self {
+        PolicySetParams {
+            name: name.into(),
+            policy,
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for PolicySetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut name = None;
+        let mut policy = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "name" => read_member(input, member, &mut name),
+            "policy" => read_member(input, member, &mut policy),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicySetParams {
+            name: required(name, "name")?,
+            policy: required(policy, "policy")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("name", &self.name);
+        object.member("policy", &self.policy);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `policy().validate`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyValidateParams {
+    /// A document of `policy.schema.json`.
+    pub policy: Map<String, Value>,
+    /// A policy's name.
+    pub name: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl PolicyValidateParams {
+    /// With all that is required.
+    pub fn new(policy: Map<String, Value>) -> Self {
+        PolicyValidateParams {
+            policy,
+            name: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A policy's name.
+    #[must_use]
+    pub fn name(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
+        self
+    }
+}
+
+impl Json for PolicyValidateParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut policy = None;
+        let mut name = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "policy" => read_member(input, member, &mut policy),
+            "name" => read_member(input, member, &mut name),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicyValidateParams {
+            policy: required(policy, "policy")?,
+            name,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("policy", &self.policy);
+        object.optional("name", &self.name);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `policy().explain`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct PolicyExplainParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A capability. The name in the policy, such as `workOrder.complete`.
+    pub capability: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub at: Option<Timestamp>,
+    /// Assumptions that replace the current facts.
+    pub assume: Option<Assumption>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl PolicyExplainParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, capability: impl Into<String>) -> Self {
+        PolicyExplainParams {
+            account: account.into(),
+            capability: capability.into(),
+            at: None,
+            assume: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    #[must_use]
+    pub fn at(mut self, at: impl Into<Timestamp>) -> Self {
+        self.at = Some(at.into());
+        self
+    }
+
+    /// Assumptions that replace the current facts.
+    #[must_use]
+    pub fn assume(mut self, assume: impl Into<Assumption>) -> Self {
+        self.assume = Some(assume.into());
+        self
+    }
+}
+
+impl Json for PolicyExplainParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut capability = None;
+        let mut at = None;
+        let mut assume = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "capability" => read_member(input, member, &mut capability),
+            "at" => read_member(input, member, &mut at),
+            "assume" => read_member(input, member, &mut assume),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(PolicyExplainParams {
+            account: required(account, "account")?,
+            capability: required(capability, "capability")?,
+            at,
+            assume,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("capability", &self.capability);
+        object.optional("at", &self.at);
+        object.optional("assume", &self.assume);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `step_up().enroll`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpEnrollParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A PIN.
+    pub pin: Option<Secret>,
+    /// How the person is asked for a secret. One of `pinentry`.
+    pub prompt: Option<Prompt>,
+    /// How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+    /// `prompt`. One of `pin`, `pinentry`.
+    pub method: Option<StepUpMethod>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl StepUpEnrollParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        StepUpEnrollParams {
+            account: account.into(),
+            pin: None,
+            prompt: None,
+            method: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A PIN.
+    #[must_use]
+    pub fn pin(mut self, pin: impl Into<Secret>) -> Self {
+        self.pin = Some(pin.into());
+        self
+    }
+
+    /// How the person is asked for a secret. One of `pinentry`.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+    /// `prompt`. One of `pin`, `pinentry`.
+    #[must_use]
+    pub fn method(mut self, method: impl Into<StepUpMethod>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+}
+
+impl From<&str> for StepUpEnrollParams {
+    fn from(account: &str) -> Self {
+        StepUpEnrollParams::new(account)
+    }
+}
+
+impl From<String> for StepUpEnrollParams {
+    fn from(account: String) -> Self {
+        StepUpEnrollParams::new(account)
+    }
+}
+
+impl Json for StepUpEnrollParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut pin = None;
+        let mut prompt = None;
+        let mut method = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "pin" => read_member(input, member, &mut pin),
+            "prompt" => read_member(input, member, &mut prompt),
+            "method" => read_member(input, member, &mut method),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpEnrollParams {
+            account: required(account, "account")?,
+            pin,
+            prompt,
+            method,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("pin", &self.pin);
+        object.optional("prompt", &self.prompt);
+        object.optional("method", &self.method);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `step_up().verify`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpVerifyParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A PIN.
+    pub pin: Option<Secret>,
+    /// How the person is asked for a secret. One of `pinentry`.
+    pub prompt: Option<Prompt>,
+    /// How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+    /// `prompt`. One of `pin`, `pinentry`.
+    pub method: Option<StepUpMethod>,
+    /// How long the step-up is valid, in seconds.
+    pub duration_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl StepUpVerifyParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        StepUpVerifyParams {
+            account: account.into(),
+            pin: None,
+            prompt: None,
+            method: None,
+            duration_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// A PIN.
+    #[must_use]
+    pub fn pin(mut self, pin: impl Into<Secret>) -> Self {
+        self.pin = Some(pin.into());
+        self
+    }
+
+    /// How the person is asked for a secret. One of `pinentry`.
+    #[must_use]
+    pub fn prompt(mut self, prompt: impl Into<Prompt>) -> Self {
+        self.prompt = Some(prompt.into());
+        self
+    }
+
+    /// How the PIN is given. `pin`: by the caller, in `pin`. `pinentry`: typed in the agent's own prompt, as with
+    /// `prompt`. One of `pin`, `pinentry`.
+    #[must_use]
+    pub fn method(mut self, method: impl Into<StepUpMethod>) -> Self {
+        self.method = Some(method.into());
+        self
+    }
+
+    /// How long the step-up is valid, in seconds.
+    #[must_use]
+    pub fn duration_seconds(mut self, duration_seconds: u64) -> Self {
+        self.duration_seconds = Some(duration_seconds);
+        self
+    }
+}
+
+impl From<&str> for StepUpVerifyParams {
+    fn from(account: &str) -> Self {
+        StepUpVerifyParams::new(account)
+    }
+}
+
+impl From<String> for StepUpVerifyParams {
+    fn from(account: String) -> Self {
+        StepUpVerifyParams::new(account)
+    }
+}
+
+impl Json for StepUpVerifyParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut pin = None;
+        let mut prompt = None;
+        let mut method = None;
+        let mut duration_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "pin" => read_member(input, member, &mut pin),
+            "prompt" => read_member(input, member, &mut prompt),
+            "method" => read_member(input, member, &mut method),
+            "durationSeconds" => read_member(input, member, &mut duration_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpVerifyParams {
+            account: required(account, "account")?,
+            pin,
+            prompt,
+            method,
+            duration_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("pin", &self.pin);
+        object.optional("prompt", &self.prompt);
+        object.optional("method", &self.method);
+        object.optional("durationSeconds", &self.duration_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `step_up().status`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpStatusParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl StepUpStatusParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        StepUpStatusParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for StepUpStatusParams {
+    fn from(account: &str) -> Self {
+        StepUpStatusParams::new(account)
+    }
+}
+
+impl From<String> for StepUpStatusParams {
+    fn from(account: String) -> Self {
+        StepUpStatusParams::new(account)
+    }
+}
+
+impl Json for StepUpStatusParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpStatusParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `step_up().clear`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpClearParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl StepUpClearParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        StepUpClearParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for StepUpClearParams {
+    fn from(account: &str) -> Self {
+        StepUpClearParams::new(account)
+    }
+}
+
+impl From<String> for StepUpClearParams {
+    fn from(account: String) -> Self {
+        StepUpClearParams::new(account)
+    }
+}
+
+impl Json for StepUpClearParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpClearParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `step_up().unenroll`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpUnenrollParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl StepUpUnenrollParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        StepUpUnenrollParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for StepUpUnenrollParams {
+    fn from(account: &str) -> Self {
+        StepUpUnenrollParams::new(account)
+    }
+}
+
+impl From<String> for StepUpUnenrollParams {
+    fn from(account: String) -> Self {
+        StepUpUnenrollParams::new(account)
+    }
+}
+
+impl Json for StepUpUnenrollParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpUnenrollParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `secret().put`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SecretPutParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A secret's name.
+    pub name: String,
+    /// The secret.
+    pub value: Secret,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SecretPutParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, name: impl Into<String>, value: impl Into<Secret>) -> Self {
+        SecretPutParams {
+            account: account.into(),
+            name: name.into(),
+            value: value.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for SecretPutParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut name = None;
+        let mut value = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "name" => read_member(input, member, &mut name),
+            "value" => read_member(input, member, &mut value),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SecretPutParams {
+            account: required(account, "account")?,
+            name: required(name, "name")?,
+            value: required(value, "value")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("name", &self.name);
+        object.member("value", &self.value);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `secret().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SecretGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A secret's name.
+    pub name: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SecretGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, name: impl Into<String>) -> Self {
+        SecretGetParams {
+            account: account.into(),
+            name: name.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for SecretGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut name = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "name" => read_member(input, member, &mut name),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SecretGetParams {
+            account: required(account, "account")?,
+            name: required(name, "name")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("name", &self.name);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `secret().list`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SecretListParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SecretListParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        SecretListParams {
+            account: account.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for SecretListParams {
+    fn from(account: &str) -> Self {
+        SecretListParams::new(account)
+    }
+}
+
+impl From<String> for SecretListParams {
+    fn from(account: String) -> Self {
+        SecretListParams::new(account)
+    }
+}
+
+impl Json for SecretListParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SecretListParams {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `secret().remove`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SecretRemoveParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A secret's name.
+    pub name: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl SecretRemoveParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, name: impl Into<String>) -> Self {
+        SecretRemoveParams {
+            account: account.into(),
+            name: name.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for SecretRemoveParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut name = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "name" => read_member(input, member, &mut name),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SecretRemoveParams {
+            account: required(account, "account")?,
+            name: required(name, "name")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("name", &self.name);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().enqueue`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationEnqueueParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// A capability. The name in the policy, such as `workOrder.complete`.
+    pub capability: String,
+    /// The request that the agent delivers; absent: the client delivers the operation.
+    pub request: Option<OperationRequest>,
+    /// A name for people, shown in lists. It is not sent to the server.
+    pub label: Option<String>,
+    /// The value of the header `Idempotency-Key`; absent: the agent makes one.
+    pub idempotency_key: Option<String>,
+    /// How long after its first attempt a request whose answer was lost is sent again; absent: a write is not.
+    pub retry_within_seconds: Option<u64>,
+    /// From then on it is not sent any more.
+    pub expires_at: Option<Timestamp>,
+    /// Data of the client, stored encrypted.
+    pub payload: Option<Value>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationEnqueueParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, capability: impl Into<String>) -> Self {
+        OperationEnqueueParams {
+            account: account.into(),
+            capability: capability.into(),
+            request: None,
+            label: None,
+            idempotency_key: None,
+            retry_within_seconds: None,
+            expires_at: None,
+            payload: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The request that the agent delivers; absent: the client delivers the operation.
+    #[must_use]
+    pub fn request(mut self, request: impl Into<OperationRequest>) -> Self {
+        self.request = Some(request.into());
+        self
+    }
+
+    /// A name for people, shown in lists. It is not sent to the server.
+    #[must_use]
+    pub fn label(mut self, label: impl Into<String>) -> Self {
+        self.label = Some(label.into());
+        self
+    }
+
+    /// The value of the header `Idempotency-Key`; absent: the agent makes one.
+    #[must_use]
+    pub fn idempotency_key(mut self, idempotency_key: impl Into<String>) -> Self {
+        self.idempotency_key = Some(idempotency_key.into());
+        self
+    }
+
+    /// How long after its first attempt a request whose answer was lost is sent again; absent: a write is not.
+    #[must_use]
+    pub fn retry_within_seconds(mut self, retry_within_seconds: u64) -> Self {
+        self.retry_within_seconds = Some(retry_within_seconds);
+        self
+    }
+
+    /// From then on it is not sent any more.
+    #[must_use]
+    pub fn expires_at(mut self, expires_at: impl Into<Timestamp>) -> Self {
+        self.expires_at = Some(expires_at.into());
+        self
+    }
+
+    /// Data of the client, stored encrypted.
+    #[must_use]
+    pub fn payload(mut self, payload: impl Into<Value>) -> Self {
+        self.payload = Some(payload.into());
+        self
+    }
+}
+
+impl Json for OperationEnqueueParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut capability = None;
+        let mut request = None;
+        let mut label = None;
+        let mut idempotency_key = None;
+        let mut retry_within_seconds = None;
+        let mut expires_at = None;
+        let mut payload = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "capability" => read_member(input, member, &mut capability),
+            "request" => read_member(input, member, &mut request),
+            "label" => read_member(input, member, &mut label),
+            "idempotencyKey" => read_member(input, member, &mut idempotency_key),
+            "retryWithinSeconds" => read_member(input, member, &mut retry_within_seconds),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "payload" => read_member(input, member, &mut payload),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationEnqueueParams {
+            account: required(account, "account")?,
+            capability: required(capability, "capability")?,
+            request,
+            label,
+            idempotency_key,
+            retry_within_seconds,
+            expires_at,
+            payload,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("capability", &self.capability);
+        object.optional("request", &self.request);
+        object.optional("label", &self.label);
+        object.optional("idempotencyKey", &self.idempotency_key);
+        object.optional("retryWithinSeconds", &self.retry_within_seconds);
+        object.optional("expiresAt", &self.expires_at);
+        object.optional("payload", &self.payload);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().list`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationListParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
+    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+    pub status: Option<OperationStatus>,
+    /// An operation: those that were enqueued after it.
+    pub after: Option<String>,
+    /// The most operations to return. The agent's default: `1000`.
+    pub limit: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationListParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        OperationListParams {
+            account: account.into(),
+            status: None,
+            after: None,
+            limit: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
+    /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+    /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+    #[must_use]
+    pub fn status(mut self, status: impl Into<OperationStatus>) -> Self {
+        self.status = Some(status.into());
+        self
+    }
+
+    /// An operation: those that were enqueued after it.
+    #[must_use]
+    pub fn after(mut self, after: impl Into<String>) -> Self {
+        self.after = Some(after.into());
+        self
+    }
+
+    /// The most operations to return. The agent's default: `1000`.
+    #[must_use]
+    pub fn limit(mut self, limit: u64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+}
+
+impl From<&str> for OperationListParams {
+    fn from(account: &str) -> Self {
+        OperationListParams::new(account)
+    }
+}
+
+impl From<String> for OperationListParams {
+    fn from(account: String) -> Self {
+        OperationListParams::new(account)
+    }
+}
+
+impl Json for OperationListParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut status = None;
+        let mut after = None;
+        let mut limit = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "status" => read_member(input, member, &mut status),
+            "after" => read_member(input, member, &mut after),
+            "limit" => read_member(input, member, &mut limit),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationListParams {
+            account: required(account, "account")?,
+            status,
+            after,
+            limit,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("status", &self.status);
+        object.optional("after", &self.after);
+        object.optional("limit", &self.limit);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().get`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationGetParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub operation: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationGetParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, operation: impl Into<String>) -> Self {
+        OperationGetParams {
+            account: account.into(),
+            operation: operation.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for OperationGetParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut operation = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "operation" => read_member(input, member, &mut operation),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationGetParams {
+            account: required(account, "account")?,
+            operation: required(operation, "operation")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("operation", &self.operation);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().cancel`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationCancelParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub operation: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationCancelParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, operation: impl Into<String>) -> Self {
+        OperationCancelParams {
+            account: account.into(),
+            operation: operation.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for OperationCancelParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut operation = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "operation" => read_member(input, member, &mut operation),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationCancelParams {
+            account: required(account, "account")?,
+            operation: required(operation, "operation")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("operation", &self.operation);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().retry`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationRetryParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub operation: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationRetryParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, operation: impl Into<String>) -> Self {
+        OperationRetryParams {
+            account: account.into(),
+            operation: operation.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for OperationRetryParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut operation = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "operation" => read_member(input, member, &mut operation),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationRetryParams {
+            account: required(account, "account")?,
+            operation: required(operation, "operation")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("operation", &self.operation);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().claim`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationClaimParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub operation: Option<String>,
+    /// A capability. The name in the policy, such as `workOrder.complete`.
+    pub capability: Option<String>,
+    /// How long the claim lasts without `operation().settle`, in seconds. The agent's default: `60`.
+    pub lease_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationClaimParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>) -> Self {
+        OperationClaimParams {
+            account: account.into(),
+            operation: None,
+            capability: None,
+            lease_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    #[must_use]
+    pub fn operation(mut self, operation: impl Into<String>) -> Self {
+        self.operation = Some(operation.into());
+        self
+    }
+
+    /// A capability. The name in the policy, such as `workOrder.complete`.
+    #[must_use]
+    pub fn capability(mut self, capability: impl Into<String>) -> Self {
+        self.capability = Some(capability.into());
+        self
+    }
+
+    /// How long the claim lasts without `operation().settle`, in seconds. The agent's default: `60`.
+    #[must_use]
+    pub fn lease_seconds(mut self, lease_seconds: u64) -> Self {
+        self.lease_seconds = Some(lease_seconds);
+        self
+    }
+}
+
+impl From<&str> for OperationClaimParams {
+    fn from(account: &str) -> Self {
+        OperationClaimParams::new(account)
+    }
+}
+
+impl From<String> for OperationClaimParams {
+    fn from(account: String) -> Self {
+        OperationClaimParams::new(account)
+    }
+}
+
+impl Json for OperationClaimParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut operation = None;
+        let mut capability = None;
+        let mut lease_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "operation" => read_member(input, member, &mut operation),
+            "capability" => read_member(input, member, &mut capability),
+            "leaseSeconds" => read_member(input, member, &mut lease_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationClaimParams {
+            account: required(account, "account")?,
+            operation,
+            capability,
+            lease_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.optional("operation", &self.operation);
+        object.optional("capability", &self.capability);
+        object.optional("leaseSeconds", &self.lease_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `operation().settle`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct OperationSettleParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: String,
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub operation: String,
+    /// From `operation().claim`. Without it the error is `ErrorCode::InvalidParams`.
+    pub claim: Option<String>,
+    /// The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
+    /// `unknown` is `ErrorCode::InvalidParams`: a client that does not know says nothing, and its claim ends. One of
+    /// `done`, `rejected`, `retry`, `unknown`. The agent's default: `"done"`.
+    pub outcome: Option<OperationOutcome>,
+    /// What the client keeps with the operation, up to 16 KiB.
+    pub detail: Option<Value>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl OperationSettleParams {
+    /// With all that is required.
+    pub fn new(account: impl Into<String>, operation: impl Into<String>) -> Self {
+        OperationSettleParams {
+            account: account.into(),
+            operation: operation.into(),
+            claim: None,
+            outcome: None,
+            detail: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// From `operation().claim`. Without it the error is `ErrorCode::InvalidParams`.
+    #[must_use]
+    pub fn claim(mut self, claim: impl Into<String>) -> Self {
+        self.claim = Some(claim.into());
+        self
+    }
+
+    /// The outcome of an operation that the client delivered. `retry`: it was not delivered, and is `ready` again.
+    /// `unknown` is `ErrorCode::InvalidParams`: a client that does not know says nothing, and its claim ends. One of
+    /// `done`, `rejected`, `retry`, `unknown`. The agent's default: `"done"`.
+    #[must_use]
+    pub fn outcome(mut self, outcome: impl Into<OperationOutcome>) -> Self {
+        self.outcome = Some(outcome.into());
+        self
+    }
+
+    /// What the client keeps with the operation, up to 16 KiB.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<Value>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+}
+
+impl Json for OperationSettleParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut operation = None;
+        let mut claim = None;
+        let mut outcome = None;
+        let mut detail = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "operation" => read_member(input, member, &mut operation),
+            "claim" => read_member(input, member, &mut claim),
+            "outcome" => read_member(input, member, &mut outcome),
+            "detail" => read_member(input, member, &mut detail),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(OperationSettleParams {
+            account: required(account, "account")?,
+            operation: required(operation, "operation")?,
+            claim,
+            outcome,
+            detail,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("operation", &self.operation);
+        object.optional("claim", &self.claim);
+        object.optional("outcome", &self.outcome);
+        object.optional("detail", &self.detail);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `revocation().retry`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct RevocationRetryParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub revocation: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RevocationRetryParams {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        RevocationRetryParams {
+            revocation: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    #[must_use]
+    pub fn revocation(mut self, revocation: impl Into<String>) -> Self {
+        self.revocation = Some(revocation.into());
+        self
+    }
+}
+
+impl Json for RevocationRetryParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut revocation = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "revocation" => read_member(input, member, &mut revocation),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RevocationRetryParams {
+            revocation,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("revocation", &self.revocation);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `revocation().abandon`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct RevocationAbandonParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub revocation: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl RevocationAbandonParams {
+    /// With all that is required.
+    pub fn new(revocation: impl Into<String>) -> Self {
+        RevocationAbandonParams {
+            revocation: revocation.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for RevocationAbandonParams {
+    fn from(revocation: &str) -> Self {
+        RevocationAbandonParams::new(revocation)
+    }
+}
+
+impl From<String> for RevocationAbandonParams {
+    fn from(revocation: String) -> Self {
+        RevocationAbandonParams::new(revocation)
+    }
+}
+
+impl Json for RevocationAbandonParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut revocation = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "revocation" => read_member(input, member, &mut revocation),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(RevocationAbandonParams {
+            revocation: required(revocation, "revocation")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("revocation", &self.revocation);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `connectivity().report`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ConnectivityReportParams {
+    /// True if the client reached the network, false if it could not.
+    pub online: bool,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl ConnectivityReportParams {
+    /// With all that is required.
+    pub fn new(online: bool) -> Self {
+        ConnectivityReportParams {
+            online,
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl Json for ConnectivityReportParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut online = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "online" => read_member(input, member, &mut online),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(ConnectivityReportParams {
+            online: required(online, "online")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("online", &self.online);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `event().subscribe`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct EventSubscribeParams {
+    /// Absent: no filter.
+    pub types: Option<Vec<EventType>>,
+    /// Absent: no filter.
+    pub accounts: Option<Vec<String>>,
+    /// The last event that the client saw.
+    pub since: Option<EventPosition>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl EventSubscribeParams {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        EventSubscribeParams {
+            types: None,
+            accounts: None,
+            since: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Absent: no filter.
+    #[must_use]
+    pub fn types(mut self, types: impl IntoIterator<Item = impl Into<EventType>>) -> Self {
+        self.types = Some(types.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Absent: no filter.
+    #[must_use]
+    pub fn accounts(mut self, accounts: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.accounts = Some(accounts.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The last event that the client saw.
+    #[must_use]
+    pub fn since(mut self, since: impl Into<EventPosition>) -> Self {
+        self.since = Some(since.into());
+        self
+    }
+}
+
+impl Json for EventSubscribeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut types = None;
+        let mut accounts = None;
+        let mut since = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "types" => read_member(input, member, &mut types),
+            "accounts" => read_member(input, member, &mut accounts),
+            "since" => read_member(input, member, &mut since),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(EventSubscribeParams {
+            types,
+            accounts,
+            since,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("types", &self.types);
+        object.optional("accounts", &self.accounts);
+        object.optional("since", &self.since);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `event().unsubscribe`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct EventUnsubscribeParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub subscription: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl EventUnsubscribeParams {
+    /// With all that is required.
+    pub fn new(subscription: impl Into<String>) -> Self {
+        EventUnsubscribeParams {
+            subscription: subscription.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for EventUnsubscribeParams {
+    fn from(subscription: &str) -> Self {
+        EventUnsubscribeParams::new(subscription)
+    }
+}
+
+impl From<String> for EventUnsubscribeParams {
+    fn from(subscription: String) -> Self {
+        EventUnsubscribeParams::new(subscription)
+    }
+}
+
+impl Json for EventUnsubscribeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut subscription = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "subscription" => read_member(input, member, &mut subscription),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(EventUnsubscribeParams {
+            subscription: required(subscription, "subscription")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("subscription", &self.subscription);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `audit().list`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AuditListParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: Option<String>,
+    /// Return entries after this sequence.
+    pub after: Option<u64>,
+    /// The most entries to return. The agent's default: `100`.
+    pub limit: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AuditListParams {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        AuditListParams {
+            account: None,
+            after: None,
+            limit: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+
+    /// Return entries after this sequence.
+    #[must_use]
+    pub fn after(mut self, after: u64) -> Self {
+        self.after = Some(after);
+        self
+    }
+
+    /// The most entries to return. The agent's default: `100`.
+    #[must_use]
+    pub fn limit(mut self, limit: u64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+}
+
+impl Json for AuditListParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut after = None;
+        let mut limit = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "after" => read_member(input, member, &mut after),
+            "limit" => read_member(input, member, &mut limit),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuditListParams {
+            account,
+            after,
+            limit,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("account", &self.account);
+        object.optional("after", &self.after);
+        object.optional("limit", &self.limit);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `audit().verify`.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct AuditVerifyParams {
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    pub account: Option<String>,
+    /// Count entries after this sequence.
+    pub after: Option<u64>,
+    /// Count at most this many entries.
+    pub limit: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl AuditVerifyParams {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        AuditVerifyParams {
+            account: None,
+            after: None,
+            limit: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
+    #[must_use]
+    pub fn account(mut self, account: impl Into<String>) -> Self {
+        self.account = Some(account.into());
+        self
+    }
+
+    /// Count entries after this sequence.
+    #[must_use]
+    pub fn after(mut self, after: u64) -> Self {
+        self.after = Some(after);
+        self
+    }
+
+    /// Count at most this many entries.
+    #[must_use]
+    pub fn limit(mut self, limit: u64) -> Self {
+        self.limit = Some(limit);
+        self
+    }
+}
+
+impl Json for AuditVerifyParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut after = None;
+        let mut limit = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "after" => read_member(input, member, &mut after),
+            "limit" => read_member(input, member, &mut limit),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AuditVerifyParams {
+            account,
+            after,
+            limit,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("account", &self.account);
+        object.optional("after", &self.after);
+        object.optional("limit", &self.limit);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `grant().create`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GrantCreateParams {
+    /// The name of the client, as `grant().list` and the audit log show it.
+    pub client: String,
+    /// The accounts that the client may use.
+    pub accounts: Vec<String>,
+    /// The methods that the client may call.
+    pub methods: Vec<String>,
+    /// The scopes that a token of `token().get` may have; absent: all. A request without `scopes` gets those of them
+    /// that the account has. Where the provider does not keep the scopes of a grant (`narrowing`), only a token with
+    /// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
+    pub scopes: Option<Vec<String>>,
+    /// The resources (RFC 8707) that a token of `token().get` may be for; absent: all, and tokens without one. A
+    /// request that names none gets the single one.
+    pub resources: Option<Vec<String>>,
+    /// The origins that `request().send` and operations may send requests to; absent: all `allowed_origins` of the
+    /// provider. They add nothing to these.
+    pub origins: Option<Vec<String>>,
+    /// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names
+    /// scopes or resources, else all. A token that carries another type is not given: error 3003, reason
+    /// `wouldNarrow`.
+    pub authorization_detail_types: Option<Vec<String>>,
+    /// The capabilities of operations that `operation().claim` may take although other callers enqueued them; absent:
+    /// all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
+    pub capabilities: Option<Vec<String>>,
+    /// The client is an AI agent: its requests may only have the methods GET and HEAD.
+    pub agent: Option<bool>,
+    /// The lifetime of the grant, in seconds; absent: until it is revoked.
+    pub expires_in_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl GrantCreateParams {
+    /// With all that is required.
+    pub fn new(client: impl Into<String>, accounts: impl IntoIterator<Item = impl Into<String>>, methods: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        GrantCreateParams {
+            client: client.into(),
+            accounts: accounts.into_iter().map(Into::into).collect(),
+            methods: methods.into_iter().map(Into::into).collect(),
+            scopes: None,
+            resources: None,
+            origins: None,
+            authorization_detail_types: None,
+            capabilities: None,
+            agent: None,
+            expires_in_seconds: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// The scopes that a token of `token().get` may have; absent: all. A request without `scopes` gets those of them
+    /// that the account has. Where the provider does not keep the scopes of a grant (`narrowing`), only a token with
+    /// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
+    #[must_use]
+    pub fn scopes(mut self, scopes: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.scopes = Some(scopes.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The resources (RFC 8707) that a token of `token().get` may be for; absent: all, and tokens without one. A
+    /// request that names none gets the single one.
+    #[must_use]
+    pub fn resources(mut self, resources: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.resources = Some(resources.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The origins that `request().send` and operations may send requests to; absent: all `allowed_origins` of the
+    /// provider. They add nothing to these.
+    #[must_use]
+    pub fn origins(mut self, origins: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.origins = Some(origins.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The types of authorization details (RFC 9396) that its tokens may carry; absent: none where the grant names
+    /// scopes or resources, else all. A token that carries another type is not given: error 3003, reason
+    /// `wouldNarrow`.
+    #[must_use]
+    pub fn authorization_detail_types(mut self, authorization_detail_types: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.authorization_detail_types = Some(authorization_detail_types.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The capabilities of operations that `operation().claim` may take although other callers enqueued them; absent:
+    /// all, or with `agent` only what was enqueued under this grant, or under one that was made under it.
+    #[must_use]
+    pub fn capabilities(mut self, capabilities: impl IntoIterator<Item = impl Into<String>>) -> Self {
+        self.capabilities = Some(capabilities.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// The client is an AI agent: its requests may only have the methods GET and HEAD.
+    #[must_use]
+    pub fn agent(mut self, agent: bool) -> Self {
+        self.agent = Some(agent);
+        self
+    }
+
+    /// The lifetime of the grant, in seconds; absent: until it is revoked.
+    #[must_use]
+    pub fn expires_in_seconds(mut self, expires_in_seconds: u64) -> Self {
+        self.expires_in_seconds = Some(expires_in_seconds);
+        self
+    }
+}
+
+impl Json for GrantCreateParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut client = None;
+        let mut accounts = None;
+        let mut methods = None;
+        let mut scopes = None;
+        let mut resources = None;
+        let mut origins = None;
+        let mut authorization_detail_types = None;
+        let mut capabilities = None;
+        let mut agent = None;
+        let mut expires_in_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "client" => read_member(input, member, &mut client),
+            "accounts" => read_member(input, member, &mut accounts),
+            "methods" => read_member(input, member, &mut methods),
+            "scopes" => read_member(input, member, &mut scopes),
+            "resources" => read_member(input, member, &mut resources),
+            "origins" => read_member(input, member, &mut origins),
+            "authorizationDetailTypes" => read_member(input, member, &mut authorization_detail_types),
+            "capabilities" => read_member(input, member, &mut capabilities),
+            "agent" => read_member(input, member, &mut agent),
+            "expiresInSeconds" => read_member(input, member, &mut expires_in_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(GrantCreateParams {
+            client: required(client, "client")?,
+            accounts: required(accounts, "accounts")?,
+            methods: required(methods, "methods")?,
+            scopes,
+            resources,
+            origins,
+            authorization_detail_types,
+            capabilities,
+            agent,
+            expires_in_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("client", &self.client);
+        object.member("accounts", &self.accounts);
+        object.member("methods", &self.methods);
+        object.optional("scopes", &self.scopes);
+        object.optional("resources", &self.resources);
+        object.optional("origins", &self.origins);
+        object.optional("authorizationDetailTypes", &self.authorization_detail_types);
+        object.optional("capabilities", &self.capabilities);
+        object.optional("agent", &self.agent);
+        object.optional("expiresInSeconds", &self.expires_in_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The params of `grant().revoke`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct GrantRevokeParams {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub grant: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl GrantRevokeParams {
+    /// With all that is required.
+    pub fn new(grant: impl Into<String>) -> Self {
+        GrantRevokeParams {
+            grant: grant.into(),
+            extra: Extra::default(),
+        }
+    }
+}
+
+impl From<&str> for GrantRevokeParams {
+    fn from(grant: &str) -> Self {
+        GrantRevokeParams::new(grant)
+    }
+}
+
+impl From<String> for GrantRevokeParams {
+    fn from(grant: String) -> Self {
+        GrantRevokeParams::new(grant)
+    }
+}
+
+impl Json for GrantRevokeParams {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut grant = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "grant" => read_member(input, member, &mut grant),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(GrantRevokeParams {
+            grant: required(grant, "grant")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("grant", &self.grant);
+        object.extra(&self.extra);
+        object.end();
+>>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     }
 }

@@ -139,6 +139,7 @@ records! {
         previous: String,
     }
 
+<<<<<<< HEAD
     /// What the administrator of the machine lays down.
     AdministratorState {
         /// The members of the configuration that only `file` sets: neither your configuration file nor an option
@@ -156,6 +157,67 @@ records! {
         /// The path of the administrator's configuration file, which was read at the agent's start; absent without
         /// one that counts.
         file: String,
+=======
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("active", &self.active);
+        object.optional("previous", &self.previous);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// What the administrator's files set.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AdministratorState {
+    /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
+    /// them.
+    pub enforced: Vec<String>,
+    /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+    pub overruled: Vec<String>,
+    /// The providers that files describe.
+    pub providers: Vec<String>,
+    /// The policies that files hold.
+    pub policies: Vec<String>,
+    /// Why files do not count, a sentence each.
+    pub problems: Vec<String>,
+    /// The path of the administrator's configuration file, which was read at the agent's start; absent without one
+    /// that counts.
+    pub file: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AdministratorState {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut enforced = None;
+        let mut overruled = None;
+        let mut providers = None;
+        let mut policies = None;
+        let mut problems = None;
+        let mut file = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "enforced" => read_member(input, member, &mut enforced),
+            "overruled" => read_member(input, member, &mut overruled),
+            "providers" => read_member(input, member, &mut providers),
+            "policies" => read_member(input, member, &mut policies),
+            "problems" => read_member(input, member, &mut problems),
+            "file" => read_member(input, member, &mut file),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AdministratorState {
+            enforced: required(enforced, "enforced")?,
+            overruled: required(overruled, "overruled")?,
+            providers: required(providers, "providers")?,
+            policies: required(policies, "policies")?,
+            problems: required(problems, "problems")?,
+            file,
+            extra,
+        })
+>>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     }
 
     /// The result of `agent().add_key_slot`.
@@ -316,6 +378,7 @@ records! {
         account: String,
     }
 
+<<<<<<< HEAD
     /// One line of the audit log.
     AuditEntry {
         sequence: u64,
@@ -340,6 +403,121 @@ records! {
         last_at = "lastAt": Timestamp,
         /// Without secrets.
         facts: {},
+=======
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("keyEpoch", &self.key_epoch);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `agent().status`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct AgentStatusResult {
+    /// The member `locked`.
+    pub locked: bool,
+    /// True if the vault was created.
+    pub initialized: bool,
+    /// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
+    pub protection: Protection,
+    /// Connectivity. One of `online`, `offline`, `unknown`.
+    pub connectivity: ConnectivityState,
+    /// The member `pendingRevocations`.
+    pub pending_revocations: u64,
+    /// The member `pendingOperations`.
+    pub pending_operations: u64,
+    /// The member `connections`.
+    pub connections: u64,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub started_at: Timestamp,
+    /// The member `version`.
+    pub version: String,
+    /// True if programs of this user need no grant.
+    pub callers_are_trusted: bool,
+    /// True if the machine has kept every secret in locked memory since the agent's start, so that none was written
+    /// to swap. Bodies of resource servers' answers do not count.
+    pub memory_locked: bool,
+    /// What restricts the agent's process: `landlock` its files and its system calls, `seccomp` its system calls
+    /// only, `none` neither. One of `landlock`, `seccomp`, `none`.
+    pub confinement: Confinement,
+    /// Numbers of accounts. Absent while the vault is locked.
+    pub accounts: Option<AccountCounts>,
+    /// The path of the configuration file that the agent read at its start; absent without one.
+    pub configuration: Option<String>,
+    /// For programs that export the audit log; absent if the configuration has no member `audit`.
+    pub audit: Option<AuditSettings>,
+    /// What the administrator's files set; absent if they set nothing.
+    pub administrator: Option<AdministratorState>,
+    /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
+    pub policy_source: Option<PolicySource>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for AgentStatusResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut locked = None;
+        let mut initialized = None;
+        let mut protection = None;
+        let mut connectivity = None;
+        let mut pending_revocations = None;
+        let mut pending_operations = None;
+        let mut connections = None;
+        let mut started_at = None;
+        let mut version = None;
+        let mut callers_are_trusted = None;
+        let mut memory_locked = None;
+        let mut confinement = None;
+        let mut accounts = None;
+        let mut configuration = None;
+        let mut audit = None;
+        let mut administrator = None;
+        let mut policy_source = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "locked" => read_member(input, member, &mut locked),
+            "initialized" => read_member(input, member, &mut initialized),
+            "protection" => read_member(input, member, &mut protection),
+            "connectivity" => read_member(input, member, &mut connectivity),
+            "pendingRevocations" => read_member(input, member, &mut pending_revocations),
+            "pendingOperations" => read_member(input, member, &mut pending_operations),
+            "connections" => read_member(input, member, &mut connections),
+            "startedAt" => read_member(input, member, &mut started_at),
+            "version" => read_member(input, member, &mut version),
+            "callersAreTrusted" => read_member(input, member, &mut callers_are_trusted),
+            "memoryLocked" => read_member(input, member, &mut memory_locked),
+            "confinement" => read_member(input, member, &mut confinement),
+            "accounts" => read_member(input, member, &mut accounts),
+            "configuration" => read_member(input, member, &mut configuration),
+            "audit" => read_member(input, member, &mut audit),
+            "administrator" => read_member(input, member, &mut administrator),
+            "policySource" => read_member(input, member, &mut policy_source),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(AgentStatusResult {
+            locked: required(locked, "locked")?,
+            initialized: required(initialized, "initialized")?,
+            protection: required(protection, "protection")?,
+            connectivity: required(connectivity, "connectivity")?,
+            pending_revocations: required(pending_revocations, "pendingRevocations")?,
+            pending_operations: required(pending_operations, "pendingOperations")?,
+            connections: required(connections, "connections")?,
+            started_at: required(started_at, "startedAt")?,
+            version: required(version, "version")?,
+            callers_are_trusted: required(callers_are_trusted, "callersAreTrusted")?,
+            memory_locked: required(memory_locked, "memoryLocked")?,
+            confinement: required(confinement, "confinement")?,
+            accounts,
+            configuration,
+            audit,
+            administrator,
+            policy_source,
+            extra,
+        })
+>>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     }
 
     /// The result of `audit().list`.
@@ -1041,6 +1219,7 @@ records! {
         last_error = "lastError": LastFailure,
     }
 
+<<<<<<< HEAD
     /// The result of `request().authorize`.
     RequestAuthorizeResult {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -1410,5 +1589,746 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
+=======
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("state", &self.state);
+        object.member("freshness", &self.freshness);
+        object.member("scopes", &self.scopes);
+        object.member("roles", &self.roles);
+        object.member("refresh", &self.refresh);
+        object.member("clock", &self.clock);
+        object.member("remedies", &self.remedies);
+        object.member("generation", &self.generation);
+        object.optional("since", &self.since);
+        object.optional("accessTokenExpiresAt", &self.access_token_expires_at);
+        object.optional("refreshTokenExpiresAt", &self.refresh_token_expires_at);
+        object.optional("lastOnlineAuthAt", &self.last_online_auth_at);
+        object.optional("offlineGraceUntil", &self.offline_grace_until);
+        object.optional("lostScopes", &self.lost_scopes);
+        object.optional("authorizationDetails", &self.authorization_details);
+        object.optional("serverTimeOffsetMs", &self.server_time_offset_ms);
+        object.optional("stepUpValidUntil", &self.step_up_valid_until);
+        object.optional("deviceKeyId", &self.device_key_id);
+        object.optional("tokenBinding", &self.token_binding);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `sign_in().begin`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInBeginResult {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// The flow of a sign-in. `browser`: on this machine, with a loopback redirect URI. `device`: on any machine,
+    /// with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
+    /// machine; the person copies the redirect URL into `sign_in().complete`. One of `browser`, `device`, `paste`.
+    pub flow: SignInFlow,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub expires_at: Timestamp,
+    /// For the flows `browser` and `paste`: the page on which the person signs in.
+    pub authorization_url: Option<String>,
+    /// For the flow `device`: the page on which the person enters the code, on any machine.
+    pub verification_uri: Option<String>,
+    /// The same with the code included, such as for a QR code, if the provider returns it.
+    pub verification_uri_complete: Option<String>,
+    /// The code, to be displayed unchanged.
+    pub user_code: Option<String>,
+    /// The agent's polling interval.
+    pub interval_seconds: Option<u64>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SignInBeginResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut sign_in = None;
+        let mut flow = None;
+        let mut expires_at = None;
+        let mut authorization_url = None;
+        let mut verification_uri = None;
+        let mut verification_uri_complete = None;
+        let mut user_code = None;
+        let mut interval_seconds = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "signIn" => read_member(input, member, &mut sign_in),
+            "flow" => read_member(input, member, &mut flow),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "authorizationUrl" => read_member(input, member, &mut authorization_url),
+            "verificationUri" => read_member(input, member, &mut verification_uri),
+            "verificationUriComplete" => read_member(input, member, &mut verification_uri_complete),
+            "userCode" => read_member(input, member, &mut user_code),
+            "intervalSeconds" => read_member(input, member, &mut interval_seconds),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInBeginResult {
+            sign_in: required(sign_in, "signIn")?,
+            flow: required(flow, "flow")?,
+            expires_at: required(expires_at, "expiresAt")?,
+            authorization_url,
+            verification_uri,
+            verification_uri_complete,
+            user_code,
+            interval_seconds,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("signIn", &self.sign_in);
+        object.member("flow", &self.flow);
+        object.member("expiresAt", &self.expires_at);
+        object.optional("authorizationUrl", &self.authorization_url);
+        object.optional("verificationUri", &self.verification_uri);
+        object.optional("verificationUriComplete", &self.verification_uri_complete);
+        object.optional("userCode", &self.user_code);
+        object.optional("intervalSeconds", &self.interval_seconds);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `sign_in().cancel`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInCancelResult {
+    /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
+    pub sign_in: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SignInCancelResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut sign_in = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "signIn" => read_member(input, member, &mut sign_in),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInCancelResult {
+            sign_in: required(sign_in, "signIn")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("signIn", &self.sign_in);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `sign_in().import`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInImportResult {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SignInImportResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInImportResult {
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The status of a sign-in.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SignInProgress {
+    /// The status of a sign-in. One of `pending`, `completed`.
+    pub status: SignInStatus,
+    /// The id of the sign-in.
+    pub sign_in: Option<String>,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SignInProgress {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut status = None;
+        let mut sign_in = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "status" => read_member(input, member, &mut status),
+            "signIn" => read_member(input, member, &mut sign_in),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SignInProgress {
+            status: required(status, "status")?,
+            sign_in,
+            account,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("status", &self.status);
+        object.optional("signIn", &self.sign_in);
+        object.optional("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// An item that a backup or a restore left out.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct SkippedItem {
+    /// The type of an item that was left out. One of `account`, `provider`, `policy`, `alias`, `refreshToken`.
+    pub kind: SkippedKind,
+    /// The name of a provider or policy, an alias, or an account's id.
+    pub name: String,
+    /// Why an item was left out. `alreadyThere`: the item exists and stays unchanged. `nameTaken`: another item has
+    /// the name; an account is restored without its alias. `providerDiffers`: the provider's name belongs to a
+    /// different provider. `damaged`: the item can't be decrypted. `inUse`: the refresh token was being sent to the
+    /// provider. `tooMany`: a limit of the agent is reached. One of `alreadyThere`, `nameTaken`, `providerDiffers`,
+    /// `damaged`, `inUse`, `tooMany`.
+    pub reason: SkippedReason,
+    /// The account that the item belongs to, if any.
+    pub account: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for SkippedItem {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut kind = None;
+        let mut name = None;
+        let mut reason = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "kind" => read_member(input, member, &mut kind),
+            "name" => read_member(input, member, &mut name),
+            "reason" => read_member(input, member, &mut reason),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(SkippedItem {
+            kind: required(kind, "kind")?,
+            name: required(name, "name")?,
+            reason: required(reason, "reason")?,
+            account,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("kind", &self.kind);
+        object.member("name", &self.name);
+        object.member("reason", &self.reason);
+        object.optional("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The person's rights, as the provider last reported them.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Snapshot {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// The member `roles`.
+    pub roles: Vec<String>,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Vec<String>,
+    /// The member `entitlements`.
+    pub entitlements: Vec<String>,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub fetched_at: Timestamp,
+    /// The member `version`.
+    pub version: u64,
+    /// The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
+    pub source: SnapshotSource,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for Snapshot {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut roles = None;
+        let mut scopes = None;
+        let mut entitlements = None;
+        let mut fetched_at = None;
+        let mut version = None;
+        let mut source = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "roles" => read_member(input, member, &mut roles),
+            "scopes" => read_member(input, member, &mut scopes),
+            "entitlements" => read_member(input, member, &mut entitlements),
+            "fetchedAt" => read_member(input, member, &mut fetched_at),
+            "version" => read_member(input, member, &mut version),
+            "source" => read_member(input, member, &mut source),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(Snapshot {
+            account: required(account, "account")?,
+            roles: required(roles, "roles")?,
+            scopes: required(scopes, "scopes")?,
+            entitlements: required(entitlements, "entitlements")?,
+            fetched_at: required(fetched_at, "fetchedAt")?,
+            version: required(version, "version")?,
+            source: required(source, "source")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("roles", &self.roles);
+        object.member("scopes", &self.scopes);
+        object.member("entitlements", &self.entitlements);
+        object.member("fetchedAt", &self.fetched_at);
+        object.member("version", &self.version);
+        object.member("source", &self.source);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The status of a step-up.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpStatus {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// The member `enrolled`.
+    pub enrolled: bool,
+    /// At 0 the PIN is destroyed.
+    pub attempts_left: u64,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub valid_until: Option<Timestamp>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for StepUpStatus {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut enrolled = None;
+        let mut attempts_left = None;
+        let mut valid_until = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "enrolled" => read_member(input, member, &mut enrolled),
+            "attemptsLeft" => read_member(input, member, &mut attempts_left),
+            "validUntil" => read_member(input, member, &mut valid_until),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpStatus {
+            account: required(account, "account")?,
+            enrolled: required(enrolled, "enrolled")?,
+            attempts_left: required(attempts_left, "attemptsLeft")?,
+            valid_until,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("enrolled", &self.enrolled);
+        object.member("attemptsLeft", &self.attempts_left);
+        object.optional("validUntil", &self.valid_until);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `step_up().verify`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct StepUpVerifyResult {
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub valid_until: Timestamp,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for StepUpVerifyResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut account = None;
+        let mut valid_until = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "account" => read_member(input, member, &mut account),
+            "validUntil" => read_member(input, member, &mut valid_until),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(StepUpVerifyResult {
+            account: required(account, "account")?,
+            valid_until: required(valid_until, "validUntil")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("account", &self.account);
+        object.member("validUntil", &self.valid_until);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// Where the tenant is named. Either a claim of the ID token or a fixed value.
+#[derive(Clone, Debug, Default, PartialEq)]
+#[non_exhaustive]
+pub struct TenantRule {
+    /// The member `claim`.
+    pub claim: Option<String>,
+    /// The member `value`.
+    pub value: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl TenantRule {
+    /// Nothing is required.
+    #[must_use]
+    pub fn new() -> Self {
+        TenantRule {
+            claim: None,
+            value: None,
+            extra: Extra::default(),
+        }
+    }
+
+    /// Sets `claim`.
+    #[must_use]
+    pub fn claim(mut self, claim: impl Into<String>) -> Self {
+        self.claim = Some(claim.into());
+        self
+    }
+
+    /// Sets `value`.
+    #[must_use]
+    pub fn value(mut self, value: impl Into<String>) -> Self {
+        self.value = Some(value.into());
+        self
+    }
+}
+
+impl Json for TenantRule {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut claim = None;
+        let mut value = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "claim" => read_member(input, member, &mut claim),
+            "value" => read_member(input, member, &mut value),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TenantRule {
+            claim,
+            value,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.optional("claim", &self.claim);
+        object.optional("value", &self.value);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// An access token.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Token {
+    /// The member `accessToken`.
+    pub access_token: Secret,
+    /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
+    /// proof of `token().proof`.
+    pub token_type: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub expires_at: Timestamp,
+    /// The member `expiresInSeconds`.
+    pub expires_in_seconds: u64,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// A URL.
+    pub issuer: String,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Vec<String>,
+    /// The source of an access token. `staleOk`: the refresh failed, but the stored token is still valid. One of
+    /// `cache`, `refreshed`, `staleOk`.
+    pub source: TokenSource,
+    /// Identifies this token in `token().reject`.
+    pub fingerprint: String,
+    /// A generation. Increases with each refresh token that is stored for the account.
+    pub generation: u64,
+    /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
+    pub resource: Option<String>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for Token {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut access_token = None;
+        let mut token_type = None;
+        let mut expires_at = None;
+        let mut expires_in_seconds = None;
+        let mut account = None;
+        let mut issuer = None;
+        let mut scopes = None;
+        let mut source = None;
+        let mut fingerprint = None;
+        let mut generation = None;
+        let mut resource = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "accessToken" => read_member(input, member, &mut access_token),
+            "tokenType" => read_member(input, member, &mut token_type),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "expiresInSeconds" => read_member(input, member, &mut expires_in_seconds),
+            "account" => read_member(input, member, &mut account),
+            "issuer" => read_member(input, member, &mut issuer),
+            "scopes" => read_member(input, member, &mut scopes),
+            "source" => read_member(input, member, &mut source),
+            "fingerprint" => read_member(input, member, &mut fingerprint),
+            "generation" => read_member(input, member, &mut generation),
+            "resource" => read_member(input, member, &mut resource),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(Token {
+            access_token: required(access_token, "accessToken")?,
+            token_type: required(token_type, "tokenType")?,
+            expires_at: required(expires_at, "expiresAt")?,
+            expires_in_seconds: required(expires_in_seconds, "expiresInSeconds")?,
+            account: required(account, "account")?,
+            issuer: required(issuer, "issuer")?,
+            scopes: required(scopes, "scopes")?,
+            source: required(source, "source")?,
+            fingerprint: required(fingerprint, "fingerprint")?,
+            generation: required(generation, "generation")?,
+            resource,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("accessToken", &self.access_token);
+        object.member("tokenType", &self.token_type);
+        object.member("expiresAt", &self.expires_at);
+        object.member("expiresInSeconds", &self.expires_in_seconds);
+        object.member("account", &self.account);
+        object.member("issuer", &self.issuer);
+        object.member("scopes", &self.scopes);
+        object.member("source", &self.source);
+        object.member("fingerprint", &self.fingerprint);
+        object.member("generation", &self.generation);
+        object.optional("resource", &self.resource);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `token().exchange`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenExchangeResult {
+    /// The member `accessToken`.
+    pub access_token: Secret,
+    /// `Bearer`, or `N_A` for a token that is not an access token.
+    pub token_type: String,
+    /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
+    /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+    pub expires_at: Timestamp,
+    /// The member `expiresInSeconds`.
+    pub expires_in_seconds: u64,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// A URL.
+    pub issuer: String,
+    /// Scopes. In any order; the agent sorts them.
+    pub scopes: Vec<String>,
+    /// The source of an access token. `staleOk`: the refresh failed, but the stored token is still valid. One of
+    /// `cache`, `refreshed`, `staleOk`.
+    pub source: TokenSource,
+    /// Identifies this token in `token().reject`.
+    pub fingerprint: String,
+    /// A generation. Increases with each refresh token that is stored for the account.
+    pub generation: u64,
+    /// The URI of the token's type, as the provider told it.
+    pub issued_token_type: String,
+    /// The requested resource, if the provider's answer or the token itself shows that the token is for it.
+    pub resource: Option<String>,
+    /// The rights in detail that the provider said the token has; absent if it said nothing of any.
+    pub authorization_details: Option<Vec<Map<String, Value>>>,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for TokenExchangeResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut access_token = None;
+        let mut token_type = None;
+        let mut expires_at = None;
+        let mut expires_in_seconds = None;
+        let mut account = None;
+        let mut issuer = None;
+        let mut scopes = None;
+        let mut source = None;
+        let mut fingerprint = None;
+        let mut generation = None;
+        let mut issued_token_type = None;
+        let mut resource = None;
+        let mut authorization_details = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "accessToken" => read_member(input, member, &mut access_token),
+            "tokenType" => read_member(input, member, &mut token_type),
+            "expiresAt" => read_member(input, member, &mut expires_at),
+            "expiresInSeconds" => read_member(input, member, &mut expires_in_seconds),
+            "account" => read_member(input, member, &mut account),
+            "issuer" => read_member(input, member, &mut issuer),
+            "scopes" => read_member(input, member, &mut scopes),
+            "source" => read_member(input, member, &mut source),
+            "fingerprint" => read_member(input, member, &mut fingerprint),
+            "generation" => read_member(input, member, &mut generation),
+            "issuedTokenType" => read_member(input, member, &mut issued_token_type),
+            "resource" => read_member(input, member, &mut resource),
+            "authorizationDetails" => read_member(input, member, &mut authorization_details),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenExchangeResult {
+            access_token: required(access_token, "accessToken")?,
+            token_type: required(token_type, "tokenType")?,
+            expires_at: required(expires_at, "expiresAt")?,
+            expires_in_seconds: required(expires_in_seconds, "expiresInSeconds")?,
+            account: required(account, "account")?,
+            issuer: required(issuer, "issuer")?,
+            scopes: required(scopes, "scopes")?,
+            source: required(source, "source")?,
+            fingerprint: required(fingerprint, "fingerprint")?,
+            generation: required(generation, "generation")?,
+            issued_token_type: required(issued_token_type, "issuedTokenType")?,
+            resource,
+            authorization_details,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("accessToken", &self.access_token);
+        object.member("tokenType", &self.token_type);
+        object.member("expiresAt", &self.expires_at);
+        object.member("expiresInSeconds", &self.expires_in_seconds);
+        object.member("account", &self.account);
+        object.member("issuer", &self.issuer);
+        object.member("scopes", &self.scopes);
+        object.member("source", &self.source);
+        object.member("fingerprint", &self.fingerprint);
+        object.member("generation", &self.generation);
+        object.member("issuedTokenType", &self.issued_token_type);
+        object.optional("resource", &self.resource);
+        object.optional("authorizationDetails", &self.authorization_details);
+        object.extra(&self.extra);
+        object.end();
+    }
+}
+
+/// The result of `token().proof`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct TokenProofResult {
+    /// The member `proof`.
+    pub proof: Secret,
+    /// Of the key (RFC 7638), as `session().get` tells it.
+    pub thumbprint: String,
+    /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
+    /// person.
+    pub account: String,
+    /// Members that this version does not know.
+    pub extra: Extra,
+}
+
+impl Json for TokenProofResult {
+    fn read(reader: &mut Reader<'_>) -> Result<Self, Malformed> {
+        let mut proof = None;
+        let mut thumbprint = None;
+        let mut account = None;
+        let mut extra = Extra::default();
+        reader.object(&mut |input, member| match member {
+            "proof" => read_member(input, member, &mut proof),
+            "thumbprint" => read_member(input, member, &mut thumbprint),
+            "account" => read_member(input, member, &mut account),
+            _ => read_extra(input, member, &mut extra),
+        })?;
+        Ok(TokenProofResult {
+            proof: required(proof, "proof")?,
+            thumbprint: required(thumbprint, "thumbprint")?,
+            account: required(account, "account")?,
+            extra,
+        })
+    }
+
+    fn write(&self, writer: &mut Writer) {
+        let mut object = writer.object();
+        object.member("proof", &self.proof);
+        object.member("thumbprint", &self.thumbprint);
+        object.member("account", &self.account);
+        object.extra(&self.extra);
+        object.end();
+>>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     }
 }

@@ -600,7 +600,7 @@ export interface AccountSwitchResult {
   readonly previous?: string;
 }
 
-/** What the administrator of the machine lays down. */
+/** What the administrator's files set. */
 export interface AdministratorState {
   /**
    * The members of the configuration that only `file` sets: neither your configuration file nor an option changes them.
@@ -760,7 +760,7 @@ export interface AgentStatusResult {
   readonly configuration?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
   readonly audit?: AuditSettings;
-  /** What the administrator of the machine lays down; absent where that is nothing. */
+  /** What the administrator's files set; absent if they set nothing. */
   readonly administrator?: AdministratorState;
   /** The source of an organisation's policies. Absent without a policy source, and for a limited caller. */
   readonly policySource?: PolicySource;
@@ -2092,7 +2092,7 @@ export interface Token {
 export interface TokenExchangeResult {
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly accessToken: string;
-  /** `Bearer`, or `N_A` for a token that is no access token. */
+  /** `Bearer`, or `N_A` for a token that is not an access token. */
   readonly tokenType: string;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
@@ -2506,7 +2506,7 @@ export interface SignInBeginParams {
    */
   readonly acrValues?: readonly string[] | undefined;
   /**
-   * `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago; not
+   * `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago; not
    * used by the flow `device`.
    */
   readonly maxAgeSeconds?: number | undefined;
@@ -2725,7 +2725,7 @@ export interface CredentialAwsParams {
   readonly roleArn: string;
   /** What the log of AWS names the session; absent: `lanyard`. */
   readonly sessionName?: string | undefined;
-  /** How long the credentials shall live; absent: as long as AWS gives by itself. */
+  /** How long the credentials are valid; absent: the default of AWS. */
   readonly durationSeconds?: number | undefined;
   /** The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone. */
   readonly endpoint?: string | undefined;
@@ -3154,8 +3154,8 @@ export interface GrantCreateParams {
    */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A single
-   * resource stands in for one that is not named.
+   * The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A request
+   * that names none gets the single one.
    */
   readonly resources?: readonly string[] | undefined;
   /**

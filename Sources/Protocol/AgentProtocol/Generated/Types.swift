@@ -169,7 +169,7 @@ public struct WireAccountRule: WireWritable, Sendable {
   }
 }
 
-/// What the administrator of the machine lays down.
+/// What the administrator's files set.
 public struct WireAdministratorState: WireWritable, Sendable {
   /// The path of the administrator's configuration file, which was read at the agent's start; absent without one that
   /// counts.

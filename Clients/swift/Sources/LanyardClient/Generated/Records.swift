@@ -429,7 +429,7 @@ public struct AccountSwitchResult: Record, WireRecord {
   }
 }
 
-/// What the administrator of the machine lays down.
+/// What the administrator's files set.
 public struct AdministratorState: Record, WireRecord {
   /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
   /// them.
@@ -967,7 +967,7 @@ public struct AgentStatusResult: Record, WireRecord {
   public var configuration: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
   public var audit: AuditSettings?
-  /// What the administrator of the machine lays down; absent where that is nothing.
+  /// What the administrator's files set; absent if they set nothing.
   public var administrator: AdministratorState?
   /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
   public var policySource: PolicySource?
@@ -5249,7 +5249,7 @@ public struct Token: Record, WireRecord {
 /// The result of `token.exchange`.
 public struct TokenExchangeResult: Record, WireRecord {
   public var accessToken: Secret
-  /// `Bearer`, or `N_A` for a token that is no access token.
+  /// `Bearer`, or `N_A` for a token that is not an access token.
   public var tokenType: String
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
   /// that a provider told are converted. Only `time.now` of a decision is trusted time.

@@ -130,7 +130,7 @@ public enum AgentStatus: RPCMethod {
     public var configuration: String?
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     public var audit: WireAuditSettings?
-    /// What the administrator of the machine lays down; absent where that is nothing.
+    /// What the administrator's files set; absent if they set nothing.
     public var administrator: WireAdministratorState?
     /// Absent without a policy source, and for a limited caller.
     public var policySource: WirePolicySource?
