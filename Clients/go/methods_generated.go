@@ -319,8 +319,8 @@ func (m *AgentMethods) Restore(ctx context.Context, params *AgentRestoreParams) 
 type AgentDiagnoseParams struct {
 	// Fetch each provider's public metadata to check that it responds. The agent's default: `false`.
 	AskProviders *bool `json:"askProviders,omitempty"`
-	// Check nothing, and tell only what this provider said when it refused last. Another one is
-	// `ErrProviderNotFound`; while the vault is locked, that is told.
+	// Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+	// `ErrProviderNotFound`; while the vault is locked, the finding says so.
 	Provider *string `json:"provider,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1210,7 +1210,7 @@ type RequestAuthorizeParams struct {
 	Account string `json:"account"`
 	// An HTTP method.
 	Method string `json:"method"`
-	// The URL of the request. Its query does not count.
+	// The URL of the request. Its query is ignored.
 	URL string `json:"url"`
 	// Only these of the provider's `AllowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
 	// Absent: all of them.
@@ -1733,8 +1733,8 @@ func (m *OperationMethods) Enqueue(ctx context.Context, params *OperationEnqueue
 type OperationListParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Status *OperationStatus `json:"status,omitempty"`
 	// An operation: those that were enqueued after it.

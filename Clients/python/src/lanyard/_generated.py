@@ -820,8 +820,8 @@ class OperationRejectionReason(OpenEnum):
 
 
 class OperationStatus(OpenEnum):
-    """The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    cancelled is told once and not listed any more.
+    """The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    operation is reported once and no longer listed.
     """
 
     QUEUED = "queued"
@@ -1237,13 +1237,13 @@ class AdministratorState(Record):
     Attributes:
         enforced: The members of the configuration that only `file` sets: neither your configuration file nor an
             option changes them.
-        overruled: Members of `enforced` that your configuration file or an option gives another value, which does
-            not count.
+        overruled: Members of `enforced` that your configuration file or an option gives another value, which is
+            ignored.
         providers: The providers that files describe.
         policies: The policies that files hold.
-        problems: Why files do not count, a sentence each.
-        file: The path of the administrator's configuration file, which was read at the agent's start; absent
-            without one that counts.
+        problems: Why a file is ignored, one sentence each.
+        file: The path of the administrator's configuration file, which was read at the agent's start; absent if
+            none is in force.
     """
 
     enforced: List[str]
@@ -1480,7 +1480,7 @@ class AuditDestination(Record):
     Attributes:
         to: The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
         name: The name of its cursor.
-        headers_file: The path of a file with header fields; what is in it is not told.
+        headers_file: The path of a file with header fields; its content is not shown.
     """
 
     to: Union[AuditCollector, str]
@@ -1846,7 +1846,7 @@ class Figure(Record):
     """A counter or a gauge.
 
     Attributes:
-        help: What it tells, for a person.
+        help: What it measures, as a sentence for a person.
         unit: Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
     """
 
@@ -1975,7 +1975,7 @@ class Histogram(Record):
     """A histogram of durations.
 
     Attributes:
-        help: What it tells, for a person.
+        help: What it measures, as a sentence for a person.
         unit: The unit that `name` ends with. One of `bytes`, `seconds`.
         bounds_ms: The buckets' inclusive upper bounds, ascending.
     """
@@ -2086,8 +2086,8 @@ class Operation(Record):
             rule.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+            cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         capability: A capability. The name in the policy, such as `workOrder.complete`.
         delivery: Who delivers an operation. One of `agent`, `client`.
@@ -2145,8 +2145,8 @@ class OperationEnqueueResult(Record):
             from the person.
         operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+            cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         decision: A decision.
     """
@@ -3488,8 +3488,8 @@ class AgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
-                `ProviderNotFound`; while the vault is locked, that is told.
+            provider: Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+                `ProviderNotFound`; while the vault is locked, the finding says so.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
@@ -3880,8 +3880,8 @@ class AsyncAgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
-                `ProviderNotFound`; while the vault is locked, that is told.
+            provider: Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+                `ProviderNotFound`; while the vault is locked, the finding says so.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
@@ -7147,7 +7147,7 @@ class RequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query does not count.
+            url: The URL of the request. Its query is ignored.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7331,7 +7331,7 @@ class AsyncRequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query does not count.
+            url: The URL of the request. Its query is ignored.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -9009,9 +9009,9 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
-                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
-                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+                cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
+                `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
             after: An operation: those that were enqueued after it.
             limit: The most operations to return. The agent's default: `1000`.
 
@@ -9342,9 +9342,9 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
-                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
-                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+                cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
+                `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
             after: An operation: those that were enqueued after it.
             limit: The most operations to return. The agent's default: `1000`.
 

@@ -733,8 +733,8 @@ public enum AgentDiagnose: RPCMethod {
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
     public var askProviders: Bool
-    /// Check nothing, and tell only what this provider said when it refused last. Another one is `providerNotFound`;
-    /// while the vault is locked, that is told.
+    /// Checks nothing, and returns only the last refusal of this provider. An unknown provider is `providerNotFound`;
+    /// while the vault is locked, the finding says so.
     public var provider: ProviderName?
 
     public init(from node: JSONNode) throws(ParamsProblem) {
