@@ -87,7 +87,7 @@ struct LanyardAgent {
     serve(options, signals: signals, broker)
   }
 
-  /// Reads what the administrator lays down, and tells what is wrong with it.
+  /// Reads the administrator's files, and reports what is wrong with them.
   private static func administratorFile(_ options: Options) -> AdministratorFile {
     let tell: @Sendable (String) -> Void = { say("lanyard-agent: \(oneLine($0))\n") }
     var directory = AdministratorDirectory(tell: tell)

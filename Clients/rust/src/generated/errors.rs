@@ -47,15 +47,8 @@ errors! {
     /// The sign-in failed.
     SignInFailed(2007, "signInFailed") [account, reason, remedies, providerError, attemptsLeft];
     /// The account's data stays encrypted until the same person signs in again.
-<<<<<<< HEAD
     DataLocked(2008, "dataLocked") [account, remedies];
     /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
-=======
-    ///
-    /// `data` may hold `account`, `remedies`.
-    DataLocked,
-    /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
->>>>>>> 96b9348b (schemas: say descriptions in the field's words)
     /// then `outcome` is `notSent`.
     Offline(3001, "offline") retryable [account, retryAfterMs, reason, remedies, outcome];
     /// The provider is temporarily unavailable.

@@ -107,7 +107,7 @@ package struct AgentDiagnosis: Sendable {
     return findings
   }
 
-  /// What the administrator lays down, and what of it does not count.
+  /// The administrator's files, and which of them are ignored.
   private func checkAdministrator() -> Findings {
     var findings = Findings()
     let settings = agent.environment.configuration.administrator

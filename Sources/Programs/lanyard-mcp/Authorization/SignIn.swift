@@ -7,7 +7,7 @@ internal import StreamingHTTP
 internal import Synchronization
 
 /// Begins a sign-in for a request that can't be carried out without one, once for all bridges of the server. The sign-in
-/// goes on in the agent; the client hears at once what the person has to do.
+/// goes on in the agent; the client is told at once what the person has to do.
 struct SignIn {
   private let authorizer: Authorizer
   private let outgoing: Outgoing
@@ -93,7 +93,7 @@ struct SignIn {
     return true
   }
 
-  /// - Throws: what the client hears while a sign-in goes on.
+  /// - Throws: the error that the client gets while a sign-in goes on.
   private func tellPending(_ file: borrowing SignInFile, of account: ServerAccount?) throws(BridgeFailure) {
     // The sign-in of another account does not help this one.
     guard let pending = file.pending(), account == nil || pending.account == nil || pending.account == account?.id
@@ -130,7 +130,7 @@ struct SignIn {
 
   // MARK: beginning
 
-  /// Begins the sign-in, and returns what the client hears.
+  /// Begins the sign-in, and returns the error for the client.
   private func begun(_ begun: BegunSignIn, _ file: borrowing SignInFile) throws(BridgeFailure) -> BridgeFailure {
     let pending: PendingSignIn
     do throws(CommandFailure) {
