@@ -50,8 +50,8 @@ const (
 	ErrSignInFailed ErrorName = "signInFailed"
 	// ErrDataLocked is the error 2008: The account's data stays encrypted until the same person signs in again.
 	ErrDataLocked ErrorName = "dataLocked"
-	// ErrOffline is the error 3001: The provider is unreachable and there is no valid access token, or there is no
-	// way to the server of a request: then `Outcome` is `notSent`.
+	// ErrOffline is the error 3001: The provider is unreachable and there is no valid access token, or the server of
+	// a request can't be reached: then `Outcome` is `notSent`.
 	ErrOffline ErrorName = "offline"
 	// ErrProviderUnavailable is the error 3002: The provider is temporarily unavailable.
 	ErrProviderUnavailable ErrorName = "providerUnavailable"
@@ -308,8 +308,8 @@ type DataLockedError struct{ *base }
 // Unwrap returns the error in the form that all errors have.
 func (e *DataLockedError) Unwrap() error { return e.base }
 
-// OfflineError is the error offline (3001): The provider is unreachable and there is no valid access token, or there
-// is no way to the server of a request: then `Outcome` is `notSent`.
+// OfflineError is the error offline (3001): The provider is unreachable and there is no valid access token, or the
+// server of a request can't be reached: then `Outcome` is `notSent`.
 //
 // The same call may succeed later.
 //

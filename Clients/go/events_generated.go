@@ -185,12 +185,12 @@ type RevocationAbandonedData struct {
 type OperationStatusChangedData struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Status OperationStatus `json:"status"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Previous OperationStatus `json:"previous"`
 	// Extra holds members that this version does not know.

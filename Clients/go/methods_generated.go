@@ -319,8 +319,8 @@ func (m *AgentMethods) Restore(ctx context.Context, params *AgentRestoreParams) 
 type AgentDiagnoseParams struct {
 	// Fetch each provider's public metadata to check that it responds. The agent's default: `false`.
 	AskProviders *bool `json:"askProviders,omitempty"`
-	// Check nothing, and tell only what this provider said when it refused last. Another one is
-	// `ErrProviderNotFound`; while the vault is locked, that is told.
+	// Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+	// `ErrProviderNotFound`; while the vault is locked, the finding says so.
 	Provider *string `json:"provider,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -361,8 +361,8 @@ type MetricsReadParams struct {
 }
 
 // Read returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
-// vault is locked: figures that need it are left out then. No account, person, server or token is named; an issuer is
-// told by a digest.
+// vault is locked: figures that need it are left out then. No account, person, server or token is named; an issuer
+// appears as a digest.
 //
 // The params may be nil.
 //
@@ -674,7 +674,7 @@ type SignInBeginParams struct {
 	// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not used
 	// by the flow `device`.
 	ACRValues []string `json:"acrValues,omitempty"`
-	// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
+	// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
 	// not used by the flow `device`.
 	MaxAgeSeconds *int64 `json:"maxAgeSeconds,omitempty"`
 	// `Claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
@@ -1160,7 +1160,7 @@ type CredentialAwsParams struct {
 	RoleArn string `json:"roleArn"`
 	// What the log of AWS names the session; absent: `lanyard`.
 	SessionName *string `json:"sessionName,omitempty"`
-	// How long the credentials shall live; absent: as long as AWS gives by itself.
+	// How long the credentials are valid; absent: the default of AWS.
 	DurationSeconds *int64 `json:"durationSeconds,omitempty"`
 	// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
 	Endpoint *string `json:"endpoint,omitempty"`
@@ -1210,7 +1210,7 @@ type RequestAuthorizeParams struct {
 	Account string `json:"account"`
 	// An HTTP method.
 	Method string `json:"method"`
-	// The URL of the request. Its query does not count.
+	// The URL of the request. Its query is ignored.
 	URL string `json:"url"`
 	// Only these of the provider's `AllowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
 	// Absent: all of them.
@@ -1316,7 +1316,7 @@ type AuthorizationCheckParams struct {
 
 // Check decides whether an account may use a capability now.
 //
-// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
 // `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
 // more often than every 10 s an account.
 //
@@ -1340,7 +1340,7 @@ type AuthorizationCheckManyParams struct {
 
 // CheckMany decides about several capabilities at the same moment.
 //
-// Denials for want of the provider's answer start one confirmation, as with `Authorization.Check`.
+// Denials because the provider's answer is missing start one confirmation, as with `Authorization.Check`.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrDataLocked, ErrStoreUnavailable,
 // ErrIntegrity.
@@ -1733,8 +1733,8 @@ func (m *OperationMethods) Enqueue(ctx context.Context, params *OperationEnqueue
 type OperationListParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Account string `json:"account"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Status *OperationStatus `json:"status,omitempty"`
 	// An operation: those that were enqueued after it.
@@ -2057,8 +2057,8 @@ type GrantCreateParams struct {
 	// that the account has. Where the provider does not keep the scopes of a grant (`Narrowing`), only a token with
 	// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
 	Scopes []string `json:"scopes,omitempty"`
-	// The resources (RFC 8707) that a token of `Token.Get` may be for; absent: all, and tokens without one. A single
-	// resource stands in for one that is not named.
+	// The resources (RFC 8707) that a token of `Token.Get` may be for; absent: all, and tokens without one. A request
+	// that names none gets the single one.
 	Resources []string `json:"resources,omitempty"`
 	// The origins that `Request.Send` and operations may send requests to; absent: all `AllowedOrigins` of the
 	// provider. They add nothing to these.
@@ -2111,7 +2111,7 @@ type GrantRevokeParams struct {
 // Revoke revokes a grant.
 //
 // After `ErrStoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation as
-// soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+// soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 //
 // Besides what every call may fail with: ErrNotFound, ErrStoreUnavailable, ErrIntegrity.
 func (m *GrantMethods) Revoke(ctx context.Context, params *GrantRevokeParams) (*GrantRevokeResult, error) {

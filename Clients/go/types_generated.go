@@ -281,8 +281,8 @@ const (
 	OperationRejectionReasonExpired  OperationRejectionReason = "expired"
 )
 
-// OperationStatus: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-// that was cancelled is told once and not listed any more. A newer agent may send other words.
+// OperationStatus: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+// cancelled operation is reported once and no longer listed. A newer agent may send other words.
 type OperationStatus string
 
 // The words of OperationStatus that this version knows.
@@ -700,21 +700,21 @@ type AccountSwitchResult struct {
 	Extra Extra `json:"-"`
 }
 
-// AdministratorState: What the administrator of the machine lays down.
+// AdministratorState: What the administrator's files set.
 type AdministratorState struct {
 	// The members of the configuration that only `File` sets: neither your configuration file nor an option changes
 	// them.
 	Enforced []string `json:"enforced"`
-	// Members of `Enforced` that your configuration file or an option gives another value, which does not count.
+	// Members of `Enforced` that your configuration file or an option gives another value, which is ignored.
 	Overruled []string `json:"overruled"`
 	// The providers that files describe.
 	Providers []string `json:"providers"`
 	// The policies that files hold.
 	Policies []string `json:"policies"`
-	// Why files do not count, a sentence each.
+	// Why a file is ignored, one sentence each.
 	Problems []string `json:"problems"`
-	// The path of the administrator's configuration file, which was read at the agent's start; absent without one
-	// that counts.
+	// The path of the administrator's configuration file, which was read at the agent's start; absent if none is in
+	// force.
 	File *string `json:"file,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -875,7 +875,7 @@ type AgentStatusResult struct {
 	Configuration *string `json:"configuration,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.
 	Audit *AuditSettings `json:"audit,omitempty"`
-	// What the administrator of the machine lays down; absent where that is nothing.
+	// What the administrator's files set; absent if they set nothing.
 	Administrator *AdministratorState `json:"administrator,omitempty"`
 	// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
 	PolicySource *PolicySource `json:"policySource,omitempty"`
@@ -919,7 +919,7 @@ type AuditDestination struct {
 	Socket *string `json:"socket,omitempty"`
 	URL    *string `json:"url,omitempty"`
 	CAFile *string `json:"caFile,omitempty"`
-	// The path of a file with header fields; what is in it is not told.
+	// The path of a file with header fields; its content is not shown.
 	HeadersFile *string `json:"headersFile,omitempty"`
 	Account     *string `json:"account,omitempty"`
 	// Extra holds members that this version does not know.
@@ -1217,7 +1217,7 @@ type FailedCheck struct {
 // Figure: A counter or a gauge.
 type Figure struct {
 	Name string `json:"name"`
-	// What it tells, for a person.
+	// What it measures, as a sentence for a person.
 	Help    string         `json:"help"`
 	Samples []FigureSample `json:"samples"`
 	// Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
@@ -1325,7 +1325,7 @@ type GrantRevokeResult struct {
 // Histogram: A histogram of durations.
 type Histogram struct {
 	Name string `json:"name"`
-	// What it tells, for a person.
+	// What it measures, as a sentence for a person.
 	Help string `json:"help"`
 	// The unit that `Name` ends with. One of `bytes`, `seconds`.
 	Unit FigureUnit `json:"unit"`
@@ -1417,8 +1417,8 @@ type Operation struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Status OperationStatus `json:"status"`
 	// A capability. The name in the policy, such as `workOrder.complete`.
@@ -1472,8 +1472,8 @@ type OperationEnqueueResult struct {
 	Account string `json:"account"`
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	Operation string `json:"operation"`
-	// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-	// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+	// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+	// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
 	// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
 	Status OperationStatus `json:"status"`
 	// A decision.
@@ -2212,7 +2212,7 @@ type Token struct {
 // TokenExchangeResult: The result of `Token.Exchange`.
 type TokenExchangeResult struct {
 	AccessToken Secret `json:"accessToken"`
-	// `Bearer`, or `N_A` for a token that is no access token.
+	// `Bearer`, or `N_A` for a token that is not an access token.
 	TokenType string `json:"tokenType"`
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.

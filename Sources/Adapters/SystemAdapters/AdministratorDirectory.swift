@@ -90,7 +90,7 @@ public struct AdministratorDirectory: AdministratorFiles {
         let content: AdministratorListing.Content
         do throws(SecureDirectory.Failure) {
           guard number < Self.mostFiles else {
-            throw .unusable("\(path) is one file too many: \(Self.mostFiles) of this directory count.")
+            throw .unusable("\(path) is one file too many: the agent reads \(Self.mostFiles) files of this directory.")
           }
           content = .bytes(try folder.bytes(of: name, atMost: mostBytes))
         } catch {

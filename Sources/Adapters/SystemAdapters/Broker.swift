@@ -130,7 +130,7 @@ public final class Broker: Sendable {
   /// For standard error and for `agent.diagnose`.
   public static let whatIsGone = """
     the broker of this agent has ended, so prompts, browsers, backups and `.lanyard` files are unavailable. \
-    `lanyard stop` ends the agent, and the next command starts it anew; until then it serves tokens.
+    `lanyard stop` ends the agent, and the next command starts it again; until then it serves tokens.
     """
 }
 

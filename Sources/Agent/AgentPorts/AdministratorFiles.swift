@@ -1,4 +1,4 @@
-/// The files that the administrator of the machine lays down for every agent (docs/administrator.md).
+/// The files of the machine's administrator, for every agent (docs/administrator.md).
 public protocol AdministratorFiles: Sendable {
   /// Changes when a file was added, removed, written or given other rights. Cheap, and never fails.
   func mark() -> [Int64]

@@ -18,7 +18,7 @@ public struct StartConfiguration: Sendable {
   /// For programs that export the audit log.
   public var audit: AuditSettings
 
-  /// What the administrator lays down; nil if the machine is not looked at.
+  /// The administrator's files; nil if the agent does not read them.
   public var administratorFiles: (any AdministratorFiles)?
   /// The administrator's configuration file.
   public var administrator = AdministratorSettings()

@@ -25,7 +25,7 @@ public struct ForwardedRequest: Sendable {
     }
     guard head.method != "HEAD" || head.framing == .none else {
       // RFC 9110 section 9.3.2: it means nothing, and the client that waits for the answer would take it for a GET's.
-      throw .malformed("A request with HEAD has no body.")
+      throw .malformed("A HEAD request can't have a body.")
     }
     try RequestFieldRule.check(query: url.query)
     method = head.method

@@ -91,7 +91,7 @@ extension RequestHead {
     case []: expectsContinue = false
     // RFC 9110 section 10.1.1: a server ignores it in a request of HTTP/1.0.
     case ["100-continue"]: expectsContinue = isHTTP11 && framing != .none
-    default: throw .malformed("The proxy knows no expectation but 100-continue.", status: 417)
+    default: throw .malformed("The only expectation that the proxy knows is 100-continue.", status: 417)
     }
   }
 
@@ -116,7 +116,7 @@ extension RequestHead {
     while let first = value.first, FieldSyntax.isBlank(first) { value.removeFirst() }
     while let last = value.last, FieldSyntax.isBlank(last) { value.removeLast() }
     guard value.allSatisfy(FieldSyntax.isValue), String(validating: value, as: UTF8.self) != nil else {
-      throw .malformed("The value of a header field has control characters, or is no UTF-8.")
+      throw .malformed("The value of a header field has control characters, or is not UTF-8.")
     }
     return (String(decoding: line[..<colon], as: UTF8.self), String(decoding: value, as: UTF8.self))
   }
@@ -133,7 +133,7 @@ extension RequestHead {
     if !codings.isEmpty {
       guard isHTTP11 else { throw .malformed("A request of HTTP/1.0 has Transfer-Encoding.") }
       guard codings.count == 1, codings[0].lowercased() == "chunked" else {
-        throw .malformed("The proxy knows no transfer coding but chunked.", status: 501)
+        throw .malformed("The only transfer coding that the proxy knows is chunked.", status: 501)
       }
       return .chunked
     }
@@ -141,7 +141,7 @@ extension RequestHead {
     // At most 18 digits, so that it fits `Int64`.
     guard lengths.count == 1, (1...18).contains(length.utf8.count),
       length.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let count = Int64(length)
-    else { throw .malformed("Content-Length is given twice, or is no number.") }
+    else { throw .malformed("Content-Length is given twice, or is not a number.") }
     return count == 0 ? .none : .length(count)
   }
 

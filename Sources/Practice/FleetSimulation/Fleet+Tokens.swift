@@ -147,11 +147,11 @@ extension Fleet {
       if failure.isSilence {
         agents[agent].queue.fellSilent(Self.issuer, at: boot)
       } else if result != .refused {
-        admit(agents[agent].queue.heard(Self.issuer, at: boot), agent)
+        admit(agents[agent].queue.answered(Self.issuer, at: boot), agent)
       }
       complete(run, .sent(.failed(agents[agent].machine.grant.judged(failure))), agent)
     } else {
-      admit(agents[agent].queue.heard(Self.issuer, at: boot), agent)
+      admit(agents[agent].queue.answered(Self.issuer, at: boot), agent)
       complete(run, .sent(.answered(sentAt: boot)), agent)
     }
     advance(agent)
@@ -207,8 +207,8 @@ extension Fleet {
 
   func probeAnswer(_ agent: Int, _ result: ProviderResult) {
     switch result {
-    case .refused, .silent: agents[agent].queue.wasNotHeard(Self.issuer, at: boot)
-    default: admit(agents[agent].queue.heard(Self.issuer, at: boot), agent)
+    case .refused, .silent: agents[agent].queue.didNotAnswer(Self.issuer, at: boot)
+    default: admit(agents[agent].queue.answered(Self.issuer, at: boot), agent)
     }
     planQueueLook(agent)
   }

@@ -75,13 +75,13 @@ package struct Exchange: Hashable {
 
   /// Drives the run of a new attempt until its answer has arrived.
   @discardableResult
-  package mutating func hears(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
+  package mutating func receivesAnswer(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) -> [Effect] {
     sends(intent, as: run) + machine.completed(run, .sent(.answered(sentAt: Self.now)))
   }
 
   /// Drives the run until the disk fails at its answer: the answer is held, and the attempt has failed.
   package mutating func holds(_ intent: ExchangeIntent = Self.intent(), as run: UInt64 = 1) {
-    hears(intent, as: run)
+    receivesAnswer(intent, as: run)
     _ = machine.completed(run, .staged(.storeFailed))
     _ = machine.completed(run, .ended)
   }

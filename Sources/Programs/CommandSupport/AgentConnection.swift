@@ -226,8 +226,8 @@ extension CommandFailure {
     hints: ["The request may have taken effect. `lanyard doctor` looks for the cause."])
 
   static let tooLarge = CommandFailure.usage(
-    "The request is too large: with all that belongs to it, it has at most 1 MiB. Nothing was sent.",
-    hints: ["A body that is no text in UTF-8 has at most about 768 KiB, since it is sent in Base64."])
+    "The request is too large: its whole JSON has at most 1 MiB. Nothing was sent.",
+    hints: ["A body that is not UTF-8 text has at most about 768 KiB, since it is sent in Base64."])
 
   public static let notUnderstood = CommandFailure(
     .noAgent, name: "noAgent", "The program at the agent's socket does not speak its protocol.")

@@ -9,23 +9,23 @@ public enum ErrorMessages {
 
   /// The failure and its consequences, for the person.
   static func message(code: Int64, _ message: String?) -> String {
-    guard code != methodNotFound else { return "The agent that runs here does not know this command." }
+    guard code != methodNotFound else { return "The running agent does not know this command." }
     guard let message else { return "The agent refused this command." }
     // Some messages refer to `data`, which only programs see; the hints show its contents.
     if message.contains("data.path") { return "The agent did not accept a value of this command. Nothing was changed." }
     if message.contains("data.problems") { return "The policy document is not valid. Nothing was changed." }
     if message.contains("data.decision") { return "The policy does not allow this now. Nothing was stored or changed." }
     if message.contains("data.supported") {
-      return "The agent speaks another version of the protocol than this program."
+      return "The agent and this program speak different versions of the protocol."
     }
-    if message.hasSuffix("as data tells.") { return "The server demands that you sign in again." }
+    if message.hasSuffix("data says how.") { return "The server demands that you sign in again." }
     return CommandWords.translated(message)
   }
 
   /// Next steps for the person.
   static func hints(code: Int64, name: String, data: JSONNode?, problem: ParameterProblem?) -> [String] {
     guard code != methodNotFound else {
-      return ["It may be older than this program. `lanyard stop` ends it; the next command starts yours."]
+      return ["It may be older than this program. `lanyard stop` ends it; the next command starts the new one."]
     }
     let account = data?["account"]?.string
     // The message names the file or the bundle by which the organisation decides: no command of the person's helps.
@@ -43,13 +43,14 @@ public enum ErrorMessages {
       return hints
     }
     if name == "untrustedServer", ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
-      hints.append("A network with a sign-in page of its own answers for the server: open any page in a browser.")
+      hints.append(
+        "The network may have a sign-in page that answers instead of the server: open any page in a browser.")
     }
     for hint in [byName(name, account: account)] + remedies.map({ byRemedy($0, account: account) }) {
       if let hint, !hints.contains(hint) { hints.append(hint) }
     }
     if let wait = data?["retryAfterMs"]?.integer, wait > 0 {
-      hints.append("Worth another try in \((wait + 999) / 1000) s.")
+      hints.append("Try again in \((wait + 999) / 1000) s.")
     }
     return hints
   }
@@ -98,7 +99,7 @@ public enum ErrorMessages {
     case "agentLocked": byRemedy("unlock", account: account)
     case "offline": byRemedy("connect", account: account)
     case "notPermitted":
-      "`lanyard grant create` makes a grant that covers more; LANYARD_GRANT_FILE names the file of a grant."
+      "LANYARD_GRANT_FILE names the file of the grant that this program presents."
     case "policyInvalid": "`lanyard policy check FILE` shows where."
     case "storeUnavailable": "`lanyard doctor` shows what is wrong with the store."
     case "rolledBack", "integrity": byRemedy("administrator", account: account)
@@ -109,7 +110,7 @@ public enum ErrorMessages {
   private static func byRemedy(_ remedy: String, account: String?) -> String? {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
-    case "connect": "The provider can't be reached from here: check the network, or try again later."
+    case "connect": "Check the network, or try again later."
     case "stepUp": "Confirm that it is you: `lanyard step-up`."
     case "interact", "reauthenticate": signIn(account)
     case "administrator": "Ask the administrator of this provider or machine."

@@ -49,15 +49,15 @@ public struct ParameterProblem: Sendable {
   /// The contract's patterns in plain words, by the name of the parameter.
   private static let shapes: [String: String] = [
     "account": "an alias, an id or @active", "accounts": "an alias, an id or @active",
-    "alias": "up to 64 letters, digits and . _ @ -, beginning with a letter or digit, but not with acc_",
+    "alias": "up to 64 letters, digits and . _ @ -, beginning with a letter or digit, and not with acc_",
     "at": "an instant like 2030-01-01T00:00:00Z",
     "capability": "up to 128 letters, digits and . _ : -, beginning with a letter or digit",
     "grant": "a grant as `lanyard grant list` shows it",
     "methods": "a method, a name space with .* behind it, or *",
-    "name": "up to 64 letters (small ones for a provider), digits and . _ -, beginning with a letter or digit",
+    "name": "up to 64 letters (lower-case for a provider), digits and . _ -, beginning with a letter or digit",
     "operation": "an operation as `lanyard operations` shows it",
     "policy": "up to 64 letters, digits and . _ -, beginning with a letter or digit",
-    "provider": "up to 64 small letters, digits and . _ -, beginning with a letter or digit",
+    "provider": "up to 64 lower-case letters, digits and . _ -, beginning with a letter or digit",
     "revocation": "a revocation as `lanyard revocations` shows it",
     "scopes": "a scope without spaces, quotes and backslashes",
   ]

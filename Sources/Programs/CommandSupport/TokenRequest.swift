@@ -23,7 +23,7 @@ public struct TokenRequest: Sendable {
     } catch {
       guard forced, error.status == .providerUnreachable else { throw error }
       var told = error
-      told.hints.append("Without --force, `lanyard token` prints the present token while it is valid.")
+      told.hints.append("Without --force, `lanyard token` prints the current token while it is valid.")
       throw told
     }
   }
@@ -103,7 +103,7 @@ public struct TokenRequest: Sendable {
   /// The provider decides how long its tokens are valid, so that a wish for more can't be met.
   private func warnIfShort(_ seconds: Int64?, isStale: Bool) {
     guard let seconds, let wanted = minimumLifetimeSeconds, seconds < wanted else { return }
-    let reason = isStale ? "the provider gave no new one now" : "the provider's tokens last no longer"
+    let reason = isStale ? "the provider gave no new token" : "the provider's tokens last no longer"
     Output.warning("This token is valid for \(seconds) s, not for \(wanted) s: \(reason).")
   }
 

@@ -50,6 +50,6 @@ struct AdministratorFile {
     let now = AdministratorFile(in: directory)
     guard now.problems.isEmpty else { return now.problems }
     return now.bytes == bytes
-      ? [] : ["\(fullPath) was changed after the agent's start. What it says now does not hold yet."]
+      ? [] : ["\(fullPath) was changed after the agent's start. The change is not in force yet."]
   }
 }

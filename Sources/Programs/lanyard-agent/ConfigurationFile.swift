@@ -59,7 +59,7 @@ struct ConfigurationFile {
     do throws(Failure) {
       let now = try ConfigurationFile(path)
       return now.bytes == bytes
-        ? [] : ["\(path) was changed after the agent's start. What it says now does not hold yet."]
+        ? [] : ["\(path) was changed after the agent's start. The change is not in force yet."]
     } catch {
       return error.lines
     }

@@ -55,7 +55,7 @@ extension LanyardAgent {
     let agent = AgentServer(
       store: copy, keySource: keys.first { $0.protection == protection },
       otherKeySources: keys.filter { $0.protection != protection },
-      anchor: Witness(anchors: anchors(options, pool)),
+      anchor: ReadOnlyAnchor(anchors: anchors(options, pool)),
       environment: environment(
         options, state, SystemClock(), pool, StandardErrorLog(least: options.logLevel), confined),
       version: version)
@@ -75,7 +75,7 @@ extension LanyardAgent {
 }
 
 /// Reads the rollback anchors and never advances them: the check writes to a copy of the store only.
-private struct Witness: RollbackAnchor {
+private struct ReadOnlyAnchor: RollbackAnchor {
   let anchors: Anchors
 
   func sequence(databaseID: [UInt8]) throws(KeySourceFailure) -> UInt64? {

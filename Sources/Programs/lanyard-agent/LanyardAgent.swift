@@ -51,11 +51,11 @@ struct LanyardAgent {
       options.take(try ConfigurationFile.read(options), administratorFile(options))
     } catch {
       let lines = error.lines.map { "lanyard-agent: \($0)\n" }.joined()
-      end(.usage, says: lines + "lanyard-agent: Mend the configuration file, or name another one by --config.\n")
+      end(.usage, says: lines + "lanyard-agent: Correct the configuration file, or name another one by --config.\n")
     }
     if !options.overruled.isEmpty, let file = options.administrator?.path {
       say(
-        "lanyard-agent: \(file) enforces \(options.overruled.joined(separator: ", ")); your other value does not count.\n"
+        "lanyard-agent: \(file) enforces \(options.overruled.joined(separator: ", ")); your own value is ignored.\n"
       )
     }
     do {
@@ -87,7 +87,7 @@ struct LanyardAgent {
     serve(options, signals: signals, broker)
   }
 
-  /// Reads what the administrator lays down, and tells what is wrong with it.
+  /// Reads the administrator's files, and reports what is wrong with them.
   private static func administratorFile(_ options: Options) -> AdministratorFile {
     let tell: @Sendable (String) -> Void = { say("lanyard-agent: \(oneLine($0))\n") }
     var directory = AdministratorDirectory(tell: tell)
@@ -103,7 +103,8 @@ struct LanyardAgent {
       in: directory, else: KeptConfiguration(stateDirectory: options.stateDirectory).read())
     file.problems.forEach(tell)
     if file.isUnread {
-      end(.cannotCreate, says: "lanyard-agent: what the administrator enforces is not known, so nothing was started.\n")
+      end(
+        .cannotCreate, says: "lanyard-agent: the administrator's settings can't be read, so the agent did not start.\n")
     }
     return file
   }

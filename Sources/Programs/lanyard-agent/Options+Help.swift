@@ -51,7 +51,7 @@ extension Options {
                               Do not start where the machine does not let the
                               agent lock enough memory (`ulimit -l`), so that
                               secrets could be written to swap. Without this
-                              option the agent starts, and tells it.
+                              option the agent starts with a warning.
       --new-store             Begin an empty store if the one that was here is gone
                               and no copy of it exists. With a store here this
                               changes nothing.

@@ -125,12 +125,9 @@ import JSONRPC
 
   private static func asksForJSON(_ words: [String]) -> Bool { words.prefix { $0 != "--" }.contains("--json") }
 
-  /// Reports a mistake in the command line: as JSON, or with the usage of the command.
+  /// Reports a mistake in the command line as every other failure: a sentence, and the command that helps.
   private static func tell(mistake error: any Error, in words: [String]) {
-    if let unknown = UnknownCommand.find(in: words, of: Lanyard.self) {
-      return Output.tell(unknown.failure, json: asksForJSON(words))
-    }
-    if asksForJSON(words) { return Output.tell(.usage(message(for: error)), json: true) }
-    Output.instruction(fullMessage(for: error))
+    let failure = NamedCommand(in: words, of: Lanyard.self).mistake(message(for: error))
+    Output.tell(failure, json: asksForJSON(words))
   }
 }

@@ -21,8 +21,8 @@ struct LanyardExport {
       // Its gaps would be taken for entries that were dropped.
       guard Environment.value("LANYARD_GRANT_FILE") == nil else {
         throw CommandFailure.usage(
-          "LANYARD_GRANT_FILE names a grant, which shows a part of the audit log. Nothing was exported.",
-          hints: ["Run the export without it, as the person whose accounts these are."])
+          "LANYARD_GRANT_FILE names a grant, and a grant shows only a part of the audit log. Nothing was exported.",
+          hints: ["Run the export without it, as the owner of the accounts."])
       }
       if options.showsStatus {
         try StatusReport(options).print()

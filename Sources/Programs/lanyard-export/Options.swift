@@ -73,7 +73,7 @@ struct Options {
       guard socket == nil else { throw .usage("`otlp` has a URL, and no --socket.") }
       guard let url else { throw .usage("`otlp` needs the URL of the receiver: `lanyard export otlp URL`.") }
       guard AuditDestination.endpoint(url) != nil else {
-        throw .usage("\(Text.shown(url)) is no https URL, and no http URL of this machine.")
+        throw .usage("\(Text.shown(url)) is not an https URL, or an http URL of this machine.")
       }
       found.url = url
       found.caFile = caFile

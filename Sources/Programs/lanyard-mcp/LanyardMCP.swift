@@ -19,7 +19,7 @@ struct LanyardMCP {
         Output.answer("lanyard-mcp \(Version.text)")
         Process.exit(.success)
       case .usage(let message):
-        Output.instruction("lanyard-mcp: \(Text.shown(message))")
+        Output.tell(.usage(message, hints: ["`lanyard help mcp` shows how to use it."]), json: false)
         Process.exit(.usage)
       }
     }

@@ -14,7 +14,7 @@ final class CertificateFile {
     guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
       (try? FileRule.privateDirectory.check(path: directory)) != nil
     else {
-      throw CommandFailure(.other, name: "output", "\(Text.shown(directory)) is no directory of yours alone.")
+      throw CommandFailure(.other, name: "output", "\(Text.shown(directory)) is not a directory that only you can use.")
     }
     Self.removeLeft(in: directory)
     let path = "\(directory)/authority-\(getpid()).pem"

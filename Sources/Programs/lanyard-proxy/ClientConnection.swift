@@ -27,7 +27,7 @@ struct ClientConnection {
         let isKept = head.keepsAlive && head.framing == .none
         refuse(
           Refusal(
-            407, "proxySecretMissing", "This proxy wants its secret, which is in the URL that it printed at its start."),
+            407, "proxySecretMissing", "This proxy needs its secret, which is in the URL that it printed at its start."),
           head, closes: !isKept)
         // A client may ask first what is wanted, and come back on the same connection.
         if isKept { continue }
@@ -44,7 +44,7 @@ struct ClientConnection {
     do throws(Refusal) {
       try proxy.authorizer.checkTunnel(to: origin)
       guard head.framing == .none, !client.hasBuffered else {
-        throw .malformed("The client went on before the tunnel was open.")
+        throw .malformed("The client sent data before the tunnel was open.")
       }
       if let host = head.host, let named = HTTPURL("https://" + host), named.host != origin.host {
         throw Refusal(421, "misdirectedRequest", "The Host field does not name the host of CONNECT.")

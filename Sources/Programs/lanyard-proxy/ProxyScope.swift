@@ -63,9 +63,9 @@ struct ProxyScope: Sendable {
     clients = providers.mapValues { HTTPClient($0.client) }
     guard origins.all.isEmpty else { return }
     throw CommandFailure(
-      .other, name: "noOrigins", "There is no origin that this proxy could forward to, so it was not started.",
+      .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",
       hints: [
-        "Say which servers may get a provider's tokens: `lanyard provider update NAME --allowed-origin https://api.example`.",
+        "Choose which servers may get a provider's tokens: `lanyard provider update NAME --allowed-origin https://api.example`.",
         "A grant with --origin, and --allow here, narrow that further.",
       ])
   }

@@ -95,12 +95,12 @@ import AgentOAuth
     let (one, other) = (try #require(DeviceKey(by: signer)), try #require(DeviceKey(by: signer)))
     let nonces = DPoPNonces()
     let url = try #require(HTTPURL("https://api.example/a"))
-    nonces.hear("n1", for: .resources, at: url, by: one)
+    nonces.remember("n1", for: .resources, at: url, by: one)
     #expect(nonces.nonce(for: .resources, at: try #require(HTTPURL("https://api.example/b?c")), by: one) == "n1")
     #expect(nonces.nonce(for: .tokens, at: url, by: one) == nil)
     #expect(nonces.nonce(for: .resources, at: url, by: other) == nil)
     #expect(nonces.nonce(for: .resources, at: try #require(HTTPURL("https://api.example:444/a")), by: one) == nil)
-    nonces.hear("n2", for: .resources, at: url, by: one)
+    nonces.remember("n2", for: .resources, at: url, by: one)
     #expect(nonces.nonce(for: .resources, at: url, by: one) == "n2")
   }
 

@@ -30,8 +30,8 @@ struct ProviderRefusalsTests {
   @Test("The last refusal of a provider is kept until the provider gives a token")
   func lastRefusal_isKept() {
     let refusals = ProviderRefusals(log: SilentLog())
-    refusals.hear(TokenEndpointRefusal(status: 400, error: "invalid_scope"), from: idp)
-    refusals.hear(TokenEndpointRefusal(status: 401, error: "invalid_client", description: "Wrong secret"), from: idp)
+    refusals.record(TokenEndpointRefusal(status: 400, error: "invalid_scope"), from: idp)
+    refusals.record(TokenEndpointRefusal(status: 401, error: "invalid_client", description: "Wrong secret"), from: idp)
     #expect(
       refusals.all == [.init(provider: idp, status: 401, error: "invalid_client", description: "Wrong secret")])
     refusals.forget(idp)
@@ -42,7 +42,7 @@ struct ProviderRefusalsTests {
     "A step of a flow and an answer without an error are no refusals", arguments: ["slow_down", "use_dpop_nonce", nil])
   func step_isNoRefusal(error: String?) {
     let refusals = ProviderRefusals(log: SilentLog())
-    refusals.hear(TokenEndpointRefusal(status: 400, error: error), from: idp)
+    refusals.record(TokenEndpointRefusal(status: 400, error: error), from: idp)
     #expect(refusals.all.isEmpty)
   }
 }

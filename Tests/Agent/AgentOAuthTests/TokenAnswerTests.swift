@@ -167,7 +167,7 @@ import AgentOAuth
     #expect(told("grant_type authorization_code, pin 123", form: form).hidden == nil)
     #expect(told("X4/9", form: "code=%").hidden == nil)
     let refusals = ProviderRefusals(log: SilentLog())
-    refusals.hear(told("code X4/9", form: form), from: ProviderName("idp")!)
+    refusals.record(told("code X4/9", form: form), from: ProviderName("idp")!)
     #expect(refusals.all.map(\.description) == ["code ..."])
     refusals.forgetAll()
     #expect(refusals.all.isEmpty)

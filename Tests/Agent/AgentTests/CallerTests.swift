@@ -186,7 +186,7 @@ import Testing
       let refused = await owner.call("grant.revoke", #"{"grant":"\#(name)"}"#)
       #expect(refused.code == 5001 && refused.retryAfterMs == 1000, "\(refused)")
       let message = try #require(refused.error?["message"]?.stringValue)
-      #expect(message.contains("If the agent ends before the store takes it, the grant is back"), "\(message)")
+      #expect(message.contains("If the agent ends before that, the grant is valid again"), "\(message)")
       try await world.restart()
       #expect(try await world.client().call("agent.hello", hello).code == nil)
       #expect(try await world.client().call("grant.revoke", #"{"grant":"\#(name)"}"#).error == nil)

@@ -68,7 +68,7 @@ import Testing
     #expect(queue.enter(4, issuer: "a", isWanted: false, at: start).isEmpty)
     #expect(queue.want(4, at: start) == [4])
     #expect(queue.leave(2, at: start).isEmpty)
-    #expect(queue.heard("a", at: start) == [1])
+    #expect(queue.answered("a", at: start) == [1])
     #expect(!queue.isSilent("a"))
   }
 
@@ -83,7 +83,7 @@ import Testing
       now = now + .seconds(pause)
       #expect(queue.issuersToAsk(at: now) == ["a"])
       #expect(queue.issuersToAsk(at: now).isEmpty && queue.nextLook(at: now) == nil, "it is being asked")
-      queue.wasNotHeard("a", at: now)
+      queue.didNotAnswer("a", at: now)
     }
   }
 

@@ -96,13 +96,13 @@ class StatusTests(Person):
         shown = self.answer("status")
         for words in ("Agent +running, version 0.1.0", "Vault +unlocked, protected by a key file", "Network +online",
                       "Accounts +2: 1 active, 1 sign in again", "Revocations +1 waiting",
-                      "Here +work +Alice Example", "Provider +idp, tenant acme", "Session +active",
+                      "Account +work +Alice Example", "Provider +idp, tenant acme", "Session +active",
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
 
     def test_status_of_a_named_account(self):
         self.agent(accounts(WORK, HOME))
-        self.assertRegex(self.answer("status", "home"), "Here +home")
+        self.assertRegex(self.answer("status", "home"), "Account +home")
         self.assertEqual(json.loads(self.answer("status", "home", "--json"))["account"]["id"], HOME["id"])
         self.refused(2, "status", "home", "-u", "work")
 
@@ -160,7 +160,7 @@ class StatusTests(Person):
 
     def test_status_without_an_account(self):
         self.agent({**accounts(), "agent.status": {**AGENT, "accounts": {"total": 0, "byState": {}}}})
-        self.assertRegex(self.answer("status"), "Here +no account\nNext +`lanyard login`")
+        self.assertRegex(self.answer("status"), "Account +none\nNext +`lanyard login`")
 
     def test_status_reports_a_locked_vault(self):
         agent = self.agent({**accounts(), "agent.status": {**AGENT, "locked": True, "protection": "passphrase"}})

@@ -156,7 +156,7 @@ NUMBER  WHEN                 ACCOUNT                         WHAT               
 Not intact: the audit log is not as the agent wrote it.
 Entry 5 was edited, removed, moved or added, and not by the agent.
 Earlier entries are unchanged; entry 5 and later ones are not proven.
-Accounts and tokens are safe. Ask the administrator of this machine.
+Accounts and tokens are not affected. Ask the administrator of this machine.
 """)
         done = self.lanyard("audit", "--verify", "--json")
         self.assertEqual((done.returncode, json.loads(done.stdout)), (1, found))

@@ -79,7 +79,7 @@ Denied: work may not do order.view now.
         for failed, words in [
             (("missingRole", {"missing": ["driver"]}), "lacks the role driver."),
             (("budgetExceeded", {"perHour": 20, "retryAfterSeconds": 900}),
-             "in an hour (20), and that is used up. It is allowed again in 15 minutes."),
+             "hourly budget for this (20) is used up. It is allowed again in 15 minutes."),
             (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that the policy accepts: chief, deputy."),
             (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
             (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),

@@ -86,7 +86,7 @@ class BackupTests(Person):
         self.assertNotIn("Once more", screen.text)
         self.assertIn("1 account, 1 provider, 0 policies", screen.text)
         self.assertIn("lanyard login --account work", screen.text)
-        self.assertIn("policy default: it is here already", screen.text)
+        self.assertIn("policy default: it exists here already", screen.text)
         self.assertEqual(agent.params("agent.restore"), {"path": there, "passphrase": PASSPHRASE})
         screen = self.on_terminal("restore", "not-there")
         self.assertEqual(screen.code, 2)
@@ -96,7 +96,7 @@ class BackupTests(Person):
 
     def test_restore_of_known_items_changes_nothing(self):
         self.agent({"agent.restore": {**RESTORED, "accounts": [], "providers": []}})
-        self.assertIn("is here already", self.answer("restore", "/tmp/x", input=PASSPHRASE))
+        self.assertIn("exists here already", self.answer("restore", "/tmp/x", input=PASSPHRASE))
 
     def test_a_wrong_passphrase_and_a_locked_vault_end_with_8(self):
         def refuse(code, name):

@@ -241,7 +241,7 @@ class RealDoctorTests(Doctor, RealProvider):
         shutil.copytree(old, self.state)
         os.chmod(self.state, 0o700)
         found = self.one(self.doctor(1), "vault", PROBLEM)
-        self.assertIn("older copy", found["message"])
+        self.assertIn("old copy", found["message"])
         self.assertIn("--accept-old-store", " ".join(found["remedies"]))
         # The offered remedy works.
         agent = subprocess.Popen(

@@ -11,7 +11,7 @@ from person import PATIENCE_SECONDS
 
 SCOPES = ["openid", "offline_access"]
 ASK_SCOPES = ["-s", "openid offline_access"]
-NO_IDENTITY = "without the scope openid the server does not say whose it is"
+NO_IDENTITY = "without the scope openid the server does not say whose token it is"
 
 
 class MuttOAuth2Tests(Import):
@@ -153,7 +153,7 @@ class FileTests(Import):
 
     def test_what_is_no_plain_file_or_too_large_is_not_read(self):
         os.mkfifo(os.path.join(self.home, "pipe"))
-        self.assertIn("no plain file", self.refused(1, "import", "mutt_oauth2", os.path.join(self.home, "pipe")))
+        self.assertIn("not a plain file", self.refused(1, "import", "mutt_oauth2", os.path.join(self.home, "pipe")))
         path = self.write("tokens", b"{" + b" " * (4 << 20))
         self.assertIn("more than 4 MiB", self.refused(1, "import", "mutt_oauth2", path))
         self.assertIn("There is no file", self.refused(2, "import", "mutt_oauth2", "/nowhere"))
@@ -170,7 +170,7 @@ class FileTests(Import):
                                   "--remove", size=(24, 160), answers=[("Take over", write_and_agree)])
         self.assertEqual(screen.code, 1, screen.text)
         self.assertIn("was taken over, but not removed", screen.text)
-        self.assertIn("another one by now", screen.text)
+        self.assertIn("has changed meanwhile", screen.text)
         self.assertEqual(self.read(path), newer.encode())
 
 
@@ -434,7 +434,7 @@ class GHTests(Import):
     def test_a_provider_that_is_here_needs_only_a_sign_in(self):
         self.answer("provider", "add", "--preset", "github", "--client-id", "c")
         self.assertEqual(self.listed("gh")["github.com/hubot"]["advice"],
-                         ["Sign in anew: `lanyard login github --device`."])
+                         ["Sign in: `lanyard login github --device`."])
 
     def test_nothing_is_taken_over_or_removed(self):
         done = self.lanyard("import", "gh", "--yes", "--remove")

@@ -73,7 +73,7 @@ class OIDCAgentTests(Import):
         before = self.read(self.path("work"))
         done = self.lanyard("import", "oidc-agent", "--pw-file", self.password)
         self.assertEqual(done.returncode, 0, done)
-        self.assertEqual(done.stderr, "Nothing was taken over. --yes takes over what can be; --only NAME chooses.\n")
+        self.assertEqual(done.stderr, "Nothing was taken over. --yes takes over all that it can; --only NAME chooses.\n")
         rows = {line.split()[0]: re.split("  +", line) for line in done.stdout.splitlines()}
         self.assertEqual(rows["work"], ["work", self.issuer + "/", "-", "confidential", "openid offline_access", "yes"])
         self.assertEqual(rows["home"], ["home", self.issuer + "/", "-", "confidential", "openid offline_access", "yes"])

@@ -94,7 +94,7 @@ class RealKeyTests(RealProvider):
         self.assertEqual(self.lanyard("key", "rotate").returncode, 0)
         done = self.lanyard("key", "remove", "1")
         self.assertEqual(done.returncode, 2)
-        self.assertIn("only way to the vault", done.stderr)
+        self.assertIn("last key slot of the vault", done.stderr)
         self.assertEqual(self.lanyard("lock").returncode, 0)
         self.assertEqual(self.lanyard("key").returncode, 8)
         self.assertEqual(self.lanyard("unlock", "--pw-file", "-", input=WORDS + "\n").returncode, 0)

@@ -51,11 +51,11 @@ class PasteTests(SignIns):
         self.assertEqual(agent.params("signIn.complete")["redirectUrl"], "4/0AbC-d")
 
     def test_a_wrong_address_is_asked_for_again(self):
-        agent = self.begun(self.wrong(9), Error(3001, "offline", "There is no way to the provider."), self.wrong(1), DONE)
+        agent = self.begun(self.wrong(9), Error(3001, "offline", "The provider can't be reached."), self.wrong(1), DONE)
         screen = self.on_terminal(
             "login", "idp", "--paste",
             answers=[(PROMPT, "one\n"), ("That is not it. 9 more tries.", ""), (PROMPT, "two\n"),
-                     ("no way to the provider.", ""), (PROMPT, "three\n"), ("One more try.", ""), (PROMPT, "four\n")])
+                     ("provider can't be reached.", ""), (PROMPT, "three\n"), ("One more try.", ""), (PROMPT, "four\n")])
         self.assertEqual(screen.code, 0, screen.text)
         self.assertEqual(
             [params["redirectUrl"] for method, params in agent.calls if method == "signIn.complete"],

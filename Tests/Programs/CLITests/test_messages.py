@@ -27,8 +27,8 @@ DATA = {
     "remedies": ["unlock", "connect", "stepUp", "interact", "reauthenticate", "administrator"],
 }
 # Messages of the agent that send a program to `data`.
-INVALID_PARAMS = "A parameter is not as the method wants it: see data.path and data.expected."
-INVALID_POLICY = "The policy is not as its schema wants it; data.problems says where. Nothing was changed."
+INVALID_PARAMS = "A parameter is not valid: see data.path and data.expected."
+INVALID_POLICY = "The policy is not valid; data.problems says where. Nothing was changed."
 # Methods without a command of their own: the person calls them by `lanyard rpc`.
 RAW = re.compile(r"`lanyard rpc [A-Za-z]+\.[A-Za-z]+`")
 
@@ -100,11 +100,11 @@ class MessageTests(Person):
 
     def test_a_method_becomes_its_command(self):
         for message, shown in {
-            "`account.list` names those that are there.": "`lanyard list` names those that are there.",
+            "`account.list` lists the accounts.": "`lanyard list` lists the accounts.",
             "Unlock it, or let agent.unlock ask you.": "Unlock it, or let `lanyard unlock` ask you.",
             "`lanyard rpc agent.addKeySlot` adds one.": "`lanyard key add` adds one.",
-            "Mend it by `provider.update`; nothing was deleted.":
-                "Mend it by `lanyard provider update`; nothing was deleted.",
+            "Correct it by `provider.update`; nothing was deleted.":
+                "Correct it by `lanyard provider update`; nothing was deleted.",
             "It is not like policy.schema.json wants the token.": "It is not like policy.schema.json wants the token.",
         }.items():
             with self.subTest(message):
@@ -134,8 +134,8 @@ class MessageTests(Person):
             ("The policy does not allow this now; data.decision says why. Nothing was stored or changed.",
              "The policy does not allow this now. Nothing was stored or changed."),
             ("This agent speaks another version of the protocol. See data.supported.",
-             "The agent speaks another version of the protocol than this program."),
-            ("The resource server demands that the person signs in again as data tells.",
+             "The agent and this program speak different versions of the protocol."),
+            ("The resource server demands a new sign-in; data says how.",
              "The server demands that you sign in again."),
         ]:
             told = self.told("token", error=Error(4001, "denied", message))
@@ -179,11 +179,31 @@ class MessageTests(Person):
                 self.assertEqual((told["name"], told["exit"]), ("usage", 2))
                 self.assertTrue(told["message"])
 
+    def test_mistakes_in_the_command_are_one_sentence_and_the_command_that_helps(self):
+        for words, said in [
+            (["token", "--nonsense"], "Unknown option '--nonsense'."),
+            (["rename"], "Missing expected argument '<account>'."),
+            (["login", "a", "--device", "--paste"], "Choose --device or --paste, not both."),
+            (["completion", "tcsh"],
+             "The value 'tcsh' is invalid for '<shell>'. Please provide one of 'bash', 'zsh' or 'fish'."),
+            (["import", "nosuch"],
+             "The value 'nosuch' is invalid for '<source>'. Please provide one of the following: "
+             "oidc-agent, pizauth, mutt_oauth2, gcm, gh, msal, netrc."),
+            (["provider", "list", "--nonsense"], "Unknown option '--nonsense'."),
+        ]:
+            with self.subTest(words):
+                command = " ".join(words[:2] if words[0] == "provider" else words[:1])
+                self.assertEqual(self.refused(2, *words),
+                                 f"lanyard: {said}\n  `lanyard help {command}` shows how to use it.\n")
+        self.assertEqual(self.refused(2, "--nonsense").splitlines()[-1], "  `lanyard help` shows how to use it.")
+
     def test_an_unknown_command_suggests_the_nearest(self):
         for words, said in [(["nosuch"], "Unknown command `nosuch`."),
                             (["tokne"], "Unknown command `tokne`. Did you mean `lanyard token`?"),
                             (["provider", "lst"], "Unknown command `lst`. Did you mean `lanyard provider list`?")]:
-            self.assertEqual(self.refused(2, *words).splitlines()[0], f"lanyard: {said}")
+            told = self.refused(2, *words).splitlines()
+            self.assertEqual(told[0], f"lanyard: {said}")
+            self.assertRegex(told[1], r"^  `lanyard help( provider)?` lists the commands\.$")
 
     def test_an_unknown_account_is_named_as_typed(self):
         self.assertIn("There is no account nobody here.", self.refused(1, "token", "nobody"))

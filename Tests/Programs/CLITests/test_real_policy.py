@@ -71,7 +71,7 @@ class FieldServiceTests(RealProvider):
         # Into the cellar.
         self.provider.terminate()
         self.provider.wait()
-        self.assertIn("no way to the provider", self.refused(5, "token", "work", "-f"))
+        self.assertIn("The provider can't be reached", self.refused(5, "token", "work", "-f"))
         self.answer("rpc", "connectivity.report", '{"online":false}')
         self.assertTrue(self.can(0, COMPLETE).startswith("Allowed"), "within five minutes of the last word")
         self.set_example(onlineWithinSeconds=1)
@@ -92,7 +92,7 @@ class FieldServiceTests(RealProvider):
         status = self.answer("status")
         self.assertRegex(status, r"Session +offline, since today at \d\d:\d\d")
         self.assertRegex(status, r"Offline until +on .* \(in 7 days\), by the policy")
-        self.assertRegex(status, r"Step-up +good until \d\d:\d\d:\d\d")
+        self.assertRegex(status, r"Step-up +valid until \d\d:\d\d:\d\d")
         self.assertRegex(status, r"Next +Try again when the provider can be reached")
 
         self.answer("lock")

@@ -27,10 +27,10 @@ class RevocationTests(Person):
         first, plan, trouble = self.shown()
         self.assertEqual(first, f"{WAITING['id']}  work at https://idp.example")
         self.assertRegex(plan, "^  tried 2 times, again in .*, given up in ")
-        self.assertIn("may live on", trouble)
+        self.assertIn("may stay valid", trouble)
 
     def test_a_provider_that_is_down(self):
-        self.assertIn("lives on there", self.shown(lastError={**WAITING["lastError"], "name": "providerUnavailable"})[2])
+        self.assertIn("until then the token stays valid", self.shown(lastError={**WAITING["lastError"], "name": "providerUnavailable"})[2])
 
     def test_an_unreachable_provider(self):
         _, plan, trouble = self.shown(

@@ -94,20 +94,20 @@ class SelectionTests(Person):
     def test_status_says_why_an_account_is_used(self):
         path = self.trust("account = home")
         cases = [
-            ([], {}, "home", f"{path} says so", {"because": "file", "path": path}),
-            ([], {"LANYARD_ACCOUNT": "work"}, "work", "LANYARD_ACCOUNT is set", {"because": "environment"}),
-            (["-u", "home"], {}, "home", "you named it", {"because": "argument"}),
+            ([], {}, "home", f"by {path}", {"because": "file", "path": path}),
+            ([], {"LANYARD_ACCOUNT": "work"}, "work", "by LANYARD_ACCOUNT", {"because": "environment"}),
+            (["-u", "home"], {}, "home", "on the command line", {"because": "argument"}),
         ]
-        for words, environment, alias, because, told in cases:
-            with self.subTest(because):
+        for words, environment, alias, chosen, told in cases:
+            with self.subTest(chosen):
                 shown = self.answer("status", *words, environment=environment)
-                self.assertRegex(shown, f"Here +{alias}")
-                self.assertRegex(shown, f"Because +{because}")
+                self.assertRegex(shown, f"Account +{alias}")
+                self.assertRegex(shown, f"Chosen +{chosen}")
                 selection = json.loads(self.answer("status", "--json", *words, environment=environment))["selection"]
                 account = {"work": WORK, "home": HOME}[alias]["id"]
                 self.assertEqual(selection, {"account": account, "selector": alias, **told})
         os.unlink(path)
-        self.assertRegex(self.answer("status"), "Because +it is the active account")
+        self.assertRegex(self.answer("status"), "Chosen +as the active account")
         self.assertEqual(json.loads(self.answer("status", "--json"))["selection"],
                          {"account": WORK["id"], "selector": "@active", "because": "active"})
 

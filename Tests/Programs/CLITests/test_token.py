@@ -74,7 +74,9 @@ class TokenTests(Person):
     def test_mistakes_are_usage(self):
         self.agent(accounts(WORK))
         for words in (["-t", "soon"], ["-t", "-5"], ["-t"], ["one", "two"], ["--nonsense"], ["-s"]):
-            self.assertIn("Usage: lanyard token", self.refused(2, "token", *words))
+            told = self.refused(2, "token", *words).splitlines()
+            self.assertTrue(told[0].startswith("lanyard: "), told)
+            self.assertEqual(told[1:], ["  `lanyard help token` shows how to use it."])
 
     def test_two_names_that_disagree_are_usage(self):
         agent = self.agent(accounts(WORK))
@@ -278,7 +280,7 @@ class ExecTests(Person):
         self.agent(accounts(WORK))
         ran = self.lanyard("exec", "work", "--", "sh", "-c", "echo $LANYARD_TOKEN")
         self.assertEqual((ran.returncode, ran.stdout), (0, "not-a-real-access-token\n"))
-        self.assertIn("audit log does not tell of it", ran.stderr)
+        self.assertIn("audit log does not record this command", ran.stderr)
 
     def test_a_grant_that_gives_tokens_runs_the_command(self):
         self.agent({**accounts(WORK), "exec.begin": Error(1007, "notPermitted")})

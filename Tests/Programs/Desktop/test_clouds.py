@@ -357,7 +357,7 @@ credential_process = lanyard credential aws -u work --role-arn {self.role} --end
         self.refusals = ["InvalidIdentityToken"] * 9
         for _ in range(2):
             ran = self.aws(status=255)
-            self.assertIn("The Security Token Service does not take the ID token of this account.", ran.stderr)
+            self.assertIn("The Security Token Service refuses the ID token of this account.", ran.stderr)
         self.assertEqual(len(self.exchanged()), 2)
         self.assertEqual(self.exchanges(), exchanges + 1)
         self.assertEqual(self.service.forms("GetCallerIdentity"), [])

@@ -405,7 +405,7 @@ class CollectorsThatFail(Exports):
         receiver, log = self.receiver(), self.log(1)
         with unittest.mock.patch.dict(os.environ, {"LANYARD_GRANT_FILE": "/dev/null"}):
             done = self.once(log, "otlp", receiver.url, status=2)
-        self.assertIn("shows a part of the audit log", done.stderr)
+        self.assertIn("shows only a part of the audit log", done.stderr)
 
     def test_redirect_is_not_followed(self) -> None:
         receiver, other, log = self.receiver(), self.receiver(), self.log(1)
@@ -535,7 +535,7 @@ class Credentials(Exports):
     def test_url_without_tls_goes_to_this_machine_only(self) -> None:
         log = self.log(1)
         for url in ("http://logs.example", "ftp://127.0.0.1", "logs"):
-            self.assertIn("no https URL", self.once(log, "otlp", url, status=2).stderr)
+            self.assertIn("not an https URL", self.once(log, "otlp", url, status=2).stderr)
 
 
 @in_quick_form()

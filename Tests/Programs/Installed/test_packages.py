@@ -366,7 +366,7 @@ class Plain(Story):
         self.token_works(issuer)
         told = self.machine.alice_does("lanyard doctor", check=False).stdout
         self.assertIn(f"The agent has version 0.9.0, this program {self.new}.", told)
-        self.assertIn("`lanyard stop` ends it; the next command starts yours.", " ".join(told.split()))
+        self.assertIn("`lanyard stop` ends it; the next command starts this version.", " ".join(told.split()))
         self.machine.alice_does("lanyard stop")
         self.assertEqual(self.versions(), (self.new, self.new))
         self.token_works(issuer)

@@ -513,7 +513,7 @@ class Exec(Credentials):
             self.assertEqual(file.read(), "an old token")
         os.chmod(os.path.dirname(left), 0o755)
         ran = self.lanyard("exec", "work", "--file", "token", "--", "true", status=1)
-        self.assertIn("yours alone", ran.stderr)
+        self.assertIn("only you can use", ran.stderr)
 
     def test_the_audit_log_names_the_command_and_nothing_of_its_arguments(self):
         self.lanyard("exec", "work", "--", "/bin/echo", "secret-argument")

@@ -69,7 +69,7 @@ class RedirectTests(AgentFixture):
         for forged in (answer.replace("state=", "state=x"), self.place.path, f"{self.place.path}?code=a&code=b"):
             page = self.ask("GET", forged)
             self.assertEqual(page.status, 400)
-            self.assertIn("This is for no sign\u2011in here", page.text)
+            self.assertIn("This answer belongs to no sign\u2011in", page.text)
         self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in, "timeoutSeconds": 0})["status"], "pending")
         self.assertFalse(self.is_closed(), "the port is held until the sign-in ends")
         self.assertEqual(self.ask("GET", answer).status, 200)

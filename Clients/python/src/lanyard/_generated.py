@@ -380,8 +380,8 @@ class DataLocked(LanyardError):
 
 
 class Offline(LanyardError):
-    """The provider is unreachable and there is no valid access token, or there is no way to the server of a
-    request: then `outcome` is `notSent`.
+    """The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
+    then `outcome` is `notSent`.
 
     The same call may succeed later.
 
@@ -820,8 +820,8 @@ class OperationRejectionReason(OpenEnum):
 
 
 class OperationStatus(OpenEnum):
-    """The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    cancelled is told once and not listed any more.
+    """The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    operation is reported once and no longer listed.
     """
 
     QUEUED = "queued"
@@ -1232,18 +1232,18 @@ class AccountSwitchResult(Record):
 
 @dataclass(frozen=True)
 class AdministratorState(Record):
-    """What the administrator of the machine lays down.
+    """What the administrator's files set.
 
     Attributes:
         enforced: The members of the configuration that only `file` sets: neither your configuration file nor an
             option changes them.
-        overruled: Members of `enforced` that your configuration file or an option gives another value, which does
-            not count.
+        overruled: Members of `enforced` that your configuration file or an option gives another value, which is
+            ignored.
         providers: The providers that files describe.
         policies: The policies that files hold.
-        problems: Why files do not count, a sentence each.
-        file: The path of the administrator's configuration file, which was read at the agent's start; absent
-            without one that counts.
+        problems: Why a file is ignored, one sentence each.
+        file: The path of the administrator's configuration file, which was read at the agent's start; absent if
+            none is in force.
     """
 
     enforced: List[str]
@@ -1419,7 +1419,7 @@ class AgentStatusResult(Record):
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
-        administrator: What the administrator of the machine lays down; absent where that is nothing.
+        administrator: What the administrator's files set; absent if they set nothing.
         policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
             caller.
     """
@@ -1480,7 +1480,7 @@ class AuditDestination(Record):
     Attributes:
         to: The protocol of a collector of audit entries. One of `journald`, `syslog`, `otlp`.
         name: The name of its cursor.
-        headers_file: The path of a file with header fields; what is in it is not told.
+        headers_file: The path of a file with header fields; its content is not shown.
     """
 
     to: Union[AuditCollector, str]
@@ -1846,7 +1846,7 @@ class Figure(Record):
     """A counter or a gauge.
 
     Attributes:
-        help: What it tells, for a person.
+        help: What it measures, as a sentence for a person.
         unit: Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
     """
 
@@ -1975,7 +1975,7 @@ class Histogram(Record):
     """A histogram of durations.
 
     Attributes:
-        help: What it tells, for a person.
+        help: What it measures, as a sentence for a person.
         unit: The unit that `name` ends with. One of `bytes`, `seconds`.
         bounds_ms: The buckets' inclusive upper bounds, ascending.
     """
@@ -2086,8 +2086,8 @@ class Operation(Record):
             rule.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+            cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         capability: A capability. The name in the policy, such as `workOrder.complete`.
         delivery: Who delivers an operation. One of `agent`, `client`.
@@ -2145,8 +2145,8 @@ class OperationEnqueueResult(Record):
             from the person.
         operation: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-            that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+        status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+            cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
             `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         decision: A decision.
     """
@@ -3035,7 +3035,7 @@ class TokenExchangeResult(Record):
     """The result of `token.exchange`.
 
     Attributes:
-        token_type: `Bearer`, or `N_A` for a token that is no access token.
+        token_type: `Bearer`, or `N_A` for a token that is not an access token.
         expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
             is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
@@ -3488,8 +3488,8 @@ class AgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
-                `ProviderNotFound`; while the vault is locked, that is told.
+            provider: Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+                `ProviderNotFound`; while the vault is locked, the finding says so.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
@@ -3880,8 +3880,8 @@ class AsyncAgentMethods:
         Args:
             ask_providers: Fetch each provider's public metadata to check that it responds. The agent's default:
                 `False`.
-            provider: Check nothing, and tell only what this provider said when it refused last. Another one is
-                `ProviderNotFound`; while the vault is locked, that is told.
+            provider: Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+                `ProviderNotFound`; while the vault is locked, the finding says so.
 
         Returns:
             AgentDiagnoseResult: with `findings`.
@@ -3931,7 +3931,7 @@ class MetricsMethods:
     ) -> MetricsReadResult:
         """Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
         vault is locked: figures that need it are left out then. No account, person, server or token is named; an
-        issuer is told by a digest.
+        issuer appears as a digest.
 
         Returns:
             MetricsReadResult: with `at`, `started_at`, `version`, `locked`, `counters`, `gauges`, `histograms`.
@@ -3960,7 +3960,7 @@ class AsyncMetricsMethods:
     ) -> MetricsReadResult:
         """Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
         vault is locked: figures that need it are left out then. No account, person, server or token is named; an
-        issuer is told by a digest.
+        issuer appears as a digest.
 
         Returns:
             MetricsReadResult: with `at`, `started_at`, `version`, `locked`, `counters`, `gauges`, `histograms`.
@@ -4080,8 +4080,8 @@ class ProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4274,8 +4274,8 @@ class ProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4411,8 +4411,8 @@ class ProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4532,8 +4532,8 @@ class AsyncProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4726,8 +4726,8 @@ class AsyncProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -4863,8 +4863,8 @@ class AsyncProviderMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             LanyardError: what every call may raise: `InvalidParams`, `InternalError`, `AgentLocked`,
@@ -4919,7 +4919,7 @@ class SignInMethods:
                 `device`.
             acr_values: `acr_values` of the authorization request, such as those of an error `interactionRequired`
                 (RFC 9470); not used by the flow `device`.
-            max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
+            max_age_seconds: `max_age` of the authorization request: the provider signs the person in again if the
                 last time is longer ago; not used by the flow `device`.
             claims: `claims` of the authorization request: a JSON object, as text or, as some challenges have it,
                 in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
@@ -4947,8 +4947,8 @@ class SignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5005,8 +5005,8 @@ class SignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5056,8 +5056,8 @@ class SignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5131,8 +5131,8 @@ class SignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5187,7 +5187,7 @@ class AsyncSignInMethods:
                 `device`.
             acr_values: `acr_values` of the authorization request, such as those of an error `interactionRequired`
                 (RFC 9470); not used by the flow `device`.
-            max_age_seconds: `max_age` of the authorization request: the provider signs the person in anew if the
+            max_age_seconds: `max_age` of the authorization request: the provider signs the person in again if the
                 last time is longer ago; not used by the flow `device`.
             claims: `claims` of the authorization request: a JSON object, as text or, as some challenges have it,
                 in Base64url (OpenID Connect Core §5.5); not used by the flow `device`.
@@ -5215,8 +5215,8 @@ class AsyncSignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5273,8 +5273,8 @@ class AsyncSignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5324,8 +5324,8 @@ class AsyncSignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -5399,8 +5399,8 @@ class AsyncSignInMethods:
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
                 `pinMismatch` or `tls`.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6203,8 +6203,8 @@ class TokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6265,8 +6265,8 @@ class TokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6320,8 +6320,8 @@ class TokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6381,8 +6381,8 @@ class TokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6442,8 +6442,8 @@ class TokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6509,8 +6509,8 @@ class AsyncTokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6571,8 +6571,8 @@ class AsyncTokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6626,8 +6626,8 @@ class AsyncTokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6687,8 +6687,8 @@ class AsyncTokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6748,8 +6748,8 @@ class AsyncTokenMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6809,8 +6809,8 @@ class IdentityMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6868,8 +6868,8 @@ class AsyncIdentityMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6916,7 +6916,7 @@ class CredentialMethods:
                 wildcard.
             role_arn: The role: `arn:aws:iam::ACCOUNT:role/NAME`.
             session_name: What the log of AWS names the session; absent: `lanyard`.
-            duration_seconds: How long the credentials shall live; absent: as long as AWS gives by itself.
+            duration_seconds: How long the credentials are valid; absent: the default of AWS.
             endpoint: The Security Token Service; absent: that of AWS for the role. A caller with a grant may name
                 one of AWS alone.
             timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
@@ -6934,8 +6934,8 @@ class CredentialMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -6985,7 +6985,7 @@ class AsyncCredentialMethods:
                 wildcard.
             role_arn: The role: `arn:aws:iam::ACCOUNT:role/NAME`.
             session_name: What the log of AWS names the session; absent: `lanyard`.
-            duration_seconds: How long the credentials shall live; absent: as long as AWS gives by itself.
+            duration_seconds: How long the credentials are valid; absent: the default of AWS.
             endpoint: The Security Token Service; absent: that of AWS for the role. A caller with a grant may name
                 one of AWS alone.
             timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
@@ -7003,8 +7003,8 @@ class AsyncCredentialMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7147,7 +7147,7 @@ class RequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query does not count.
+            url: The URL of the request. Its query is ignored.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7180,8 +7180,8 @@ class RequestMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7261,8 +7261,8 @@ class RequestMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7331,7 +7331,7 @@ class AsyncRequestMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             method: An HTTP method.
-            url: The URL of the request. Its query does not count.
+            url: The URL of the request. Its query is ignored.
             origins: Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any
                 other is 6001. Absent: all of them.
             grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than
@@ -7364,8 +7364,8 @@ class AsyncRequestMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7445,8 +7445,8 @@ class AsyncRequestMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7496,7 +7496,7 @@ class AuthorizationMethods:
     ) -> Decision:
         """Decides whether an account may use a capability now.
 
-        A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+        A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
         `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
         more often than every 10 s an account.
 
@@ -7539,7 +7539,7 @@ class AuthorizationMethods:
     ) -> AuthorizationCheckManyResult:
         """Decides about several capabilities at the same moment.
 
-        Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+        Denials because the provider's answer is missing start one confirmation, as with `authorization.check`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -7586,7 +7586,7 @@ class AsyncAuthorizationMethods:
     ) -> Decision:
         """Decides whether an account may use a capability now.
 
-        A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+        A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
         `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
         more often than every 10 s an account.
 
@@ -7629,7 +7629,7 @@ class AsyncAuthorizationMethods:
     ) -> AuthorizationCheckManyResult:
         """Decides about several capabilities at the same moment.
 
-        Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+        Denials because the provider's answer is missing start one confirmation, as with `authorization.check`.
 
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
@@ -7721,8 +7721,8 @@ class SnapshotMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -7805,8 +7805,8 @@ class AsyncSnapshotMethods:
                 response of its last use was lost at a provider with strict reuse detection.
             InteractionRequired: The provider requires the person to interact, for this audience only.
             AccountLocked: The provider has disabled the person's account.
-            Offline: The provider is unreachable and there is no valid access token, or there is no way to the
-                server of a request: then `outcome` is `notSent`.
+            Offline: The provider is unreachable and there is no valid access token, or the server of a request
+                can't be reached: then `outcome` is `notSent`.
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
@@ -9009,9 +9009,9 @@ class OperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
-                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
-                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+                cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
+                `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
             after: An operation: those that were enqueued after it.
             limit: The most operations to return. The agent's default: `1000`.
 
@@ -9342,9 +9342,9 @@ class AsyncOperationMethods:
         Args:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
-            status: The status of an operation. `sending` is also that of an operation that a client has claimed.
-                One that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`,
-                `done`, `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+            status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+                cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
+                `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
             after: An operation: those that were enqueued after it.
             limit: The most operations to return. The agent's default: `1000`.
 
@@ -10203,7 +10203,7 @@ class GrantMethods:
                 (`narrowing`), only a token with no other scopes is returned, or error 3003 with the reason
                 `wouldNarrow`.
             resources: The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens
-                without one. A single resource stands in for one that is not named.
+                without one. A request that names none gets the single one.
             origins: The origins that `request.send` and operations may send requests to; absent: all
                 `allowed_origins` of the provider. They add nothing to these.
             authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
@@ -10272,7 +10272,7 @@ class GrantMethods:
         """Revokes a grant.
 
         After `StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation
-        as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+        as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 
         Args:
             grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
@@ -10328,7 +10328,7 @@ class AsyncGrantMethods:
                 (`narrowing`), only a token with no other scopes is returned, or error 3003 with the reason
                 `wouldNarrow`.
             resources: The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens
-                without one. A single resource stands in for one that is not named.
+                without one. A request that names none gets the single one.
             origins: The origins that `request.send` and operations may send requests to; absent: all
                 `allowed_origins` of the provider. They add nothing to these.
             authorization_detail_types: The types of authorization details (RFC 9396) that its tokens may carry;
@@ -10397,7 +10397,7 @@ class AsyncGrantMethods:
         """Revokes a grant.
 
         After `StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation
-        as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+        as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 
         Args:
             grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a

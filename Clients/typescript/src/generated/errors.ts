@@ -365,7 +365,7 @@ export class DataLockedError extends LanyardError {
 }
 
 /**
- * The provider is unreachable and there is no valid access token, or there is no way to the server of a request: then
+ * The provider is unreachable and there is no valid access token, or the server of a request can't be reached: then
  * `outcome` is `notSent`.
  *
  * The same call may succeed later.

@@ -273,7 +273,7 @@ export class MetricsMethods {
 
   /**
    * Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the vault is
-   * locked: figures that need it are left out then. No account, person, server or token is named; an issuer is told by
+   * locked: figures that need it are left out then. No account, person, server or token is named; an issuer appears as
    * a digest.
    *
    * @returns With `at`, `startedAt`, `version`, `locked`, `counters`, `gauges`, `histograms`.
@@ -307,8 +307,8 @@ export class ProviderMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -364,8 +364,8 @@ export class ProviderMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -428,8 +428,8 @@ export class ProviderMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -466,8 +466,8 @@ export class SignInMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -497,8 +497,8 @@ export class SignInMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -531,8 +531,8 @@ export class SignInMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -575,8 +575,8 @@ export class SignInMethods {
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
    *   `expired`, `pinMismatch` or `tls`.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -823,8 +823,8 @@ export class TokenMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -853,8 +853,8 @@ export class TokenMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -886,8 +886,8 @@ export class TokenMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -917,8 +917,8 @@ export class TokenMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -950,8 +950,8 @@ export class TokenMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -989,8 +989,8 @@ export class IdentityMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1029,8 +1029,8 @@ export class CredentialMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1102,8 +1102,8 @@ export class RequestMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1136,8 +1136,8 @@ export class RequestMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1170,7 +1170,7 @@ export class AuthorizationMethods {
   /**
    * Decides whether an account may use a capability now.
    *
-   * A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+   * A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
    * `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
    * more often than every 10 s an account.
    *
@@ -1191,7 +1191,7 @@ export class AuthorizationMethods {
   /**
    * Decides about several capabilities at the same moment.
    *
-   * Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+   * Denials because the provider's answer is missing start one confirmation, as with `authorization.check`.
    *
    * @returns With `account`, `decisions`.
    * @throws `AccountNotFoundError` - No account matches.
@@ -1246,8 +1246,8 @@ export class SnapshotMethods {
    *   the response of its last use was lost at a provider with strict reuse detection.
    * @throws `InteractionRequiredError` - The provider requires the person to interact, for this audience only.
    * @throws `AccountLockedError` - The provider has disabled the person's account.
-   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or there is no way to
-   *   the server of a request: then `outcome` is `notSent`.
+   * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
+   *   request can't be reached: then `outcome` is `notSent`.
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
@@ -1960,7 +1960,7 @@ export class GrantMethods {
    * Revokes a grant.
    *
    * After `StoreUnavailableError` the grant serves no caller while the agent runs, and the agent stores the revocation
-   * as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+   * as soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
    *
    * @returns With `grant`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.

@@ -224,8 +224,8 @@ export type OperationRejectionReason = Open<
 >;
 
 /**
- * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was cancelled
- * is told once and not listed any more.
+ * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
+ * is reported once and no longer listed.
  */
 export type OperationStatus = Open<
   | "queued"
@@ -600,23 +600,23 @@ export interface AccountSwitchResult {
   readonly previous?: string;
 }
 
-/** What the administrator of the machine lays down. */
+/** What the administrator's files set. */
 export interface AdministratorState {
   /**
    * The members of the configuration that only `file` sets: neither your configuration file nor an option changes them.
    */
   readonly enforced: readonly string[];
-  /** Members of `enforced` that your configuration file or an option gives another value, which does not count. */
+  /** Members of `enforced` that your configuration file or an option gives another value, which is ignored. */
   readonly overruled: readonly string[];
   /** The providers that files describe. */
   readonly providers: readonly string[];
   /** The policies that files hold. */
   readonly policies: readonly string[];
-  /** Why files do not count, a sentence each. */
+  /** Why a file is ignored, one sentence each. */
   readonly problems: readonly string[];
   /**
-   * The path of the administrator's configuration file, which was read at the agent's start; absent without one that
-   * counts.
+   * The path of the administrator's configuration file, which was read at the agent's start; absent if none is in
+   * force.
    */
   readonly file?: string;
 }
@@ -760,7 +760,7 @@ export interface AgentStatusResult {
   readonly configuration?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
   readonly audit?: AuditSettings;
-  /** What the administrator of the machine lays down; absent where that is nothing. */
+  /** What the administrator's files set; absent if they set nothing. */
   readonly administrator?: AdministratorState;
   /** The source of an organisation's policies. Absent without a policy source, and for a limited caller. */
   readonly policySource?: PolicySource;
@@ -800,7 +800,7 @@ export interface AuditDestination {
   readonly socket?: string;
   readonly url?: string;
   readonly caFile?: string;
-  /** The path of a file with header fields; what is in it is not told. */
+  /** The path of a file with header fields; its content is not shown. */
   readonly headersFile?: string;
   readonly account?: string;
 }
@@ -1090,7 +1090,7 @@ export interface FailedCheck {
 /** A counter or a gauge. */
 export interface Figure {
   readonly name: string;
-  /** What it tells, for a person. */
+  /** What it measures, as a sentence for a person. */
   readonly help: string;
   readonly samples: readonly FigureSample[];
   /** Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`. */
@@ -1200,7 +1200,7 @@ export interface GrantRevokeResult {
 /** A histogram of durations. */
 export interface Histogram {
   readonly name: string;
-  /** What it tells, for a person. */
+  /** What it measures, as a sentence for a person. */
   readonly help: string;
   /** The unit that `name` ends with. One of `bytes`, `seconds`. */
   readonly unit: FigureUnit;
@@ -1295,9 +1295,9 @@ export interface Operation {
    */
   readonly account: string;
   /**
-   * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-   * cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
-   * `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+   * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
+   * is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`, `needsInteraction`,
+   * `unknown`, `orphaned`, `cancelled`.
    */
   readonly status: OperationStatus;
   /** A capability. The name in the policy, such as `workOrder.complete`. */
@@ -1361,9 +1361,9 @@ export interface OperationEnqueueResult {
   /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly operation: string;
   /**
-   * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-   * cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
-   * `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+   * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
+   * is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`, `needsInteraction`,
+   * `unknown`, `orphaned`, `cancelled`.
    */
   readonly status: OperationStatus;
   /** A decision. */
@@ -2092,7 +2092,7 @@ export interface Token {
 export interface TokenExchangeResult {
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly accessToken: string;
-  /** `Bearer`, or `N_A` for a token that is no access token. */
+  /** `Bearer`, or `N_A` for a token that is not an access token. */
   readonly tokenType: string;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
@@ -2233,8 +2233,8 @@ export interface AgentDiagnoseParams {
   /** Fetch each provider's public metadata to check that it responds. The agent's default: `false`. */
   readonly askProviders?: boolean | undefined;
   /**
-   * Check nothing, and tell only what this provider said when it refused last. Another one is `ProviderNotFoundError`;
-   * while the vault is locked, that is told.
+   * Checks nothing, and returns only the last refusal of this provider. An unknown provider is `ProviderNotFoundError`;
+   * while the vault is locked, the finding says so.
    */
   readonly provider?: string | undefined;
 }
@@ -2506,7 +2506,7 @@ export interface SignInBeginParams {
    */
   readonly acrValues?: readonly string[] | undefined;
   /**
-   * `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago; not
+   * `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago; not
    * used by the flow `device`.
    */
   readonly maxAgeSeconds?: number | undefined;
@@ -2725,7 +2725,7 @@ export interface CredentialAwsParams {
   readonly roleArn: string;
   /** What the log of AWS names the session; absent: `lanyard`. */
   readonly sessionName?: string | undefined;
-  /** How long the credentials shall live; absent: as long as AWS gives by itself. */
+  /** How long the credentials are valid; absent: the default of AWS. */
   readonly durationSeconds?: number | undefined;
   /** The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone. */
   readonly endpoint?: string | undefined;
@@ -2764,7 +2764,7 @@ export interface RequestAuthorizeParams {
   readonly account: string;
   /** An HTTP method. */
   readonly method: string;
-  /** The URL of the request. Its query does not count. */
+  /** The URL of the request. Its query is ignored. */
   readonly url: string;
   /**
    * Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001. Absent:
@@ -3020,9 +3020,9 @@ export interface OperationListParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly account: string;
   /**
-   * The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-   * cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
-   * `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
+   * The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled operation
+   * is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`, `needsInteraction`,
+   * `unknown`, `orphaned`, `cancelled`.
    */
   readonly status?: OperationStatus | undefined;
   /** An operation: those that were enqueued after it. */
@@ -3154,8 +3154,8 @@ export interface GrantCreateParams {
    */
   readonly scopes?: readonly string[] | undefined;
   /**
-   * The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A single
-   * resource stands in for one that is not named.
+   * The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A request
+   * that names none gets the single one.
    */
   readonly resources?: readonly string[] | undefined;
   /**

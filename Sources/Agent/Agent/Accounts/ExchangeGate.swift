@@ -87,9 +87,9 @@ package final class ExchangeGate: Sendable {
   }
 
   /// The issuer answered something.
-  func heard(_ issuer: String) {
+  func answered(_ issuer: String) {
     state.withLock { $0.probes[issuer] = nil }
-    admit { queue, now in queue.heard(issuer, at: now) }
+    admit { queue, now in queue.answered(issuer, at: now) }
     planLook()
   }
 
@@ -97,9 +97,9 @@ package final class ExchangeGate: Sendable {
   func answers(_ issuer: String) async -> Bool {
     guard let probe = state.withLock({ $0.queue.isSilent(issuer) ? $0.probes[issuer] : nil }) else { return true }
     if await probe() {
-      heard(issuer)
+      answered(issuer)
     } else {
-      state.withLock { $0.queue.wasNotHeard(issuer, at: clock.boot()) }
+      state.withLock { $0.queue.didNotAnswer(issuer, at: clock.boot()) }
       planLook()
     }
     return !isSilent(issuer)

@@ -163,18 +163,18 @@ struct ExchangeJournal {
     changes.append(keeping(tokens, of: profile))
     let told = vault.directory.providers[profile.provider]?.rights(
       in: answer, for: intent.key, scopes: grant.scopes, source: .refresh)
-    var heard: RightsChange?
+    var rightsChange: RightsChange?
     if let told,
       let (news, change) = try vault.rights.join(
         told, at: isOfThisBoot ? profile.lastOnlineAuthAt : nil, of: profile)
     {
-      heard = news
+      rightsChange = news
       changes.append(change)
     }
     let learned = try learnReuse(from: answer, to: intent, provider: profile.provider)
     return ChangeSet(
       changes + learned.changes + entry + vault.trustedTime.changes, memory: [.account(profile)] + learned.memory,
-      of: id, result: FinishedExchange(profile: profile, rights: heard))
+      of: id, result: FinishedExchange(profile: profile, rights: rightsChange))
   }
 
   /// The answer shows whether the provider rotates refresh tokens. Changes its record only if that is new.

@@ -122,7 +122,7 @@ extension ExchangeRunner {
       let client = account.dependencies.client(of: provider)
       account.dependencies.gate.fellSilent(issuer) { await client.documents.answers() }
     case .failed(.offline), .failed(.untrustedServer), .failed(.unknownOutcome), .failed(.store): break
-    case .failed, .answered: account.dependencies.gate.heard(issuer)
+    case .failed, .answered: account.dependencies.gate.answered(issuer)
     }
   }
 }

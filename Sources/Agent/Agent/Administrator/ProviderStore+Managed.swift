@@ -78,12 +78,12 @@ extension ProviderStore {
 
   private static func conflict(_ managed: ManagedProvider, _ before: Provider?) -> AdministratorProblem {
     let name = managed.provider.configuration.name.text
-    let which = before == nil ? "whose record does not open" : "of another issuer"
+    let which = before == nil ? "whose record can't be decrypted" : "of another issuer"
     return AdministratorProblem(
       path: managed.path,
       text: """
-        \(managed.path): You have a provider \(name) \(which), and accounts of it, so the file does not count. Sign its \
-        accounts out and forget them (`lanyard forget ACCOUNT`): then it does.
+        \(managed.path): You already have a provider \(name) \(which), with accounts, so this file is ignored. Sign \
+        its accounts out and forget them (`lanyard forget ACCOUNT`): then the file is used.
         """)
   }
 }

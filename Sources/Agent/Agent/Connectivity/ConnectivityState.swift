@@ -81,7 +81,7 @@ package final class ConnectivityState: Sendable {
     }
   }
 
-  /// True if the provider's hosts, or a client, said last that there is no way to it.
+  /// True if the provider's hosts, or a client, said last that it can't be reached.
   func isUnreachable(_ provider: ProviderName) -> Bool {
     state.withLock { state in
       guard let hosts = state.hostsByProvider[provider], !hosts.isEmpty else { return state.report == false }

@@ -69,7 +69,7 @@ package struct AgentDiagnosis: Sendable {
         "providerRefusal", "The provider \(name) refused the last request, with status \(refusal.status): \(words)",
         refusal.error == "invalid_client"
           ? "`lanyard provider update \(name)` changes the client's id or its secret."
-          : "If this goes on, ask the administrator of the provider, and name these words.")
+          : "If this goes on, ask the administrator of the provider, and quote this answer.")
     }
     return findings
   }
@@ -81,15 +81,15 @@ package struct AgentDiagnosis: Sendable {
     for problem in problems {
       findings.problem(
         "configuration", problem, subject: configuration.path,
-        "Mend it, then start the agent anew: `lanyard stop` ends it, and the next command starts it.")
+        "Correct it, then restart the agent: `lanyard stop` ends it, and the next command starts it.")
     }
     if problems.isEmpty, let path = configuration.path {
-      findings.sound("configuration", "The configuration file \(path) holds.")
+      findings.sound("configuration", "The configuration file \(path) is valid.")
     }
     if !configuration.isMemoryLocked() {
       findings.problem(
         "memory", "The limit of locked memory is too low, so secrets may be written to swap.",
-        "Raise the limit (`ulimit -l`, `LimitMEMLOCK=` of the service) to 8 MiB, then start the agent anew.",
+        "Raise the limit (`ulimit -l`, `LimitMEMLOCK=` of the service) to 8 MiB, then restart the agent.",
         "Or encrypt the swap space.")
     }
     switch configuration.confinement {
@@ -107,7 +107,7 @@ package struct AgentDiagnosis: Sendable {
     return findings
   }
 
-  /// What the administrator lays down, and what of it does not count.
+  /// The administrator's files, and which of them are ignored.
   private func checkAdministrator() -> Findings {
     var findings = Findings()
     let settings = agent.environment.configuration.administrator
@@ -115,7 +115,8 @@ package struct AgentDiagnosis: Sendable {
     for problem in problems {
       findings.problem(
         "administratorFiles", problem,
-        "Ask the administrator of this machine. What counted before still does; the other files count.")
+        "Ask the administrator of this machine. The agent keeps the last valid content of this file, and uses the other files."
+      )
     }
     if let file = settings.file {
       let enforced = settings.enforced.joined(separator: ", ")
@@ -130,7 +131,7 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "administratorOverrules",
         "Your configuration or an option of the agent sets \(settings.overruled.joined(separator: ", ")), but \(file) enforces another value.",
-        "Nothing: the administrator's value counts.")
+        "Nothing to do: the agent uses the administrator's value.")
     }
     let laid = agent.administrator.table.laid
     if problems.isEmpty, !laid.providers.isEmpty || !laid.policies.isEmpty {
@@ -138,7 +139,7 @@ package struct AgentDiagnosis: Sendable {
       let named = [("providers", providers), ("policies", laid.policies.map(\.policy.name))].filter { !$1.isEmpty }
       findings.sound(
         "administratorFiles",
-        "The administrator lays down "
+        "The administrator's files set "
           + named.map { "the \($0) \($1.joined(separator: ", "))" }.joined(separator: " and ") + ".")
     }
     return findings
@@ -162,7 +163,7 @@ package struct AgentDiagnosis: Sendable {
         "store",
         "The database is damaged in \(problems.count == 1 ? "one place" : "\(problems.count) places"): \(first)",
         "End the agent, and put back a copy of the whole state directory that is newer than the last sign-in.",
-        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
+        "Without one: move the state directory away, start the agent, and `lanyard restore` a backup.")
     } catch {
       findings.add(AgentFailure(VaultFailure.store(error)), "store")
     }
@@ -191,7 +192,7 @@ package struct AgentDiagnosis: Sendable {
   /// The findings for a directory without a store.
   package static var withoutStore: [Finding] {
     var findings = Findings()
-    findings.notice("vault", "There is no vault yet.", "Nothing: the first start of the agent makes one.")
+    findings.notice("vault", "There is no vault yet.", "Nothing to do: the first start of the agent creates it.")
     return findings.list
   }
 

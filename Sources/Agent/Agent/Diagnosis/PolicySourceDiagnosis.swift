@@ -8,7 +8,7 @@ extension PolicySourceStatus {
     guard let kept else { return findings }
     let failure = lastFailure.map { " \($0.refusal.sentence)" } ?? ""
     let wait = "The agent tries again by itself; `lanyard policy refresh` tries now."
-    let ask = "If this goes on, ask the administrator of the policy source, and name these words."
+    let ask = "If this goes on, ask the administrator of the policy source, and quote this message."
     guard let version = kept.version, let confirmedAt = kept.confirmedAt else {
       findings.problem(
         "policySource", "No policy bundle came from the policy source yet, so every decision is denied.\(failure)",

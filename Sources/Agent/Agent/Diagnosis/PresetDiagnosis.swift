@@ -38,7 +38,7 @@ extension Findings {
     remedies.append("`lanyard provider update \(name) \(options.joined(separator: " "))` changes it.")
     notice(
       "providerPreset",
-      "The provider \(name) is not as its preset \(preset.name) is today: \(facts.joined(separator: "; ")).",
+      "The provider \(name) differs from its preset \(preset.name): \(facts.joined(separator: "; ")).",
       remedies: remedies)
   }
 

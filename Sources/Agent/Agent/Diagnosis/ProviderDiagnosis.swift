@@ -60,7 +60,7 @@ package struct ProviderDiagnosis: Sendable {
 
   func remedy(for error: AgentFailure) -> String {
     switch error.kind {
-    case .offline: "Check the network and the provider's address. Meanwhile what is cached is served."
+    case .offline: "Check the network and the provider's address. Cached tokens are still served."
     case .untrustedServer:
       "Do not sign in there before the provider's administrator has explained this: an attacker may intercept the connection."
     default: "Try again later; if it stays so, ask the administrator of the provider."

@@ -115,9 +115,9 @@ struct ProviderTrial {
       }
     return switch provider.refreshRuleBasis {
     case .assumed:
-      "Rotation unknown: whether refresh tokens are given and change with each use shows at the first sign-in; the "
-        + "agent is ready for both."
-    case .preset: "Rotation by what is known of \(provider.preset?.title ?? "the server"): \(used)."
+      "Rotation unknown: the first sign-in shows whether the provider gives refresh tokens and replaces each used one; the "
+        + "agent handles both."
+    case .preset: "Rotation as known of \(provider.preset?.title ?? "the server"): \(used)."
     case .configured: "Rotation as it was configured: \(used)."
     case .learned: "Rotation as the provider showed it: \(used)."
     }
@@ -138,11 +138,11 @@ struct ProviderTrial {
         remedies: remedies)
     case .unclear:
       findings.notice(
-        check, "\(subject) leads to a page that seems to tell an error, which only a person can read there.",
+        check, "\(subject) leads to a page that seems to show an error, which only a person can read.",
         "`lanyard login \(provider.configuration.name.text)` opens it.")
     case .misled:
       findings.problem(
-        check, "\(subject) leads to an address that is no page over https, where no sign-in goes.", remedies: remedies)
+        check, "\(subject) leads to an address without https, and no sign-in goes there.", remedies: remedies)
     case .notThere:
       findings.problem(
         check, "\(subject) has an address at which the provider serves nothing.",

@@ -45,12 +45,12 @@ package struct VaultDiagnosis {
     var findings = Findings()
     findings.describe(status.protection)
     guard status.isInitialized else {
-      findings.notice("vault", "There is no vault yet.", "`lanyard unlock` makes it.")
+      findings.notice("vault", "There is no vault yet.", "`lanyard unlock` creates it.")
       return findings
     }
     guard let vault else {
       findings.notice(
-        "vault", "The vault is locked. What needs its keys was not looked at.",
+        "vault", "The vault is locked, so the checks that need its keys were skipped.",
         "`lanyard unlock`, then `lanyard doctor` again.")
       return findings
     }
@@ -65,13 +65,13 @@ package struct VaultDiagnosis {
     if vault.records.witness.isOvertaken {
       findings.problem(
         "anchor",
-        "Another copy of this store was used after it was copied. Its refresh tokens may be spent, so this agent sends none, not even to revoke it.",
+        "The store was copied, and the other copy was used. The refresh tokens here may be used up, so this agent sends none of them, not even to revoke them.",
         "End this agent and go on with the other copy.",
         "If there is none any more: `lanyard-agent --accept-old-store` once, which signs every account in it out.")
     } else if vault.records.witness.isBehind {
       findings.problem(
         "anchor",
-        "The anchor outside the store can't be written. The agent would not notice an old copy of the store.",
+        "The rollback anchor can't be written. The agent would not notice an old copy of the store.",
         "Make room and make sure that ~/.config/lanyard is yours, with mode 0700.")
     } else if vault.records.witness.isThere {
       findings.sound("anchor", "An old copy of the store would be noticed.")
@@ -83,14 +83,14 @@ package struct VaultDiagnosis {
       let count = vault.directory.damagedProviders.count
       findings.problem(
         "providers",
-        "\(count == 1 ? "The configuration of a provider does" : "The configurations of \(count) providers do") not open. Accounts there can't be used.",
-        "`lanyard provider add` sets it anew under its old name, and `lanyard restore` takes it from a backup.")
+        "\(count == 1 ? "The configuration of a provider" : "The configurations of \(count) providers") can't be decrypted. Accounts there can't be used.",
+        "`lanyard provider add` adds it again under its name; `lanyard restore` takes it from a backup.")
     }
     if !vault.directory.damagedRules.isEmpty {
       let names = vault.rules.damaged.joined(separator: ", ")
       findings.problem(
         "rules",
-        "Rules do not open: \(names). Until they are removed no tool gets a token by the URL that it asks for.",
+        "Rules can't be decrypted: \(names). Until they are removed no tool gets a token by the URL that it asks for.",
         "`lanyard rule remove RULE` removes one.")
     }
     guard let policies = try? vault.records.readEach(.policy) else { return }
@@ -98,23 +98,23 @@ package struct VaultDiagnosis {
     if damaged > 0 {
       findings.problem(
         "policies",
-        "\(damaged == 1 ? "A policy does" : "\(damaged) policies do") not open. What stands under \(damaged == 1 ? "it" : "them") is denied.",
-        "`lanyard policy set` sets it anew, and `lanyard restore` takes it from a backup.")
+        "\(damaged == 1 ? "A policy" : "\(damaged) policies") can't be decrypted. The agent denies every decision under \(damaged == 1 ? "it" : "them").",
+        "`lanyard policy set` sets it again; `lanyard restore` takes it from a backup.")
     }
   }
 
   private func unreadableAccounts(_ findings: inout Findings) {
     if vault.directory.activeIsDamaged {
       findings.problem(
-        "activeAccount", "The record that names the active account does not open. No account is touched.",
-        "`lanyard switch` chooses the active account anew.")
+        "activeAccount", "The record of the active account can't be decrypted. No account was changed.",
+        "`lanyard switch` chooses an active account.")
     }
     guard !vault.directory.damagedPartitions.isEmpty else { return }
     let count = vault.directory.damagedPartitions.count
     findings.problem(
       "accountRecords",
-      "\(count == 1 ? "An account" : "\(count) accounts") can't be read at all: who it is does not open.",
-      "Sign in again as whom you miss: `lanyard login` makes a new account. What programs kept with it is lost, unless a backup has it (`lanyard restore`)."
+      "\(count == 1 ? "An account" : "\(count) accounts") can't be read: the record of its person can't be decrypted.",
+      "Sign in again as the missing person: `lanyard login` makes a new account. Data that programs kept with the old one is lost, unless a backup has it (`lanyard restore`)."
     )
   }
 
@@ -131,9 +131,9 @@ package struct VaultDiagnosis {
       }
       findings.problem(
         "accountRecords",
-        "Something sealed for this account does not open, or is not what was written. Other accounts are not touched.",
+        "A sealed record of this account is damaged: it can't be decrypted, or was changed. Other accounts are not affected.",
         subject: profile.name, account: id,
-        "Sign in again: `lanyard login --account \(profile.name)`. What programs kept with it is lost, unless a backup has it.",
+        "Sign in again: `lanyard login --account \(profile.name)`. Data that programs kept with it is lost, unless a backup has it.",
         "Or remove it: `lanyard logout \(profile.name)`, then `lanyard forget \(profile.name)`; `lanyard restore` brings it back from a backup."
       )
       return findings
@@ -144,7 +144,7 @@ package struct VaultDiagnosis {
         "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
     case .interactionRequired:
       findings.notice(
-        "session", of: profile, "The provider wants to ask the person something.",
+        "session", of: profile, "The provider demands an interaction with the person.",
         "`lanyard login --account \(profile.name)`")
     case .locked:
       findings.notice(
@@ -157,7 +157,7 @@ package struct VaultDiagnosis {
         "tokenBinding", of: profile,
         "Its tokens were bound to a key of this machine. The provider's last answer brought a bearer token, which works without that key.",
         "Ask the administrator of the provider whether DPoP was turned off.",
-        "`lanyard provider update \(profile.provider.text) --dpop required` takes no bearer token there any more.")
+        "`lanyard provider update \(profile.provider.text) --dpop required` refuses bearer tokens from then on.")
     }
     return findings
   }
@@ -171,8 +171,8 @@ package struct VaultDiagnosis {
       try revocations(&findings)
       if try vault.erasures.arePending() {
         findings.notice(
-          "erasures", "Something that was erased may still stand in the database's log.",
-          "Nothing: it is wiped when no other program reads the database.")
+          "erasures", "Erased data may still be in the database's write-ahead log.",
+          "Nothing to do: the agent wipes it when no other program reads the database.")
       }
     } catch {
       findings.add(error, "revocations")
@@ -185,7 +185,7 @@ package struct VaultDiagnosis {
     guard let first = suspect.first else { return findings.sound("clock", "The clock has not gone back.") }
     findings.problem(
       "clock",
-      "This machine's clock stands before a time that is known to be over. Offline windows do not grow meanwhile.",
+      "This machine's clock shows a time that is over already. Until it is right, the agent extends no offline window.",
       subject: first.text, "Set the clock, or connect to the network: any answer of the provider sets this right.")
   }
 
@@ -201,7 +201,7 @@ package struct VaultDiagnosis {
       findings.notice(
         "revocations",
         "\(waiting.count == 1 ? "A token waits" : "\(waiting.count) tokens wait") to be revoked at the provider.",
-        "Nothing: it is tried again by itself. `lanyard revocations` shows when.")
+        "Nothing to do: the agent tries again by itself. `lanyard revocations` shows when.")
     }
   }
 
@@ -216,18 +216,18 @@ extension Findings {
     case .rolledBack:
       problem(
         "vault",
-        "The store is an older copy of itself. Its refresh tokens may be spent, so nothing of it was used or sent.",
+        "The store is an old copy. Its refresh tokens may be used up, so the agent used and sent nothing of it.",
         "Put the newest copy of the state directory back.",
         "If there is none: `lanyard-agent --accept-old-store` once. It signs every account in it out, and destroys its refresh tokens without sending any; sign in again then."
       )
     case .anchorDamaged:
       problem(
-        "anchor", "The anchor outside the store holds a count that no store reaches: it is damaged.",
+        "anchor", "The rollback anchor is damaged: it holds a count that no store reaches.",
         "Remove the store's file in ~/.config/lanyard/anchors. If the agent still refuses, restart the machine: its kernel forgets the other anchor."
       )
     case .anchorUnreadable:
       problem(
-        "anchor", "The anchor outside the store is damaged: it holds no count. The store may be an old copy of itself.",
+        "anchor", "The rollback anchor is damaged: it holds no count. The store may be an old copy.",
         "Put the store's file in ~/.config/lanyard/anchors back.",
         "If there is no copy of it: `lanyard-agent --accept-old-store` once. It signs every account out, and destroys their refresh tokens without sending any; sign in again then."
       )
@@ -243,24 +243,24 @@ extension Findings {
       problem(check, "A later version of the agent wrote this store.", "Update Lanyard.")
     case .vault(.store(.unsafePermissions), _):
       problem(
-        check, "Others could read or replace the store's files, or something else stands in their place.",
-        "Give the state directory to yourself alone: `chmod 700` it, and `chmod 600` what is in it.")
+        check, "Others could read or replace the store's files, or other files are in their place.",
+        "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,
-        "The file `\(name)` of the store has a second name (a hard link): others could read or replace it by that.",
+        "The file `\(name)` of the store has a second name (a hard link): others could read or replace it by that name.",
         "Find the other name (`find / -xdev -samefile` and the path of the file) and remove it, or copy the file and put the copy in its place."
       )
     case .vault(.store(let failure), _) where failure != .corrupt:
-      problem(check, error.message, "Mend the disk, or make the store writable again.")
+      problem(check, error.message, "Repair the disk, or make the store writable again.")
     case .passphrase(.noMemory):
-      problem(check, error.message, "Mend the disk, or make the store writable again.")
+      problem(check, error.message, "Repair the disk, or make the store writable again.")
     case .locked: notice(check, "The vault is locked.", "`lanyard unlock`")
     default:
       problem(
         check, error.message,
-        "Put back what belongs here: the key file, or a copy of the state directory that is newer than the last sign-in.",
-        "Without one: move the state directory away, start anew, and `lanyard restore` a backup.")
+        "Put the missing files back: the key file, or a copy of the state directory that is newer than the last sign-in.",
+        "Without one: move the state directory away, start the agent, and `lanyard restore` a backup.")
     }
   }
 
@@ -271,7 +271,7 @@ extension Findings {
       notice(
         "protection",
         "A key file beside the store protects it: against copies of the database alone, not against programs that can read your files.",
-        "`lanyard rpc agent.addKeySlot` adds a passphrase, after which the key file can be removed.")
+        "`lanyard key add passphrase` adds a passphrase; then `lanyard key remove` can remove the key file's slot.")
     case .passphrase:
       sound(
         "protection",

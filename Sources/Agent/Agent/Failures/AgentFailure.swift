@@ -4,7 +4,7 @@ package import AgentOAuth
 package import AgentPorts
 package import AgentVault
 
-/// The rights that a narrower token would cost the account, or that only a token with too many rights is to be had for.
+/// The rights that a narrower token would cost the account, or that only a token with too many rights has.
 package enum UncoveredRights: Sendable { case scopes, details }
 
 /// Why the agent does not do what it is asked: one case a failure, with its own facts.
@@ -36,7 +36,7 @@ package enum AgentFailure: Error, Sendable {
 
   case accountNotFound
   case noActiveAccount
-  /// The record that names the active account does not open.
+  /// The record that names the active account can't be decrypted.
   case activeAccountDamaged
   case accountAmbiguous([AccountID])
   case signedOut(AccountID, during: SignedOutUse = .use)
@@ -46,7 +46,7 @@ package enum AgentFailure: Error, Sendable {
   case dataUnderPIN(AccountID?)
   /// No token can be given.
   case token(TokenMachine.Refusal, AccountID)
-  /// Only a token with more rights than these is to be had, or another one might take them away from the grant.
+  /// The provider gives only a token with more rights than these, or one that might take others away from the grant.
   case wouldNarrow(AccountID, UncoveredRights = .scopes)
   /// A refresh brings no ID token that may be given out.
   case identityLacks(IDTokenMachine.Lack, AccountID)
@@ -136,7 +136,7 @@ package enum MissingThing: Hashable, Sendable {
   case stepUp(StepUpMethod)
 }
 
-/// Things that an organisation can lay down (docs/administrator.md).
+/// Things that an organisation can set (docs/administrator.md).
 package enum ManagedThing: Hashable, Sendable { case policy, provider }
 
 /// The use for which a caller wanted a signed-out account.

@@ -2,19 +2,19 @@
 extension KeySlotFailure {
   var message: String {
     switch self {
-    case .damaged: "The key slot is damaged. Open the vault by another, or restore a backup."
+    case .damaged: "The key slot is damaged. Unlock the vault by another one, or restore a backup."
     case .costsOutOfBounds:
-      "The passphrase slot asks for costs outside the bounds. It is refused, not weakened."
+      "The costs of the passphrase slot's key derivation are outside the allowed range, so the agent refuses the slot."
     case .unknown:
-      "A key slot is not one that this vault made: the store was changed from outside. The slot opened nothing."
+      "A key slot was not made by this vault: another program changed the store. The agent did not use the slot."
     case .changed(let number):
-      "Key slot \(number) is not as this vault knows it. Open the vault by it once, or remove it first."
-    case .last: "This is the only way to the vault. Add another one first; nothing was changed."
+      "Key slot \(number) differs from what the vault recorded. Unlock the vault by it once, or remove it first."
+    case .last: "This is the last key slot of the vault. Add another one first; nothing was changed."
     case .tooMany, .noKeySource, .taken:
-      "A parameter is not as the method wants it: see data.path and data.expected."
+      "A parameter is not valid: see data.path and data.expected."
     case .anchorNotWritten:
       """
-      The anchor outside the store can't be written, and would refuse the store after the change of the root key. \
+      The rollback anchor can't be written, and an old anchor would refuse the store after a rotation of the root key. \
       Nothing was changed. Make room and make sure that ~/.config/lanyard is yours, with mode 0700; then try again.
       """
     }
@@ -25,12 +25,13 @@ extension PassphraseFailure {
   var message: String {
     switch self {
     case .wrong: "This does not open the vault. Nothing was changed; try again."
-    case .noSlot: "No passphrase opens this vault. `agent.initialize` makes a new one where there is none."
+    case .noSlot:
+      "This vault has no passphrase slot, so no passphrase unlocks it. Where there is no vault, `agent.initialize` creates one."
     case .prompt(.cancelled): "The question for the passphrase was closed. Nothing was changed."
     case .prompt(.timedOut): "The passphrase was not typed in time. Nothing was changed."
     case .prompt(.unavailable): PromptFailure.unavailableMessage
     case .badLength: "A passphrase has 1 to 1024 bytes. Nothing was changed."
-    case .noMemory: "There was not enough memory to make a key from the passphrase."
+    case .noMemory: "There was not enough memory to derive a key from the passphrase. Nothing was changed; try again."
     }
   }
 }

@@ -11,9 +11,9 @@ extension ProviderFailure {
 
   var message: String {
     switch self {
-    case .notFound: "There is no provider of this name. `provider.list` names those that are there."
+    case .notFound: "There is no provider of this name. `provider.list` lists the providers."
     case .damaged:
-      "The record of this provider does not open. Its accounts wait for it; others are not touched. Add the provider again under its name, or restore the store from a backup."
+      "The record of this provider can't be decrypted. Its accounts get no tokens until it is back; other accounts are not affected. Add the provider again under its name, or restore the store from a backup."
     case .fileGone(let path):
       "The administrator's file \(path), which describes this provider, is gone. Its accounts are kept and get no tokens until it is back: ask the administrator of this machine. `lanyard logout` signs them out."
     case .inUse:
@@ -22,7 +22,8 @@ extension ProviderFailure {
     case .clientIDMissing(.notOffered): "This provider registers no programs by itself. " + Self.byHand
     case .registration(.offline): DocumentFailure.offline.message
     case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
-    case .registration(.unsuitable): "The provider registered a client that this agent can't be. " + Self.byHand
+    case .registration(.unsuitable):
+      "The provider registered the client with settings that this agent can't use. " + Self.byHand
     case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
     case .registration(.answerLost), .registration(.unavailable):
       "The provider could not answer now. Nothing was changed; try again later."
@@ -30,17 +31,17 @@ extension ProviderFailure {
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."
     case .noPushEndpoint:
-      "This provider takes only pushed authorization requests and does not say where. Give the endpoint for them by `provider.update`."
+      "This provider takes only pushed authorization requests and names no endpoint for them. Give the endpoint by `provider.update`."
     case .pushEndpointGone:
-      "This provider takes only pushed authorization requests, and there is no such endpoint where it says. Give the endpoint for them by `provider.update`."
+      "This provider takes only pushed authorization requests, and the endpoint that it names for them does not exist. Give the endpoint by `provider.update`."
     case .pkceNotOffered:
       "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
     case .unsupportedDetails(let types):
       "The provider does not know authorization details of this type. It knows: \(types.prefix(8).map { ProviderRefusals.cleaned($0) }.joined(separator: ", "))\(types.count > 8 ? ", …" : ""). Nothing was sent to it; `lanyard login --details '[]'` asks for none."
     case .pushRefused:
-      "The provider does not take this sign-in: what is asked for is not what it knows of this client. Mend it by `provider.update`."
-    case .redirectNotLoopback: "The redirect host is not a loopback address. Mend it by `provider.update`."
+      "The provider refuses this sign-in: the request does not match the registration of this client. Correct the provider's settings by `provider.update`."
+    case .redirectNotLoopback: "The redirect host is not a loopback address. Correct it by `provider.update`."
     }
   }
 }
@@ -55,12 +56,12 @@ extension DocumentFailure {
   var message: String {
     switch self {
     case .offline:
-      "There is no way to the provider. Nothing was changed; try again when the network and the provider work."
+      "The provider can't be reached. Nothing was changed; try again when the network and the provider work."
     case .untrusted(let reason): reason.message + " Nothing was changed."
     case .unavailable where isTemporary:
       "The provider could not answer now. Nothing was changed; try again later."
     case .issuerMismatch:
-      "The document of this issuer names another issuer, so that it may not be used. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
+      "The document of this issuer names another issuer, so the agent does not use it. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
     case .unavailable, .malformed:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
     }

@@ -12,7 +12,7 @@ package enum ProviderFailure: Sendable {
   /// Accounts still belong to the provider.
   case inUse([AccountID])
   case document(DocumentFailure)
-  /// There is no client id, and no way to get one now.
+  /// There is no client id, and the agent can't get one now.
   case clientIDMissing(RegistrationGap)
   case registration(RegistrationFailure)
   case noAuthorizationEndpoint

@@ -25,14 +25,14 @@ extension SignInFailure {
     case .pastedNoAnswer:
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
     case .codeWithoutState:
-      "This provider has nothing that shows for which sign-in a code is. Bring the whole address to which the browser was sent back. Nothing was kept."
+      "At this provider a code alone does not show which sign-in it belongs to. Paste the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
     case .answer(.refused("unmet_authentication_requirements")):
       "The provider can't authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .answer(.issuerMismatch):
-      "The answer does not show that it is from the provider that was asked. Nothing was kept."
+      "The answer does not prove that it comes from this provider. Nothing was kept."
     case .answer(.refused("invalid_scope")):
       "The provider does not give this client all of the scopes that were asked for. Nothing was kept; ask for others."
     case .answer(.refused): "The provider refused the sign-in. Nothing was kept."
@@ -44,10 +44,11 @@ extension SignInFailure {
     case .identity(.idTokenInvalid(.contextMissing)), .identity(.idTokenInvalid(.contextMismatch)):
       "The provider did not authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):
-      "The provider's ID token can't be believed (\(failure.rawValue)). Nothing was kept."
+      "The provider's ID token is not valid (\(failure.rawValue)). Nothing was kept."
     case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
-    case .identity(.noEndpoint): "The provider says nowhere who signed in. Nothing was kept."
-    case .notATokenResponse: "The provider's answer is no token response. Nothing was kept."
+    case .identity(.noEndpoint):
+      "The provider has no userinfo endpoint, so it does not say who signed in. Nothing was kept."
+    case .notATokenResponse: "The provider's answer is not a token response. Nothing was kept."
     case .notBound:
       "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
@@ -60,12 +61,13 @@ extension SignInFailure {
     case .noListener: "No address could be opened for the browser to come back to."
     case .tooMany(let count, let isOfThisProgram):
       """
-      \(count) sign-ins\(isOfThisProgram ? " of this program" : "") are in progress, and no more are begun. Finish one, \
-      or cancel it: in a terminal, by Ctrl-C in its `lanyard login`. Each ends by itself within ten minutes.
+      \(count) sign-ins\(isOfThisProgram ? " of this program" : "") are in progress, and the agent begins no more. \
+      Finish one, or cancel it: in a terminal, by Ctrl-C in its `lanyard login`. Each ends by itself within ten \
+      minutes.
       """
     case .exchange(let failure): failure.signInMessage
     case .answerRejected(let failure, _): failure.message
-    case .importedTokenSpent(let failure): failure.message + " The token that was given is used up."
+    case .importedTokenSpent(let failure): failure.message + " The imported token is used up."
     }
   }
 }
@@ -74,7 +76,7 @@ extension ExchangeFailure {
   var signInMessage: String {
     switch self {
     case .offline:
-      "There is no way to the provider. Nothing was kept; try again when the network and the provider work."
+      "The provider can't be reached. Nothing was kept; try again when the network and the provider work."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it, and nothing was kept."
     case .transient: "The provider could not answer now. Nothing was kept; try again later."
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
@@ -82,7 +84,7 @@ extension ExchangeFailure {
       "The provider does not give this client all of the scopes that were asked for. Nothing was kept; ask for others."
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was kept."
-    case .misconfigured: "The provider refuses this client's configuration. Mend it by `provider.update`."
+    case .misconfigured: "The provider refuses this client's configuration. Correct it by `provider.update`."
     case .unexplained(let status, _):
       "The provider refused, with status \(status), and did not say why. Nothing was kept."
     case .unknownOutcome: "The provider's answer was lost. Nothing was kept; sign in again."

@@ -6,9 +6,9 @@ extension StepUpFailure {
       "The \(noun) is wrong. \(left == 1 ? "One more wrong one destroys it" : "\(left) more wrong ones destroy it"), and data that is locked by it."
     case .destroyed:
       "The \(noun) was tried too often and is destroyed; data that was locked by it is gone for good. Sign in again, then set a new \(noun)."
-    case .unavailable: "There was not enough memory to make a key from the \(noun). Try again."
+    case .unavailable: "There was not enough memory to derive a key from the \(noun). Try again."
     case .throttled: "Several wrong \(noun)s came one after another. This one was not tried; wait a moment."
-    case .required: "A \(noun) is set, and changing or removing it takes that one first: `stepUp.verify`."
+    case .required: "A \(noun) is set already. Before you change or remove it, confirm with it: `stepUp.verify`."
     case .recentSignInRequired:
       "The first \(noun) of an account can be set within ten minutes after its person signed in (`lanyard login`), or typed in the agent's own prompt (`lanyard step-up --enroll --pinentry`). Nothing was changed."
     case .prompt(.cancelled, _): "The question for the PIN was closed. Nothing was tried."

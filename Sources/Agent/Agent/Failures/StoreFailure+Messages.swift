@@ -35,20 +35,20 @@ extension BackupFailure {
   var message: String {
     switch self {
     case .file(.noPath): "The path must be absolute, and name a file."
-    case .file(.exists): "Something stands at this path already. It was not touched; name another file."
+    case .file(.exists): "This path exists already. Nothing was changed there; name another file."
     case .file(.noDirectory):
-      "There is no such directory, or a symbolic link stands in its place. Nothing was written."
+      "There is no such directory, or it is a symbolic link. Nothing was written."
     case .file(.notFound): "There is no such file. Nothing was changed."
     case .file(.forbidden): "You may not read or write there. Nothing was changed."
-    case .notABackup, .file(.notABackup): "This is no backup of Lanyard. Nothing was changed."
+    case .notABackup, .file(.notABackup): "This is not a backup of Lanyard. Nothing was changed."
     case .newer:
       "A later version of the agent wrote this backup. Update the agent; nothing was changed."
     case .damaged:
-      "The backup is damaged, or is not what was written. Nothing was changed; use another copy of it."
+      "The backup is damaged, or was changed after it was written. Nothing was restored; use another copy of it."
     case .wrongPassphrase: "This passphrase does not open the backup. Nothing was changed; try again."
-    case .noMemory: "There was not enough memory to make a key from the passphrase."
+    case .noMemory: "There was not enough memory to derive a key from the passphrase. Nothing was changed; try again."
     case .store(let failure), .file(.store(let failure)):
-      "This could not be done: \(failure.cause). No half file is left, and nothing was lost."
+      "This could not be done: \(failure.cause). No incomplete file is left, and nothing was lost."
     case .overtaken:
       "While the backup was written an account was signed out or erased, or a PIN was set. No backup was kept; make it again."
     }

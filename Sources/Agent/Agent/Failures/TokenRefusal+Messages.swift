@@ -18,8 +18,8 @@ extension TokenMachine.Refusal {
       "The provider says that this account is disabled. Its administrator can tell more; nothing was deleted."
     case .interaction:
       """
-      This needs the person: the provider asks for that, or the server refused also a token that was just renewed. Sign \
-      in once more to go on. The session is kept, and other tokens still work.
+      The person has to sign in again: the provider demands it, or the server refused even a token that was just \
+      refreshed. The session is kept, and other tokens still work.
       """
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
@@ -32,8 +32,8 @@ extension TokenMachine.Refusal {
     case .misconfigured("invalid_client"):
       "The provider does not accept this client's id or its secret. Correct them by `provider.update`; nothing was deleted."
     case .misconfigured:
-      "The provider refuses this client's configuration. Mend it by `provider.update`; nothing was deleted."
-    case .offline: "There is no way to the provider, so it gave no new token. The session is kept."
+      "The provider refuses this client's configuration. Correct it by `provider.update`; nothing was deleted."
+    case .offline: "The provider can't be reached, so there is no new token. The session is kept."
     case .untrustedServer(let reason): reason.message + " Nothing was sent to it; the session is kept."
     case .unavailable:
       """

@@ -8,7 +8,7 @@ extension AgentService {
     // Runs to its end, also if the caller disconnects.
     do throws(AgentFailure) {
       try await background.finish { [self] () async throws(AgentFailure) in
-        try await door.pass {
+        try await opening.pass {
           guard await self.vault.lock(because: reason) else { return }
           await self.release()
           self.events.publish(.agentLocked(reason))
@@ -45,7 +45,7 @@ extension AgentService {
     _ event: AuditEntry.Event, by open: @escaping @Sendable (VaultActor) async throws(AgentFailure) -> Void
   ) async throws(AgentFailure) {
     try await background.finish { [self] () async throws(AgentFailure) in
-      try await door.pass { () async throws(AgentFailure) in
+      try await opening.pass { () async throws(AgentFailure) in
         let wasOpen = await self.vault.isOpen
         try await open(self.vault)
         guard !wasOpen else { return }

@@ -4,7 +4,7 @@ internal import AgentModel
 extension RequestFailure {
   var message: String {
     switch self {
-    case .notSent: "There is no way to the resource server. The request was not sent; try again later."
+    case .notSent: "The resource server can't be reached. The request was not sent; try again later."
     case .lost(reason: "malformed"):
       """
       The server's answer can't be read: it is encoded in an unknown way, or breaks the rules of HTTP. The server may have \
@@ -19,11 +19,11 @@ extension RequestFailure {
     case .cancelled(.notSent): "The request was cancelled before it was sent."
     case .cancelled(.unknown): "The request was cancelled after it was sent. The server may have carried it out."
     case .responseTooLarge:
-      "The server answered with more than an answer of the agent may hold, so nothing of it is passed on. Ask the server for less at once."
+      "The server's answer is larger than the agent passes on, so the answer was dropped. Ask the server for less at once."
     case .tokenRepeated:
       """
-      The server answered, and its answer repeats the access token, which this caller's grant does not give it. So the \
-      answer was withheld; the server may have carried out the request.
+      The server's answer repeats the access token, which this caller's grant does not cover, so the answer was \
+      dropped. The server may have carried out the request.
       """
     }
   }

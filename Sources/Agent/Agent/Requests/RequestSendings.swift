@@ -83,7 +83,7 @@ struct RequestSendings: Sendable {
     case .response(let response):
       guard (200...599).contains(response.status) else { throw self.failure(.lost(reason: "malformed"), machine) }
       guard let fields = ResponseFields(response.fields) else { throw self.failure(.responseTooLarge, machine) }
-      let nonce = sending.proofs.hearNonce(
+      let nonce = sending.proofs.rememberNonce(
         of: response, from: sending.url, by: sending.credential, to: sending.authorization)
       return Received(response: response, fields: fields, nonce: nonce)
     case .notConnected where isCancelled: failure = .cancelled(.notSent)

@@ -26,16 +26,16 @@ package struct RightsStore {
   func join(
     _ told: RightsUpdate, at instant: TrustedInstant?, of profile: AccountProfile
   ) throws(AgentFailure) -> (RightsChange, VaultChange)? {
-    var heard: RightsChange
+    var rightsChange: RightsChange
     if let known = try known(of: profile) {
-      heard = RightsChange(rights: known, isChanged: false)
-      heard.isChanged = heard.rights.apply(told, at: instant)
+      rightsChange = RightsChange(rights: known, isChanged: false)
+      rightsChange.isChanged = rightsChange.rights.apply(told, at: instant)
     } else if let instant = instant ?? profile.lastOnlineAuthAt {
-      heard = RightsChange(rights: RightsMemory(told, at: instant), isChanged: true)
+      rightsChange = RightsChange(rights: RightsMemory(told, at: instant), isChanged: true)
     } else {
       return nil
     }
-    return (heard, .put(profile.partition, .snapshot, heard.rights.record))
+    return (rightsChange, .put(profile.partition, .snapshot, rightsChange.rights.record))
   }
 
   private func known(of profile: AccountProfile) throws(AgentFailure) -> RightsMemory? {
@@ -50,9 +50,10 @@ package struct RightsStore {
   ) throws(AgentFailure) -> ChangeSet<RightsChange?> {
     try requireCurrent(id, epoch: epoch)
     guard let profile = vault.directory.current(id, epoch: epoch),
-      let (heard, change) = try join(told, at: vault.time.confirmed(by: profile.provider, sentAt: sentAt), of: profile)
+      let (rightsChange, change) = try join(
+        told, at: vault.time.confirmed(by: profile.provider, sentAt: sentAt), of: profile)
     else { return .unchanged(nil) }
-    return ChangeSet([change] + vault.trustedTime.changes, of: id, result: heard)
+    return ChangeSet([change] + vault.trustedTime.changes, of: id, result: rightsChange)
   }
 
   /// The provider confirmed the account beside an exchange, and told `told` with that. Throws if the account has gone
@@ -69,13 +70,13 @@ package struct RightsStore {
       profile.lastOnlineAuthAt = confirmed
       changes.append(.put(profile.partition, .profile, profile.record))
     }
-    var heard: RightsChange?
+    var rightsChange: RightsChange?
     if let told, let (news, change) = try join(told, at: confirmed, of: profile) {
-      heard = news
+      rightsChange = news
       changes.append(change)
     }
     return ChangeSet(
-      changes + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, heard))
+      changes + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: (profile, rightsChange))
   }
 
   /// Throws if nothing of this epoch is wanted any more.

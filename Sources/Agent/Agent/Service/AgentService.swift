@@ -22,7 +22,7 @@ package final class AgentService: Sendable {
   package let vault: VaultActor
   /// Opens and closes the vault one at a time: an opening amid a closing would meet accounts that still give up what
   /// they had.
-  let door = AsyncMutex()
+  let opening = AsyncMutex()
   package let idle: IdleWatch
   package let locking: LockingRules
   package let accounts: AccountDirectory

@@ -56,7 +56,7 @@ package struct Admitted: Sendable {
   package var profile: AccountProfile
   package var grant: GrantRecord
   package var tokens: AccessTokens
-  var heard: RightsChange?
+  var rightsChange: RightsChange?
   var isNew: Bool
   var becameActive: Bool
   var previousState: AccountState
@@ -109,8 +109,8 @@ struct AdmissionStore {
     changes.append(
       admission.idToken.map { .put(profile.partition, .idToken, $0) } ?? .delete(profile.partition, .idToken))
     changes.append(vault.journal.keeping(tokens, of: profile))
-    let heard = try vault.rights.join(admission.told, at: profile.lastOnlineAuthAt, of: profile)
-    if let heard { changes.append(heard.1) }
+    let rightsChange = try vault.rights.join(admission.told, at: profile.lastOnlineAuthAt, of: profile)
+    if let rightsChange { changes.append(rightsChange.1) }
     let becomesActive = vault.directory.active == nil
     if becomesActive { changes.append(AccountStore.activeRecord(profile.id)) }
     changes += superseded.map {
@@ -119,7 +119,7 @@ struct AdmissionStore {
     changes.append(vault.audited(.signIn, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
     let events = vault.tables.events
     let admitted = Admitted(
-      profile: profile, grant: grant, tokens: tokens, heard: heard?.0, isNew: known == nil,
+      profile: profile, grant: grant, tokens: tokens, rightsChange: rightsChange?.0, isNew: known == nil,
       becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
       unlockGeneration: vault.unlockGeneration)
     return ChangeSet(

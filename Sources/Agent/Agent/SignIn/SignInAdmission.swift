@@ -108,7 +108,7 @@ struct SignInAdmission: Sendable {
     let account = accounts.account(admitted.profile.id)
     await account.signedIn(
       admitted.profile, admitted.grant, rule: client.provider.refreshRule, admitted.tokens.all.first,
-      idToken: person.idToken, rights: admitted.heard?.rights, unlockGeneration: admitted.unlockGeneration)
+      idToken: person.idToken, rights: admitted.rightsChange?.rights, unlockGeneration: admitted.unlockGeneration)
     tell(admitted)
     if let replaced = admitted.replaced { dependencies.revoke(replaced) }
     await account.fetchRights()
@@ -174,8 +174,8 @@ struct SignInAdmission: Sendable {
       dependencies.events.publish(
         .sessionStateChanged(.active, previous: admitted.previousState), account: profile.id)
     }
-    if !admitted.isNew, let heard = admitted.heard, heard.isChanged {
-      dependencies.events.publish(.snapshotChanged(heard.rights.snapshot), account: profile.id)
+    if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
+      dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)
     }
     if admitted.becameActive {
       dependencies.events.publish(.accountSwitched(active: profile.id, previous: nil), account: profile.id)

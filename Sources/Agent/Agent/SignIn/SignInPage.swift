@@ -10,7 +10,7 @@ enum SignInPage {
     if let email = profile.email, email != name { rows.append(("E-mail", email)) }
     if let tenant = profile.identity.tenant { rows.append(("Tenant", tenant)) }
     rows.append(("Provider", profile.provider.text))
-    if let alias = profile.alias { rows.append(("Known here as", alias.text)) }
+    if let alias = profile.alias { rows.append(("Alias", alias.text)) }
     return page(
       200, title: "You are signed in", sign: "✓", tone: "good", rows: rows,
       closing: "You can close this page and go back to your program.")
@@ -32,10 +32,10 @@ enum SignInPage {
   /// An answer that is for no sign-in which waits here. `error`: what the provider says, as a name of the standards.
   static func foreign(error: String?) -> RedirectPage {
     page(
-      400, title: "This is for no sign\u{2011}in here", sign: "!", tone: "bad",
+      400, title: "This answer belongs to no sign\u{2011}in", sign: "!", tone: "bad",
       rows: error.map { [("Error", $0)] } ?? [],
       closing:
-        "It changed nothing. A sign-in that waits goes on: finish it in the page that it opened, or begin it again.")
+        "Nothing was changed. A sign-in that waits goes on: finish it in the page that it opened, or begin it again.")
   }
 
   private static func page(

@@ -20,7 +20,7 @@ extension ProviderClient {
     guard let fields = authenticate(&form, at: endpoint, naming: true) else { return .failed(.unsigned) }
     switch await send(request("POST", endpoint, fields: fields, body: form.finish())) {
     case .response(let response) where response.status == 200:
-      hearTime(response)
+      recordTime(response)
       if let begun = DeviceAuthorization(body: response.body) { return .begun(begun, sentAt: response.sentAt) }
       // `error` with 200, as GitHub answers.
       let refusal = TokenEndpointRefusal(response, now: now)

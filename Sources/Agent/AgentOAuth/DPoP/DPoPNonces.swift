@@ -30,7 +30,7 @@ package final class DPoPNonces: Sendable {
   }
 
   /// Remembers the nonce of a response.
-  package func hear(_ nonce: String, for use: Use, at url: HTTPURL, by key: DeviceKey) {
+  package func remember(_ nonce: String, for use: Use, at url: HTTPURL, by key: DeviceKey) {
     let place = Place(use: use, origin: url.origin, thumbprint: key.thumbprint)
     nonces.withLock { nonces in
       if nonces.new.count >= Self.half { (nonces.new, nonces.old) = ([:], nonces.new) }

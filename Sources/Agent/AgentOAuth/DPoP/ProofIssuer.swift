@@ -47,14 +47,14 @@ package struct ProofIssuer: Sendable {
   ///
   /// The nonce of a refusal is for the repetition of that request, and is remembered once that is served: other requests
   /// at the same time would use up one that is good for a few.
-  package func hearNonce(
+  package func rememberNonce(
     of response: HTTPResponse, from url: HTTPURL, by credential: AccessCredential, to request: RequestAuthorization
   ) -> String? {
     guard let key = credential.key else { return nil }
     let told = DPoPNonces.told(by: response)
     let isRefusal = response.status == 401 && NonceRefusal.isOne(response.challenges)
     if !isRefusal, let nonce = told ?? request.nonce {
-      dependencies.nonces.hear(nonce, for: .resources, at: url, by: key)
+      dependencies.nonces.remember(nonce, for: .resources, at: url, by: key)
     }
     return told == request.nonce ? nil : told
   }
@@ -76,7 +76,7 @@ package struct ProofIssuer: Sendable {
     after response: HTTPResponse, from url: HTTPURL, for key: DeviceKey, to request: RequestAuthorization
   ) -> Bool {
     let nonce = DPoPNonces.told(by: response)
-    if let nonce { dependencies.nonces.hear(nonce, for: .tokens, at: url, by: key) }
+    if let nonce { dependencies.nonces.remember(nonce, for: .tokens, at: url, by: key) }
     // RFC 9449 §5 means 400; Glewlwyd answers 403.
     guard [400, 401, 403].contains(response.status) else { return false }
     switch TokenEndpointRefusal(response, now: dependencies.time.now(for: provider)).error {

@@ -29,7 +29,7 @@ extension ProviderClient {
       sent.fields += authorization.fields
       let outcome = await send(sent)
       guard case .response(let response) = outcome,
-        let nonce = proofs.hearNonce(of: response, from: url, by: credential, to: authorization), renewed == nil,
+        let nonce = proofs.rememberNonce(of: response, from: url, by: credential, to: authorization), renewed == nil,
         response.status == 401, NonceRefusal.isOne(response.challenges)
       else { return outcome }
       renewed = nonce
@@ -55,14 +55,14 @@ extension ProviderClient {
       request.beforeSending = beforeSending
       guard let device else {
         let outcome = await send(request).answering(request.body)
-        if case .response(let response) = outcome { hearTime(response) }
+        if case .response(let response) = outcome { recordTime(response) }
         return outcome
       }
       guard let proof = proofs.tokenProof(at: url, by: device, nonce: nonce) else { return .notConnected(.other) }
       request.fields += proof.fields
       let outcome = await send(request).answering(request.body)
       guard case .response(let response) = outcome else { return outcome }
-      hearTime(response)
+      recordTime(response)
       guard proofs.mayBeProvenAnew(after: response, from: url, for: device, to: proof), !isAgain else { return outcome }
       (isAgain, nonce) = (true, DPoPNonces.told(by: response))
     }

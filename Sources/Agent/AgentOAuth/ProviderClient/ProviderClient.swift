@@ -113,7 +113,7 @@ package struct ProviderClient: Sendable {
     return await send(form.finish(), to: endpoint, boundTo: device, beforeSending: beforeSending)
   }
 
-  func hearTime(_ response: HTTPResponse) {
+  func recordTime(_ response: HTTPResponse) {
     dependencies.time.answered(
       by: provider.configuration.name, date: response.field("Date"), sentAt: response.sentAt,
       receivedAt: response.receivedAt)
@@ -146,7 +146,7 @@ package struct ProviderClient: Sendable {
 
   /// `isBound`: the request had a proof of possession.
   package func meaning(of refusal: TokenEndpointRefusal, isBound: Bool = false) -> ExchangeFailure {
-    dependencies.refusals?.hear(refusal, from: provider.configuration.name, hiding: provider.clientSecret)
+    dependencies.refusals?.record(refusal, from: provider.configuration.name, hiding: provider.clientSecret)
     return FailureClassifier.classify(
       refusal, codes: provider.configuration.errorCodes, table: provider.preset?.failures, isBound: isBound)
   }

@@ -13,8 +13,8 @@ struct LenientTokenReader {
   /// Nil if there is none, or two that differ.
   static func refreshToken(in body: Secret) -> Secret? {
     body.withBytes { bytes in
-      var salvage = LenientTokenReader(bytes: bytes)
-      return salvage.find().map { Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[$0])) }
+      var reader = LenientTokenReader(bytes: bytes)
+      return reader.find().map { Secret(copying: UnsafeRawBufferPointer(rebasing: bytes[$0])) }
     }
   }
 

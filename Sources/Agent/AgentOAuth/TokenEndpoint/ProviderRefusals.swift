@@ -38,19 +38,20 @@ package final class ProviderRefusals: Sendable {
   package var all: [Refusal] { refusals.withLock { $0.values.sorted { $0.provider < $1.provider } } }
 
   /// - Parameter secret: the client's, which the provider may repeat.
-  package func hear(
+  package func record(
     _ refusal: TokenEndpointRefusal, from provider: ProviderName, hiding secret: Secret? = nil
   ) {
     guard let error = refusal.error, !Self.steps.contains(error) else { return }
-    let heard = Refusal(
+    let refused = Refusal(
       provider: provider, status: refusal.status, error: Self.cleaned(error, hiding: secret),
       description: (refusal.hidden ?? refusal.description).map { Self.cleaned($0, hiding: secret) })
-    refusals.withLock { $0[provider] = heard }
+    refusals.withLock { $0[provider] = refused }
     log.log(
       .debug, "provider refused",
       [
-        (.provider, .hashed(provider.text)), (.status, .number(Int64(heard.status))), (.error, .quoted(heard.error)),
-        (.description, .quoted(heard.description ?? "")),
+        (.provider, .hashed(provider.text)), (.status, .number(Int64(refused.status))),
+        (.error, .quoted(refused.error)),
+        (.description, .quoted(refused.description ?? "")),
       ])
   }
 

@@ -31,7 +31,7 @@ extension CallerAccess {
     guard case .limited(let limits) = self else { return error }
     let notCovered = RPCError(AgentFailure.caller(.notCovered))
     guard limits.areOpen(at: now) else {
-      // Of what the caller began itself it still hears whether it may have been carried out.
+      // A caller still learns of its own request whether it may have been carried out.
       return RPCError(AgentFailure.caller(.grantRefused)).with { refused in
         refused.details = error.details.filter { $0.name == "outcome" }
       }

@@ -191,7 +191,7 @@ private struct ConfigurationReader {
         add(element, "This must be `sleep` or `screen`.")
         continue
       }
-      if !events.insert(event).inserted { add(element, "This stands here twice.") }
+      if !events.insert(event).inserted { add(element, "This is here twice.") }
     }
     return events
   }
@@ -208,7 +208,7 @@ private struct ConfigurationReader {
       if !known.contains(name) {
         add(key, "There is no such member here. Known: \(known.joined(separator: ", ")).")
       } else if found.contains(where: { $0.name == name }) {
-        add(key, "This member stands here twice.")
+        add(key, "This member is here twice.")
       } else {
         found.append((name, value))
       }

@@ -101,7 +101,7 @@ private struct PolicyLoader {
       PolicyDocument.isName($0)
     }
     if let name, let expectedName, name != expectedName {
-      reader.problems.add("/name", "The document has another name than the one that it is to be kept under.")
+      reader.problems.add("/name", "The document's name differs from the name that it is set under.")
     }
     let version = reader.integer(root["version"], in: 1...(1 << 53 - 1))
     _ = reader.text(root["description"], most: 1024)

@@ -32,7 +32,7 @@ public struct PolicyProblems: Error, Hashable, Sendable {
     let isTwice = failure == .duplicateKeys
     self.init(
       PolicyProblem(
-        pointer: "", text: isTwice ? "An object names one member twice." : "This is no JSON text (RFC 8259)."))
+        pointer: "", text: isTwice ? "An object names one member twice." : "This is not JSON (RFC 8259)."))
   }
 
   /// `pointer`, or its longest parent that is within `longestPointer`.

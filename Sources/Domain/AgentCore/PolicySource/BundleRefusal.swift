@@ -69,7 +69,7 @@ public enum BundleRefusal: Error, Hashable, Sendable {
     case .unexpectedStatus(let status): "The server of the policy source answered with status \(status)."
     case .noSignature(let status): "The signature beside the bundle, `.minisig`, was answered with status \(status)."
     case .tooLarge: "The answer is longer than a policy bundle may be, \(PolicyBundle.maximumBytes) bytes."
-    case .malformedSignature: "The file beside the bundle, `.minisig`, is no signature of minisign."
+    case .malformedSignature: "The file beside the bundle, `.minisig`, is not a minisign signature."
     case .otherKey: "The bundle is signed by another key than `publicKey` of `policySource`."
     case .wrongSignature: "The signature is not that of this bundle."
     case .malformedBundle(let problem):

@@ -73,12 +73,12 @@ public struct ExchangeQueue: Sendable {
   }
 
   /// The issuer answered something.
-  public mutating func heard(_ issuer: String, at now: BootInstant) -> [Ticket] {
+  public mutating func answered(_ issuer: String, at now: BootInstant) -> [Ticket] {
     guard silent.removeValue(forKey: issuer) != nil else { return [] }
     return admit(at: now)
   }
 
-  /// The silent issuers to ask now for a sign of life: those that an exchange waits for. `heard` or `wasNotHeard`
+  /// The silent issuers to ask now for a sign of life: those that an exchange waits for. `answered` or `didNotAnswer`
   /// follows for each.
   public mutating func issuersToAsk(at now: BootInstant) -> [String] {
     let due = silent.filter { $0.value.askAt <= now && isAwaited($0.key, $0.value) }.keys.sorted()
@@ -86,7 +86,7 @@ public struct ExchangeQueue: Sendable {
     return due
   }
 
-  public mutating func wasNotHeard(_ issuer: String, at now: BootInstant) {
+  public mutating func didNotAnswer(_ issuer: String, at now: BootInstant) {
     guard let pause = silent[issuer]?.pause else { return }
     let next = min(pause * 2, Self.longestSilencePause)
     silent[issuer] = Silence(askAt: now + next, pause: next)

@@ -39,7 +39,7 @@ public struct GrantState: Sendable {
     return memory
   }
 
-  /// What must be durable when an exchange for this audience is, before the machine hears of it: what others want of
+  /// What must be durable when an exchange for this audience is, before the machine learns of it: what others want of
   /// the person stands.
   public func memory(afterSuccessFor key: TokenKey) -> TokenMemory {
     TokenMemory(health: .ok, interactions: audiences.interactions.filter { $0.key != key })

@@ -19,9 +19,9 @@ public struct ToolHeaders: Hashable, Sendable {
   /// Why a tool is taken out of `tools/list`. The raw value is for the person.
   enum Violation: String, Error {
     case emptyName = "an x-mcp-header without a name"
-    case invalidName = "an x-mcp-header that is no name of a header field"
+    case invalidName = "an x-mcp-header that is not the name of a header field"
     case repeatedName = "the same x-mcp-header twice"
-    case notPrimitive = "an x-mcp-header on a parameter that is no string, integer or boolean"
+    case notPrimitive = "an x-mcp-header on a parameter that is not a string, integer or boolean"
     case notReachable = "an x-mcp-header at a place that is not a property of the arguments"
     case tooMany = "too many x-mcp-header annotations"
   }

@@ -33,7 +33,7 @@ public struct BridgeFailure: Error, Sendable {
   /// Why a line is no message.
   enum InvalidRequest: String {
     case batch = "A line holds one message, not a batch of them."
-    case noMessage = "The line is no JSON-RPC 2.0 message."
+    case noMessage = "The line is not a JSON-RPC 2.0 message."
     case repeatedKey = "The message repeats a key, so that it could be read in two ways."
     case invalidID = "The id of a request is a string or a number."
   }
@@ -66,7 +66,7 @@ public struct BridgeFailure: Error, Sendable {
     Code.sessionEnded, "sessionEnded",
     "The server has ended the session. Initialize again: most clients do that when the server is restarted in them.")
   public static let malformed = BridgeFailure(
-    Code.refused, "malformed", "The server's answer is no message of MCP. It may have carried out the request.")
+    Code.refused, "malformed", "The server's answer is not an MCP message. It may have carried out the request.")
   public static let tooLarge = BridgeFailure(
     Code.limit, "tooLarge",
     "The server's answer is longer than \(ClientMessage.maximumBytes >> 20) MiB. It may have carried out the request.")
@@ -76,7 +76,7 @@ public struct BridgeFailure: Error, Sendable {
 
   public static func refused(status: Int) -> BridgeFailure {
     var failure = BridgeFailure(
-      Code.refused, "refused", "The server answered with the HTTP status \(status) and without a message of MCP.")
+      Code.refused, "refused", "The server answered with the HTTP status \(status) and without an MCP message.")
     failure.status = status
     return failure
   }

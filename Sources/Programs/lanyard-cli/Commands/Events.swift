@@ -21,7 +21,7 @@ struct Events: ParsableCommand {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "Begin after this event, with those that were missed meanwhile.", valueName: "epoch:sequence"))
+      "Begin after this event, with the events since then.", valueName: "epoch:sequence"))
   var since: EventPosition?
 
   @Flag(name: .long, help: "With --json, first print where the stream begins, and whether events were lost (`gap`).")
@@ -90,7 +90,7 @@ struct Events: ParsableCommand {
     subscription = name
     if position { Output.answer(json: subscribed.raw) }
     guard !common.json, subscribed["gap"]?.bool == true else { return }
-    Output.warning("Some events since then are lost.")
+    Output.warning("The agent no longer has all events since then.")
   }
 
   /// Labels by account id; empty if the caller may not list accounts.

@@ -62,17 +62,18 @@ struct Login: ParsableCommand {
 
   @Option(
     name: .customLong("acr"),
-    help: ArgumentHelp("How you have to be authenticated, as a server demands it; may be repeated.", valueName: "value")
+    help: ArgumentHelp("An authentication context that a server demands; may be repeated.", valueName: "value")
   )
   var acrValues: [String] = []
 
   @Option(
     name: .customLong("max-age"),
-    help: ArgumentHelp("Sign in anew if the last time is longer ago.", valueName: "seconds"))
+    help: ArgumentHelp("Sign in again at the provider if the last time is longer ago.", valueName: "seconds"))
   var maxAge: Int?
 
   @Option(
-    name: .long, help: ArgumentHelp("The claims that a server demands, as it told them.", valueName: "claims"))
+    name: .long,
+    help: ArgumentHelp("The claims that a server demands, as its challenge gives them.", valueName: "claims"))
   var claims: String?
 
   @Option(
@@ -89,7 +90,7 @@ struct Login: ParsableCommand {
       throw ValidationError("--browser opens a page. Leave out --device, --paste, --no-browser and --import.")
     }
     if let browser, !Browser.canOpen(browser) {
-      throw ValidationError("The program \(Text.shown(browser)) of --browser can't be found.")
+      throw ValidationError("The program \(Text.shown(browser)) of --browser was not found.")
     }
     if device && paste { throw ValidationError("Choose --device or --paste, not both.") }
     if let maxAge, maxAge < 0 { throw ValidationError("The age can't be negative.") }

@@ -5,15 +5,15 @@ import CommandSupport
 struct MCPCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "mcp",
-    abstract: "Serve a remote server of MCP on stdin and stdout, signed in as you.",
+    abstract: "Connect stdin and stdout to a remote MCP server, signed in as you.",
     discussion: """
-      For AI agents and other clients of MCP: they start this command as a local server, and never see a token. Each \
-      message goes to the server at URL with a token of your account, and the answers come back, a line each. Clients \
-      of the versions 2026-07-28 and 2025-11-25 or earlier are served.
+      For AI agents and other MCP clients: they start this command as a local server, and never see a token. Each \
+      message goes to the server at URL with a token of your account, and each answer comes back as a line. Clients of \
+      the versions 2026-07-28 and 2025-11-25 or earlier are served.
 
-      When the server asks for it and no account fits, the sign-in begins by itself: its address is on stderr, and the \
-      client gets an error that says what to do. Once you are signed in, the next call works. All clients of a server \
-      share one account.
+      When the server asks for a sign-in and no account fits, the sign-in begins by itself: its address is on stderr, \
+      and the client gets an error that says what to do. Once you are signed in, the next call works. All clients of a \
+      server share one account.
 
       EXAMPLES:
         lanyard mcp https://mcp.example.com/mcp
@@ -24,7 +24,9 @@ struct MCPCommand: ParsableCommand {
   @Argument(help: ArgumentHelp("The server's address: https, or http on this machine.", valueName: "url"))
   var url: String
 
-  @Option(help: ArgumentHelp("The name for the server in `lanyard provider list`, if it has none.", valueName: "name"))
+  @Option(
+    help: ArgumentHelp("The name for the server in `lanyard provider list`, if it is not there yet.", valueName: "name")
+  )
   var name: String?
 
   @Option(
@@ -38,10 +40,11 @@ struct MCPCommand: ParsableCommand {
     completion: .file())
   var authorityFile: String?
 
-  @Option(help: ArgumentHelp("The proxy, such as http://proxy.example:3128; none for none.", valueName: "url"))
+  @Option(
+    help: ArgumentHelp("The proxy, such as http://proxy.example:3128, or none to connect directly.", valueName: "url"))
   var proxy: String?
 
-  @Flag(name: .customLong("no-browser"), help: "Do not open a browser: show the address of the sign-in alone.")
+  @Flag(name: .customLong("no-browser"), help: "Do not open a browser: only show the address of the sign-in.")
   var noBrowser = false
 
   @OptionGroup var common: CommonOptions

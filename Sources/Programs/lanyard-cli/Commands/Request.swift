@@ -9,12 +9,12 @@ struct Request: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Send a request with an access token, which stays in the agent.",
     discussion: """
-      Prints the body of the response. The address must be of an origin that the provider allows \
-      (`lanyard provider add … --allowed-origin URL`). A token that the server refuses is replaced once; a reading request is \
-      then sent again, any other only with --idempotency-key.
+      Prints the body of the response. The address must be of an origin that the provider allows (`lanyard provider \
+      add … --allowed-origin URL`). If the server refuses the token, the agent gets a new one once; it then sends a \
+      reading request again, any other only with --idempotency-key.
 
-      With a status that is no success, the body goes to stdout all the same, the status to stderr, and the exit code \
-      is 1. Where no response came, the message says whether the request was sent.
+      If the status is not a success, the body goes to stdout all the same, the status to stderr, and the exit code is \
+      1. If no response came, the message says whether the request was sent.
 
       EXAMPLES:
         lanyard request GET https://api.example/orders/17
@@ -48,7 +48,7 @@ struct Request: ParsableCommand {
       "A name for this change, so that the server performs it once even if it is sent again.", valueName: "key"))
   var idempotencyKey: String?
 
-  @Flag(name: .long, help: "Do not replace a token that the server refuses.")
+  @Flag(name: .long, help: "Do not get a new token when the server refuses one.")
   var noAuthRetry = false
 
   @Option(
@@ -71,7 +71,7 @@ struct Request: ParsableCommand {
     if data != nil, dataFile != nil { throw ValidationError("Choose --data or --data-file, not both.") }
     if let timeout, !(0...3600).contains(timeout) { throw ValidationError("--timeout is 0 to 3600 seconds.") }
     for header in headers where RequestHeader(header) == nil {
-      throw ValidationError("A header field is written 'Name: value'. Not so: \(Text.shown(header))")
+      throw ValidationError("A header field is 'Name: value', not '\(Text.shown(header))'.")
     }
     let names = headers.compactMap(RequestHeader.init).map { $0.name.lowercased() }
     if let twice = Dictionary(grouping: names, by: { $0 }).first(where: { $0.value.count > 1 })?.key {

@@ -22,7 +22,7 @@ struct Stop: ParsableCommand {
       case .runs:
         throw CommandFailure(
           .other, name: "stillRunning",
-          "The agent was told to end, and still runs after \(Self.patienceSeconds) s: it finishes what it has begun.",
+          "The agent still runs after \(Self.patienceSeconds) s: it finishes its work and then ends.",
           hints: ["Run `lanyard stop` again: it says when no agent runs."])
       }
     } catch {

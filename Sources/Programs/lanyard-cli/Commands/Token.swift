@@ -32,7 +32,7 @@ struct Token: ParsableCommand {
   @Option(name: .customLong("aud"), help: "The resource that the token is for (RFC 8707).")
   var resource: String?
 
-  @Flag(name: [.customShort("f"), .long], help: "Get a new token from the provider, even if the present one is valid.")
+  @Flag(name: [.customShort("f"), .long], help: "Get a new token from the provider, even if the current one is valid.")
   var force = false
 
   @Flag(name: .customLong("id"), help: "Print the ID token, which proves who the person is (OpenID Connect).")
@@ -43,7 +43,7 @@ struct Token: ParsableCommand {
   func validate() throws {
     if identity, force || !scope.isEmpty || resource != nil {
       throw ValidationError(
-        "The ID token has no scopes and no resource, and is renewed when it is too old: use --id without -s, --aud and --force."
+        "An ID token has no scopes and no resource, and the agent renews it when needed: use --id without -s, --aud and --force."
       )
     }
     if let minimumLifetime, minimumLifetime < 0 { throw ValidationError("The lifetime can't be negative.") }

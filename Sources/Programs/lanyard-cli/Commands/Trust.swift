@@ -8,18 +8,18 @@ struct Trust: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Let the .lanyard file of a directory choose the account.",
     discussion: """
-      A .lanyard file counts only after you trusted it once, so that a directory from elsewhere can't choose an \
-      account. One that changed is asked for again. At a terminal other commands ask, too.
+      A .lanyard file is used only after you trusted it once, so that a directory from elsewhere can't choose an \
+      account. After a change it needs your trust again. At a terminal other commands ask, too.
 
       EXAMPLES:
         echo work > .lanyard && lanyard trust
         lanyard trust --remove
       """)
 
-  @Argument(help: "The directory. Default: this one; the nearest file in it or above counts.", completion: .directory)
+  @Argument(help: "The directory. Default: this one; the nearest file in it or above is used.", completion: .directory)
   var directory: String?
 
-  @Flag(help: "Trust the file no longer.")
+  @Flag(help: "Stop trusting the file.")
   var remove = false
 
   @Flag(help: "List the trusted files.")
@@ -28,7 +28,7 @@ struct Trust: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if list, remove || directory != nil { throw ValidationError("--list goes alone.") }
+    if list, remove || directory != nil { throw ValidationError("--list takes no directory and no --remove.") }
   }
 
   func run() throws {

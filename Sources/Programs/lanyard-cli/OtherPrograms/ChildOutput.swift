@@ -23,7 +23,7 @@ struct ChildOutput {
     if let path = AgentPaths.program(program) { return path }
     throw CommandFailure(
       .other, name: "programMissing",
-      "\(program) is not installed, and it alone can open its store. Nothing was changed.",
+      "\(program) is not installed, and only it can open its store. Nothing was changed.",
       hints: ["On Debian: `apt install \(package)`."])
   }
 

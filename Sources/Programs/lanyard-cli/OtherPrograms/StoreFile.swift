@@ -35,7 +35,7 @@ struct StoreFile {
     defer { close(file) }
     var information = stat()
     guard fstat(file, &information) == 0 else { throw unreadable(named, SystemError.message(errno)) }
-    guard information.st_mode & S_IFMT == S_IFREG else { throw unreadable(named, "it is no plain file") }
+    guard information.st_mode & S_IFMT == S_IFREG else { throw unreadable(named, "it is not a plain file") }
     let contents = HeldBytes(capacity: min(Int(clamping: information.st_size), largestBytes) + 65_537)
     while true {
       let read = contents.appendOnce(from: file)
@@ -154,7 +154,7 @@ extension StoreFile {
   /// A path below the person's home.
   static func home(_ path: String) throws(CommandFailure) -> String {
     guard let home = Environment.value("HOME") else {
-      throw .usage("HOME is not set, so that the usual file is not known. Name the file.")
+      throw .usage("HOME is not set, so the usual file is not known. Name the file.")
     }
     return "\(home)/\(path)"
   }

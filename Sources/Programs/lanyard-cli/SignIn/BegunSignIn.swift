@@ -57,7 +57,7 @@ struct BegunSignIn {
     let address = authorizationURL.flatMap(RedirectURI.of)
     let known = address.map { "register this one there: \($0)\n" } ?? "register this program's address there.\n"
     return "Still no answer. If the browser shows an error about the redirect address (redirect_uri), \(known)"
-      + "If another is registered, `lanyard provider update \(request.provider) --redirect [HOST:]PORT[/PATH]` uses that. "
+      + "If another address is registered, `lanyard provider update \(request.provider) --redirect [HOST:]PORT[/PATH]` uses it. "
       + "If the browser can't reach this machine, use --device or --paste."
   }
 

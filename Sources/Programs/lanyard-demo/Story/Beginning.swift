@@ -19,7 +19,7 @@ extension Story {
        "tenant": {"claim": "tid"}, "refresh": {"reuse": "grace", "graceSeconds": 30}}
       """)
     try run("lanyard", "provider", "add", "practice", "--from", "practice.json", saying: "Added practice")
-    guard let pid = stage.agentPid else { throw NotAsTold("no agent was started") }
+    guard let pid = stage.agentPid else { throw NotAsTold("the command started no agent") }
     narrator.checked("An agent runs, with process id \(pid). Its socket and its store are yours alone.")
     for path in ["\(stage.directory)/run/lanyard", stage.stateDirectory] {
       let mode = try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
@@ -67,9 +67,9 @@ extension Story {
     narrator.say(
       "A command uses the account that it names, else the active one. `status` shows which one, and why.")
     let list = try run("lanyard", "list").output
-    for word in ["work", "acme", "home", "globex"] { try check(list.contains(word), "the list has no \(word)") }
+    for word in ["work", "acme", "home", "globex"] { try check(list.contains(word), "the list does not show \(word)") }
     try run("lanyard", "switch", "work")
     try run("lanyard", "switch", "home", saying: "home")
-    try run("lanyard", "status", saying: "it is the active account")
+    try run("lanyard", "status", saying: "as the active account")
   }
 }

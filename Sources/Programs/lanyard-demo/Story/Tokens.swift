@@ -16,8 +16,11 @@ extension Story {
     if missing == nil {
       try write("badges.py", Self.badges)
       let told = try run("python3", "badges.py").output
-      try check(told.contains("work: Alice Archer of acme, token from cache"), "work's person was not told so")
-      try check(told.contains("home: Bob Baker of globex, token from refreshed"), "home's person was not told so")
+      try check(
+        told.contains("work: Alice Archer of acme, token from cache"), "the program did not print the person of work")
+      try check(
+        told.contains("home: Bob Baker of globex, token from refreshed"), "the program did not print the person of home"
+      )
     } else {
       narrator.say("(\(missing ?? "") So `lanyard rpc` sends the same requests.)")
       for account in ["work", "home"] {

@@ -29,7 +29,7 @@ struct MetadataReader {
         }
       } catch {
         switch error {
-        case .malformed: throw Self.failure("The metadata of the server's resource can't be understood.")
+        case .malformed: throw Self.failure("The metadata of the server's resource is not valid.")
         case .localAuthorizationServer:
           throw Self.failure("The metadata of the server's resource names an authorization server on this machine.")
         case .otherResource:

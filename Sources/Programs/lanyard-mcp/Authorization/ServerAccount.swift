@@ -203,7 +203,7 @@ extension BridgeFailure {
     guard failure.name == "providerMisconfigured" else { return }
     let label = ErrorMessages.shellWord(account.label)
     message += """
-       If the server has forgotten the client that it registered, begin anew: `lanyard logout \(label)`, \
+       If the server has forgotten the client that it registered, begin again: `lanyard logout \(label)`, \
       `lanyard forget \(label)`, `lanyard provider remove \(account.provider.name)`, then repeat the call.
       """
   }

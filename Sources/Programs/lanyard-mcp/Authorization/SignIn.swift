@@ -7,7 +7,7 @@ internal import StreamingHTTP
 internal import Synchronization
 
 /// Begins a sign-in for a request that can't be carried out without one, once for all bridges of the server. The sign-in
-/// goes on in the agent; the client hears at once what the person has to do.
+/// goes on in the agent; the client is told at once what the person has to do.
 struct SignIn {
   private let authorizer: Authorizer
   private let outgoing: Outgoing
@@ -44,7 +44,7 @@ struct SignIn {
     guard options.account == nil else {
       throw BridgeFailure(
         BridgeFailure.Code.authorizationFailed, "accountRefused",
-        "The server takes no token of the account \(options.account ?? ""). Leave out --account to sign in to it.")
+        "The server accepts no token of the account \(options.account ?? ""). Leave out --account to sign in to it.")
     }
     let provider = try ProviderSetup(authorizer: authorizer, metadata: metadata, issuer: issuer)
       .provider(challenged: challenged)
@@ -93,7 +93,7 @@ struct SignIn {
     return true
   }
 
-  /// - Throws: what the client hears while a sign-in goes on.
+  /// - Throws: the error that the client gets while a sign-in goes on.
   private func tellPending(_ file: borrowing SignInFile, of account: ServerAccount?) throws(BridgeFailure) {
     // The sign-in of another account does not help this one.
     guard let pending = file.pending(), account == nil || pending.account == nil || pending.account == account?.id
@@ -123,14 +123,14 @@ struct SignIn {
     throw BridgeFailure(
       BridgeFailure.Code.authorizationFailed, "insufficientScope",
       """
-      The server refuses this request also after \(SignInCount.maximum) sign-ins. It may need rights that you do not \
+      The server refuses this request even after \(SignInCount.maximum) sign-ins. It may need rights that you do not \
       have.
       """)
   }
 
   // MARK: beginning
 
-  /// Begins the sign-in, and returns what the client hears.
+  /// Begins the sign-in, and returns the error for the client.
   private func begun(_ begun: BegunSignIn, _ file: borrowing SignInFile) throws(BridgeFailure) -> BridgeFailure {
     let pending: PendingSignIn
     do throws(CommandFailure) {

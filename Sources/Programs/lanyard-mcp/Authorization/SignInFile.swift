@@ -34,7 +34,7 @@ struct SignInFile: ~Copyable {
     while lanyard_lock_file(file) != 0 {
       guard rest > 0, !cancellation.isCancelled else {
         close(file)
-        throw Self.failure("Another lanyard mcp is beginning the sign-in and does not come to an end.")
+        throw Self.failure("Another lanyard mcp has begun the sign-in and does not finish.")
       }
       pause(Self.pauseMilliseconds)
       rest -= Self.pauseMilliseconds

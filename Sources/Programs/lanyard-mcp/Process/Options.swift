@@ -26,7 +26,7 @@ struct Options {
   static let help = """
     USAGE: lanyard-mcp URL [--account A] [--name NAME] [--client-id ID] [--ca-file PATH] [--proxy URL] [--no-browser]
 
-    `lanyard mcp` starts it: see `lanyard mcp --help`.
+    `lanyard mcp` starts it: see `lanyard help mcp`.
 
     """
 
@@ -48,13 +48,13 @@ struct Options {
         }
         values[name] = value
       default:
-        guard !argument.hasPrefix("-"), url == nil else { throw .usage("\(argument) is no option of lanyard-mcp.") }
+        guard !argument.hasPrefix("-"), url == nil else { throw .usage("\(argument) is not an option of lanyard-mcp.") }
         url = argument
       }
     }
     guard let url else { throw .usage("The URL of the server is missing.") }
     guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
-      throw .usage("\(url) is no https URL, and no http URL of this machine, without a fragment.")
+      throw .usage("\(url) is not an https URL, or an http URL of this machine, without a fragment.")
     }
     self.url = parsed
     urlText = url
@@ -64,9 +64,9 @@ struct Options {
     authorityFile = values["--ca-file"]
     proxy = values["--proxy"]
     if let name, ProviderName(name) == nil {
-      throw .usage("\(name) is no name of a provider: 1 to 64 lower-case letters, digits, `.`, `_` and `-`.")
+      throw .usage("\(name) is not a provider name: 1 to 64 lower-case letters, digits, `.`, `_` and `-`.")
     }
-    if let proxy, !ProxyAddress.isValid(proxy) { throw .usage("\(proxy) is no address of a proxy.") }
+    if let proxy, !ProxyAddress.isValid(proxy) { throw .usage("\(proxy) is not the address of a proxy.") }
     if let authorityFile, !authorityFile.hasPrefix("/") { throw .usage("--ca-file needs an absolute path.") }
     mayStart = !flags.contains("--no-start")
     opensBrowser = !flags.contains("--no-browser")

@@ -67,7 +67,7 @@ final class RequestCall {
   private func take(_ data: [UInt8], _ reply: Reply) -> Bool {
     data.withUnsafeBytes { bytes in
       guard let message = ServerMessage(bytes, &tape) else {
-        Output.warning("The server sent an event that is no message of MCP; it was dropped.")
+        Output.warning("The server sent an event that is not an MCP message; it was dropped.")
         return
       }
       take(message, bytes, reply)
@@ -83,7 +83,8 @@ final class RequestCall {
     switch message.kind {
     case .response(let other):
       guard other == nil || other == id else {
-        return Output.warning("The server answered a request that it was not asked here; the answer was dropped.")
+        return Output.warning(
+          "The server answered a request that was not sent on this connection; the answer was dropped.")
       }
       answer(message, bytes, reply)
       call.cancellation.cancel(afterMilliseconds: Self.endOfStreamMilliseconds)

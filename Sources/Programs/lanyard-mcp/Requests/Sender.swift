@@ -88,8 +88,8 @@ extension BridgeFailure {
       switch reason {
       case .nameNotFound: ("nameNotFound", "The name \(url.host) was not found.")
       case .refused: ("connectionRefused", "\(url.origin) refuses the connection.")
-      case .unreachable: ("unreachable", "There is no way to \(url.origin).")
-      case .timedOut: ("timedOut", "\(url.origin) did not take the connection in time.")
+      case .unreachable: ("unreachable", "\(url.origin) can't be reached.")
+      case .timedOut: ("timedOut", "\(url.origin) did not accept the connection in time.")
       case .untrusted(let failure):
         ("untrusted", "The certificate of \(url.origin) was refused: \(explanation(failure)).")
       case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")

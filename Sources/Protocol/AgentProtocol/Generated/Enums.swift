@@ -201,8 +201,8 @@ public enum WireOperationRejectionReason: String, CaseIterable, Hashable, Sendab
   case expired
 }
 
-/// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-/// cancelled is told once and not listed any more.
+/// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+/// operation is reported once and no longer listed.
 public enum WireOperationStatus: String, CaseIterable, Hashable, Sendable {
   case queued
   case ready

@@ -169,21 +169,21 @@ public struct WireAccountRule: WireWritable, Sendable {
   }
 }
 
-/// What the administrator of the machine lays down.
+/// What the administrator's files set.
 public struct WireAdministratorState: WireWritable, Sendable {
-  /// The path of the administrator's configuration file, which was read at the agent's start; absent without one that
-  /// counts.
+  /// The path of the administrator's configuration file, which was read at the agent's start; absent if none is in
+  /// force.
   public var file: String?
   /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
   /// them.
   public var enforced: [String]
-  /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+  /// Members of `enforced` that your configuration file or an option gives another value, which is ignored.
   public var overruled: [String]
   /// The providers that files describe.
   public var providers: [ProviderName]
   /// The policies that files hold.
   public var policies: [String]
-  /// Why files do not count, a sentence each.
+  /// Why a file is ignored, one sentence each.
   public var problems: [String]
 
   public init(
@@ -361,7 +361,7 @@ public struct WireAuditDestination: WireWritable, Sendable {
   public var socket: String?
   public var url: String?
   public var caFile: String?
-  /// The path of a file with header fields; what is in it is not told.
+  /// The path of a file with header fields; its content is not shown.
   public var headersFile: String?
   public var account: String?
 
@@ -962,7 +962,7 @@ public struct WireFailedCheck: WireWritable, Sendable {
 /// A counter or a gauge.
 public struct WireFigure: WireWritable, Sendable {
   public var name: String
-  /// What it tells, for a person.
+  /// What it measures, as a sentence for a person.
   public var help: String
   /// Absent for a number of things.
   public var unit: WireFigureUnit?
@@ -1166,7 +1166,7 @@ public struct WireGrant: WireWritable, Sendable {
 /// A histogram of durations.
 public struct WireHistogram: WireWritable, Sendable {
   public var name: String
-  /// What it tells, for a person.
+  /// What it measures, as a sentence for a person.
   public var help: String
   /// The unit that `name` ends with.
   public var unit: WireFigureUnit

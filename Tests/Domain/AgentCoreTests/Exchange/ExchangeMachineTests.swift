@@ -85,7 +85,7 @@ import Testing
 
   @Test func grantWithoutAUsableToken_isReportedAsNoToken() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     _ = exchange.machine.completed(1, .committed(.durable))
     #expect(
@@ -359,7 +359,7 @@ import Testing
   ])
   func unusableAnswer_failsTheAttempt(_ judgement: ExchangeMachine.Judgement, _ failure: ExchangeFailure) {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged))
     #expect(exchange.machine.completed(1, .judged(judgement)) == [.logFailure(failure, attempt: 1)])
     let journal: ExchangeMachine.JournalEnd = judgement == .unreadable ? .inDoubt(sent) : .done
@@ -369,7 +369,7 @@ import Testing
 
   @Test func anotherPersonsAnswer_isRevokedAndRequiresASignIn() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged))
     #expect(exchange.machine.completed(1, .judged(.anotherPerson(reason: "subjectChanged"))) == [])
     #expect(exchange.step() == .disown(sent, reason: "subjectChanged"))
@@ -380,7 +380,7 @@ import Testing
 
   @Test func newGrant_keepsItsTokenWhenAnotherPersonsAnswerIsRevoked() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ =
       exchange.machine.completed(1, .staged(.staged))
       + exchange.machine.completed(1, .judged(.anotherPerson(reason: "subjectChanged")))

@@ -11,7 +11,7 @@ import Testing
 
   @Test func answerThatTheDiskRefuses_isHeldAndFailsTheAttempt() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     #expect(
       exchange.machine.completed(1, .staged(.storeFailed)) == [
         .report(.held(attempt: 1)), .logFailure(.store, attempt: 1), .report(.failure(.store, attempt: 1)), .publish,
@@ -23,7 +23,7 @@ import Testing
 
   @Test func grantThatTheDiskRefuses_isHeldAndFailsTheAttempt() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     _ = exchange.machine.completed(1, .committed(.storeFailed))
     #expect(exchange.machine.unfinished.heldAnswer == intent)
@@ -53,7 +53,7 @@ import Testing
 
   @Test func answerOvertakenByASignIn_isHeldUntilTheNextRunRevokesIt() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.completed(1, .staged(.storeFailed)) == [])
     #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1)])
@@ -68,7 +68,7 @@ import Testing
 
   @Test func runLockedDuringARevocation_sendsNothing() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.signedIn(epoch: 2)
     _ = exchange.machine.completed(1, .staged(.storeFailed))
     exchange.begins(as: 2)
@@ -79,7 +79,7 @@ import Testing
 
   @Test func overtakenAnswer_doesNotReplaceTheNewGrantsAnswer() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.signedIn(epoch: 2)
     let newer = Exchange.intent(epoch: 2, leaving: true)
     exchange.holds(newer, as: 2)
@@ -93,7 +93,7 @@ import Testing
 
   @Test func answerAfterASignIn_isRevoked() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.current == nil)
     #expect(exchange.machine.completed(1, .staged(.overtaken)) == [])
@@ -124,7 +124,7 @@ import Testing
 
   @Test func stagedAnswerOfAnEarlierEpoch_isNotRead() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.signedIn(epoch: 2)
     #expect(exchange.machine.completed(1, .staged(.staged)) == [])
     #expect(exchange.step() == .end)
@@ -132,7 +132,7 @@ import Testing
 
   @Test func commitOvertakenByASignOut_changesNothing() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     #expect(exchange.machine.completed(1, .committed(.overtaken)) == [])
     #expect(exchange.step() == .end)
@@ -243,7 +243,7 @@ import Testing
 
   @Test func answerMovedToTheInbox_releasesTheAccount() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     #expect(exchange.machine.completed(1, .staged(.dropped)) == [.release])
     #expect(exchange.step() == .end)
     #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .outdateLoads])
@@ -251,7 +251,7 @@ import Testing
 
   @Test func commitToALockedVault_releasesTheAccount() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     #expect(exchange.machine.completed(1, .committed(.vaultLocked)) == [.release])
     #expect(exchange.step() == .end)
@@ -269,7 +269,7 @@ import Testing
 
   @Test func answerReloadedFromTheInbox_isContinued() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     exchange.machine.released()
     exchange.machine.loaded(epoch: 1)
     #expect(
@@ -283,7 +283,7 @@ import Testing
 
   @Test func commitOfAReleasedAccount_isNotAdopted() {
     var exchange = Exchange()
-    exchange.hears()
+    exchange.receivesAnswer()
     _ = exchange.machine.completed(1, .staged(.staged)) + exchange.machine.completed(1, .judged(.usable))
     exchange.machine.released()
     #expect(exchange.machine.completed(1, .committed(.durable)) == [])

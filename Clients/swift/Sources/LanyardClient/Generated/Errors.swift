@@ -94,7 +94,7 @@ extension LanyardError.Code {
   ///
   /// `data` may hold `account`, `remedies`.
   public static let dataLocked = LanyardError.Code(number: 2008, name: "dataLocked")
-  /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+  /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`.
   ///
   /// The same call may succeed later.
@@ -262,7 +262,7 @@ extension LanyardError {
   ///
   /// `data` may hold `account`, `remedies`.
   public static let dataLocked = Code.dataLocked
-  /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+  /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`.
   ///
   /// The same call may succeed later.

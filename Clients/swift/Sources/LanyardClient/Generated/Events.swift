@@ -566,12 +566,12 @@ public struct RevocationAbandonedData: Record, WireRecord {
 public struct OperationStatusChangedData: Record, WireRecord {
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var operation: String
-  /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-  /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+  /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+  /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
   /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
   public var status: OperationStatus
-  /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-  /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+  /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+  /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
   /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
   public var previous: OperationStatus
   /// Members of the answer that have no property here.

@@ -429,21 +429,21 @@ public struct AccountSwitchResult: Record, WireRecord {
   }
 }
 
-/// What the administrator of the machine lays down.
+/// What the administrator's files set.
 public struct AdministratorState: Record, WireRecord {
   /// The members of the configuration that only `file` sets: neither your configuration file nor an option changes
   /// them.
   public var enforced: [String]
-  /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+  /// Members of `enforced` that your configuration file or an option gives another value, which is ignored.
   public var overruled: [String]
   /// The providers that files describe.
   public var providers: [String]
   /// The policies that files hold.
   public var policies: [String]
-  /// Why files do not count, a sentence each.
+  /// Why a file is ignored, one sentence each.
   public var problems: [String]
-  /// The path of the administrator's configuration file, which was read at the agent's start; absent without one that
-  /// counts.
+  /// The path of the administrator's configuration file, which was read at the agent's start; absent if none is in
+  /// force.
   public var file: String?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -967,7 +967,7 @@ public struct AgentStatusResult: Record, WireRecord {
   public var configuration: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
   public var audit: AuditSettings?
-  /// What the administrator of the machine lays down; absent where that is nothing.
+  /// What the administrator's files set; absent if they set nothing.
   public var administrator: AdministratorState?
   /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
   public var policySource: PolicySource?
@@ -1160,7 +1160,7 @@ public struct AuditDestination: Record, WireRecord {
   public var socket: String?
   public var url: String?
   public var caFile: String?
-  /// The path of a file with header fields; what is in it is not told.
+  /// The path of a file with header fields; its content is not shown.
   public var headersFile: String?
   public var account: String?
   /// Members of the answer that have no property here.
@@ -2111,7 +2111,7 @@ public struct FailedCheck: Record, WireRecord {
 /// A counter or a gauge.
 public struct Figure: Record, WireRecord {
   public var name: String
-  /// What it tells, for a person.
+  /// What it measures, as a sentence for a person.
   public var help: String
   public var samples: [FigureSample]
   /// Unit of a figure. Absent for a number of things. One of `bytes`, `seconds`.
@@ -2483,7 +2483,7 @@ public struct GrantRevokeResult: Record, WireRecord {
 /// A histogram of durations.
 public struct Histogram: Record, WireRecord {
   public var name: String
-  /// What it tells, for a person.
+  /// What it measures, as a sentence for a person.
   public var help: String
   /// The unit that `name` ends with. One of `bytes`, `seconds`.
   public var unit: FigureUnit
@@ -2779,8 +2779,8 @@ public struct AgentOperation: Record, WireRecord {
   public var operation: String
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-  /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+  /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+  /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
   /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
   public var status: OperationStatus
   /// A capability. The name in the policy, such as `workOrder.complete`.
@@ -2936,8 +2936,8 @@ public struct OperationEnqueueResult: Record, WireRecord {
   public var account: String
   /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
   public var operation: String
-  /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-  /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+  /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+  /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
   /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
   public var status: OperationStatus
   /// A decision.
@@ -5249,7 +5249,7 @@ public struct Token: Record, WireRecord {
 /// The result of `token.exchange`.
 public struct TokenExchangeResult: Record, WireRecord {
   public var accessToken: Secret
-  /// `Bearer`, or `N_A` for a token that is no access token.
+  /// `Bearer`, or `N_A` for a token that is not an access token.
   public var tokenType: String
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
   /// that a provider told are converted. Only `time.now` of a decision is trusted time.

@@ -472,8 +472,8 @@ public struct OperationRejectionReason: Word, WireWord {
   public static let known: [OperationRejectionReason] = [.policy, .server, .conflict, .expired]
 }
 
-/// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-/// cancelled is told once and not listed any more.
+/// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+/// operation is reported once and no longer listed.
 public struct OperationStatus: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String

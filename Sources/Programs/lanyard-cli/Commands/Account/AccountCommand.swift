@@ -36,13 +36,13 @@ struct AccountSet: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
-    if browser == nil, unit.isEmpty { throw ValidationError("Nothing is to be set. Give --browser or --unit.") }
+    if browser == nil, unit.isEmpty { throw ValidationError("There is nothing to set. Give --browser or --unit.") }
     if let browser, !browser.isEmpty, !Browser.canOpen(browser) {
-      throw ValidationError("The program \(Text.shown(browser)) of --browser can't be found.")
+      throw ValidationError("The program \(Text.shown(browser)) of --browser was not found.")
     }
     for name in unit where !name.isEmpty {
       guard !name.contains("/"), name.contains(".") else {
-        throw ValidationError("\(Text.shown(name)) is no unit: NAME.service is.")
+        throw ValidationError("\(Text.shown(name)) is not a unit such as NAME.service.")
       }
     }
   }

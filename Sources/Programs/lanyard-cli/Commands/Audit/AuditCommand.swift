@@ -94,7 +94,7 @@ struct AuditCommand: ParsableCommand {
       Style.bad("Not intact:") + " the audit log is not as the agent wrote it.",
       "\(place), and not by the agent.",
       proven,
-      "Accounts and tokens are safe. Ask the administrator of this machine.",
+      "Accounts and tokens are not affected. Ask the administrator of this machine.",
     ]
   }
 }

@@ -5,18 +5,18 @@ import CommandSupport
 struct ExportCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "export",
-    abstract: "Send the audit log to journald, syslog or an OTLP receiver, and go on with what comes.",
+    abstract: "Send the audit log to journald, syslog or an OTLP receiver, and keep sending new entries.",
     discussion: """
-      Each entry is sent once and in order. What was sent is stored beside the vault, so that the export goes on where it \
-      ended; after a kill the last batch is sent again, with the same sequences. While a collector is down, the entries \
-      wait in the agent's log: security events for a year, and the newest 95,000 decisions. Decisions that left the log \
-      before their turn are counted, and an entry audit.dropped tells how many.
+      Each entry is sent once and in order. A cursor beside the vault records how far the export came, so that it goes \
+      on where it ended; after a kill the last batch is sent again, with the same sequences. While a collector is \
+      down, the entries wait in the agent's log: security events for a year, and the newest 95,000 decisions. \
+      Decisions that the log dropped before they were sent are counted, and an entry audit.dropped says how many.
 
       Names of programs and persons are sent as ids that mean nothing elsewhere, unless audit.names is true in the agent's \
       configuration file.
 
       DESTINATION is journald, syslog or otlp with the receiver's URL, or the name of one in the configuration file \
-      (audit.export). Without it, all of the configuration file are served.
+      (audit.export). Without it, the command serves all destinations of the configuration file.
 
       EXAMPLES:
         lanyard export journald
@@ -46,18 +46,19 @@ struct ExportCommand: ParsableCommand {
 
   @Option(
     name: .customLong("ca-file"),
-    help: ArgumentHelp("For otlp: a PEM file with the certificate authorities that count.", valueName: "path"),
+    help: ArgumentHelp("For otlp: a PEM file with the only trusted certificate authorities.", valueName: "path"),
     completion: .file())
   var caFile: String?
 
   @Option(
     name: .customLong("headers-file"),
     help: ArgumentHelp(
-      "For otlp: a file with a header field in each line, such as a credential; yours alone.", valueName: "path"),
+      "For otlp: a file that only you can read, with a header field in each line, such as a credential.",
+      valueName: "path"),
     completion: .file())
   var headersFile: String?
 
-  @Flag(help: "Send what is there, and end. A collector that takes nothing ends it with 5.")
+  @Flag(help: "Send the entries that wait, and exit; with code 5 if the collector takes none.")
   var once = false
 
   @Flag(help: "Show how far each destination has come.")

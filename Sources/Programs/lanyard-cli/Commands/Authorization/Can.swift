@@ -8,8 +8,8 @@ struct Can: ParsableCommand {
     abstract: "Decide whether an account may do something now.",
     discussion: """
       The agent decides by the policy and by the provider's last answer, also offline. The answer says why, until \
-      when, and what would help. A denial for want of the provider's answer has it asked: try again a moment later, or \
-      give --wait.
+      when, and what would help. If the provider's answer is missing, the agent asks the provider: try again a moment \
+      later, or give --wait.
 
       EXIT CODES:
         0  allowed, or allowed to read

@@ -40,7 +40,7 @@ enum ReasonMessages {
     case "neverAuthenticated": "The provider has never confirmed this account."
     case "clockSuspect": "This machine's clock went backwards, so no time limit can be trusted."
     case "snapshotMissing":
-      "The provider has not yet told the \(facts.list("missing") ?? "rights") of this account."
+      "The provider has not yet sent the \(facts.list("missing") ?? "rights") of this account."
     case "snapshotTooOld": snapshotTooOld(facts)
     case "missingRole": missingRole(facts)
     case "missingScope": missing("scope", facts)
@@ -62,7 +62,7 @@ enum ReasonMessages {
 
   private static func sinceConfirmed(_ facts: ReasonFacts) -> String {
     let age = facts.span("lastOnlineAuthAgeSeconds").map { "; it last confirmed this account \($0) ago" } ?? ""
-    return age + (facts.span("onlineWithinSeconds").map { " (at most \($0) ago would do)" } ?? "")
+    return age + (facts.span("onlineWithinSeconds").map { " (the policy wants at most \($0) ago)" } ?? "")
   }
 
   private static func snapshotTooOld(_ facts: ReasonFacts) -> String {
@@ -110,7 +110,7 @@ enum ReasonMessages {
   private static func budgetExceeded(_ facts: ReasonFacts) -> String {
     let budget = facts.number("perHour").map { " (\($0))" } ?? ""
     let wait = facts.span("retryAfterSeconds").map { " It is allowed again in \($0)." } ?? ""
-    return "The policy allows this only so often in an hour\(budget), and that is used up.\(wait)"
+    return "The policy's hourly budget for this\(budget) is used up.\(wait)"
   }
 
   private static func sensitivityTooHigh(_ facts: ReasonFacts) -> String {

@@ -41,7 +41,7 @@ enum SkippedItems {
 
   private static func reason(_ reason: String, _ kind: String) -> String {
     switch reason {
-    case "alreadyThere": "it is here already and was not changed."
+    case "alreadyThere": "it exists here already and was not changed."
     case "nameTaken": "another account has this name. The account has no alias now."
     case "providerDiffers": "here, another provider has the name of its provider."
     case "damaged": "it is damaged. `lanyard doctor` says what can be done."

@@ -58,7 +58,7 @@ struct Restore: ParsableCommand {
         Output.answer("Nothing was restored from the backup\(when). Nothing was changed.")
         return SkippedItems.tell(result["skipped"])
       }
-      return Output.answer("Everything in the backup\(when) is here already. Nothing was changed.")
+      return Output.answer("Everything in the backup\(when) exists here already. Nothing was changed.")
     }
     let counted = [
       Counted.text(Int64(accounts.count), "account"), Counted.text(Int64(providers), "provider"),

@@ -22,7 +22,7 @@ struct CredentialAWS: ParsableCommand {
   @Option(help: ArgumentHelp("What the log of AWS names the session. Default: lanyard.", valueName: "name"))
   var sessionName: String?
 
-  @Option(help: ArgumentHelp("How long the credentials shall live.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("How long the credentials are valid.", valueName: "seconds"))
   var duration: Int?
 
   @Option(help: ArgumentHelp("The Security Token Service, if it is not that of AWS.", valueName: "url"))

@@ -18,7 +18,7 @@ struct CredentialBazel: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() throws {
-    guard operation == "get" else { throw CommandFailure.usage("Bazel's helpers know get alone.") }
+    guard operation == "get" else { throw CommandFailure.usage("A credential helper of Bazel knows only get.") }
     let input = try SecretInput.contents(of: "-")
     let uri = input.withBytes { JSONInput.read($0) { $0["uri"]?.string } }
     guard let uri = uri ?? nil else { throw CommandFailure.usage("Bazel's request has no `uri`.") }

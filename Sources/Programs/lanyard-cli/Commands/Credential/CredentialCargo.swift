@@ -113,7 +113,7 @@ private struct CargoRequest {
     let read = tape.withRoot(of: line) { root in
       (root["v"]?.integer, root["kind"]?.string, root["registry"]?["index-url"]?.string)
     }
-    guard read.0 == 1 else { throw .usage("cargo asks in a version of the protocol that is unknown here.") }
+    guard read.0 == 1 else { throw .usage("cargo asks in a version of the protocol that this program does not know.") }
     kind = read.1 ?? ""
     indexURL = read.2.map { $0.hasPrefix("sparse+") ? String($0.dropFirst(7)) : $0 }
   }

@@ -7,9 +7,9 @@ struct CredentialCommand: ParsableCommand {
     commandName: "credential",
     abstract: "Answer a tool that asks for a credential in its own protocol.",
     discussion: """
-      Tools call these commands; a person seldom does. The URL that a tool asks for decides which account answers: the \
-      longest rule that covers it (`lanyard rule`), else an account whose provider lists its origin. No token goes to \
-      any other host. `lanyard resolve URL` shows the choice.
+      Tools call these commands; people seldom do. The URL that a tool asks for decides which account answers: that of \
+      the longest rule that covers it (`lanyard rule`), else the account whose provider lists its origin. No token \
+      goes to any other host. `lanyard resolve URL` shows the choice.
 
       EXAMPLES:
         git config --global credential.helper '!lanyard credential git'

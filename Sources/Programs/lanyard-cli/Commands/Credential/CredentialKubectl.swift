@@ -78,11 +78,11 @@ struct KubernetesExecInfo {
       (root["apiVersion"]?.string, root["spec"]?["cluster"]?["server"]?.string)
     }
     guard let found, let version = found.0 else {
-      throw .usage("KUBERNETES_EXEC_INFO is no ExecCredential of a Kubernetes client.")
+      throw .usage("KUBERNETES_EXEC_INFO is not an ExecCredential of a Kubernetes client.")
     }
     guard versions.contains(version) else {
       throw .usage(
-        "This Kubernetes client asks for \(Text.shown(version)), which is unknown here.",
+        "This Kubernetes client asks for \(Text.shown(version)), which this program does not know.",
         hints: ["Set apiVersion: \(info.apiVersion) in the kubeconfig."])
     }
     info.apiVersion = version

@@ -24,7 +24,7 @@ struct CredentialNetrc: ParsableCommand {
   func run() throws {
     let host = url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != ":" && $0 != "?" }
     if let user, user.contains(where: { $0.isWhitespace || $0.isNewline }) {
-      throw CommandFailure.usage("A user name in .netrc has no white space.")
+      throw CommandFailure.usage("A user name in .netrc can't contain white space.")
     }
     var agent = try common.connect()
     let found = try ResourceCredential.require(url, common, via: &agent)

@@ -27,7 +27,7 @@ struct CredentialTerraform: ParsableCommand {
       throw CommandFailure(
         .other, name: "refused", "Lanyard keeps no tokens of other programs. Nothing was changed.",
         hints: ["Sign in and out by `lanyard login` and `lanyard logout`."])
-    default: throw CommandFailure.usage("Terraform's helpers know get, store and forget.")
+    default: throw CommandFailure.usage("A credentials helper of Terraform knows only get, store and forget.")
     }
     var agent = try common.connect()
     guard let found = try ResourceCredential.find("https://\(host)", named: common.account, via: &agent) else {

@@ -32,7 +32,7 @@ struct CredentialXOAuth2: ParsableCommand {
 
   func run() throws {
     for text in [user, host ?? ""] where text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7F }) {
-      throw CommandFailure.usage("A mailbox and a host have no control characters. Nothing was printed.")
+      throw CommandFailure.usage("A mailbox and a host can't contain control characters. Nothing was printed.")
     }
     guard !user.isEmpty else { throw CommandFailure.usage("The mailbox is empty.") }
     var agent = try common.connect()

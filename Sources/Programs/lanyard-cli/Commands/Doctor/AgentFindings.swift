@@ -12,7 +12,7 @@ enum AgentFindings {
       findings.append(
         Finding(
           .notice, "agent", "The agent has version \(version), this program \(Version.text).",
-          remedies: ["`lanyard stop` ends it; the next command starts yours."]))
+          remedies: ["`lanyard stop` ends it; the next command starts this version."]))
     }
     return findings + (try diagnosed(by: &agent, online: online))
   }

@@ -6,14 +6,14 @@ import JSONRPC
 /// `lanyard exec`
 struct Exec: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Run a command with a token in its environment, or in a file that stays fresh.",
+    abstract: "Run a command with a token in its environment, or in a file that is kept fresh.",
     discussion: """
       The command gets LANYARD_TOKEN, or what --env and --file ask for, and LANYARD_ACCOUNT with the account's id, so \
-      that programs that it calls use the same account. An environment can't be renewed: for a command that runs longer \
-      than a token lives, use --file. The file has mode 0600, is written anew before its token expires, and is removed \
-      at the end.
+      that programs that it calls use the same account. An environment can't be renewed: for a command that runs \
+      longer than a token lives, use --file. The file has mode 0600, is replaced before its token expires, and is \
+      removed at the end.
 
-      With --proxy the command gets no token. Its requests go through a proxy of its own, which puts the token on them \
+      With --proxy the command gets no token. Its requests go through a proxy of its own, which adds the token to them \
       and ends with the command (`lanyard help proxy`).
 
       Signals are passed on. The exit code is the command's own, 128 and the signal's number if a signal ended it, 127 \
@@ -42,7 +42,8 @@ struct Exec: ParsableCommand {
   var file: String?
 
   @Flag(
-    name: .customLong("proxy"), help: "Give the command a proxy that puts the token on its requests, and no token.")
+    name: .customLong("proxy"),
+    help: "Give the command a proxy that adds the token to its requests, instead of a token.")
   var usesProxy = false
 
   @OptionGroup var proxy: ProxyOptions
@@ -55,11 +56,11 @@ struct Exec: ParsableCommand {
   func validate() throws {
     guard !command.isEmpty else { throw ValidationError("The command is missing: `lanyard exec ACCOUNT -- COMMAND`.") }
     if usesProxy, !env.isEmpty || file != nil {
-      throw ValidationError("With --proxy the command gets no token, so that --env and --file are left out.")
+      throw ValidationError("With --proxy the command gets no token. Leave out --env and --file.")
     }
     if !usesProxy, proxy.grant != nil { throw ValidationError("--grant belongs to --proxy.") }
     for text in env where TokenVariable(text) == nil {
-      throw ValidationError("\(text) is no variable: NAME, NAME=token or NAME=id is.")
+      throw ValidationError("\(text) is not a variable: write NAME, NAME=token or NAME=id.")
     }
   }
 
@@ -77,7 +78,7 @@ struct Exec: ParsableCommand {
       case "notPermitted": return
       case "methodNotFound":
         Output.warning(
-          "The agent is older than this command, so its audit log does not tell of it. `lanyard stop` ends the agent, "
+          "The agent is older than this program, so its audit log does not record this command. `lanyard stop` ends the agent, "
             + "and the next command starts the new one.")
       default: throw error
       }

@@ -32,13 +32,14 @@ final class TokenFile {
     guard !word.isEmpty else { throw .usage("The name of the file is empty.") }
     if word.hasPrefix("/") { return word }
     guard word.contains("/") else {
-      guard word != ".", word != ".." else { throw .usage("\(word) is no name of a file.") }
+      guard word != ".", word != ".." else { throw .usage("\(word) is not a file name.") }
       let directory = try runtimeDirectory()
       guard mkdir(directory, 0o700) == 0 || errno == EEXIST,
         (try? FileRule.privateDirectory.check(path: directory)) != nil
       else {
         throw CommandFailure(
-          .other, name: "output", "\(Text.shown(directory)) can't hold a token: it is no directory of yours alone.")
+          .other, name: "output",
+          "\(Text.shown(directory)) can't hold a token: it is not a directory that only you can use.")
       }
       return "\(directory)/\(word)"
     }
@@ -67,7 +68,8 @@ final class TokenFile {
         hasToldFailure = false
       } catch {
         if !hasToldFailure {
-          Output.warning("The token in \(Text.shown(path)) could not be renewed: \(error.message) It is tried again.")
+          Output.warning(
+            "The token in \(Text.shown(path)) could not be renewed: \(error.message) The command tries again.")
         }
         hasToldFailure = true
         renewAt = Self.bootSeconds + Self.pauseSeconds

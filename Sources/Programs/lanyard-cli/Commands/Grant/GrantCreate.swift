@@ -67,7 +67,7 @@ struct GrantCreate: ParsableCommand {
   @Option(
     name: .customLong("capability"),
     help: ArgumentHelp(
-      "A capability whose operations it may claim although other programs queued them; may be repeated. Default: all; with --agent only its own.",
+      "A capability whose operations it may claim even if other programs queued them; may be repeated. Default: all; with --agent none.",
       valueName: "capability"))
   var capabilities: [String] = []
 

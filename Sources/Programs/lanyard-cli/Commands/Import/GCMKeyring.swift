@@ -51,7 +51,7 @@ enum GCMKeyring {
 
   static func remove(_ item: Item, ifIts secret: HeldBytes?) throws(CommandFailure) -> String {
     guard let found = try Self.secret(of: item) else { return "it is gone from the keyring already" }
-    guard found == secret else { throw unchanged("the token in it is another one by now") }
+    guard found == secret else { throw unchanged("the token in it has changed meanwhile") }
     let tool = try ChildOutput.require("secret-tool", package: "libsecret-tools")
     let output = try ChildOutput.of(tool, ["clear"] + schema + item.attributes)
     guard output.hasSucceeded else { throw unchanged("secret-tool could not clear it") }

@@ -187,7 +187,7 @@ struct GCMSource: ImportSource {
     guard let store = try StoreFile.read(entry.place) else { return "\(entry.place) is gone already" }
     let text = isSealed ? try GnuPG.decrypt(store) : store.contents
     guard GCMCredential(text)?.secret == entry.refreshToken else {
-      throw store.unchanged("the token in it is another one by now")
+      throw store.unchanged("the token in it has changed meanwhile")
     }
     try store.delete()
     return "\(entry.place) is deleted"
@@ -196,7 +196,7 @@ struct GCMSource: ImportSource {
   func switchOver(to account: String) -> [String] {
     [
       "Let git ask Lanyard first: `git config --global credential.helper '!lanyard credential git'`.",
-      "And say where \(account) answers: `lanyard rule add https://HOST \(account)`.",
+      "Choose the URLs for which \(account) answers: `lanyard rule add https://HOST \(account)`.",
     ]
   }
 }

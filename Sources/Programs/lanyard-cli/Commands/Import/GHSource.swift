@@ -31,7 +31,7 @@ struct GHSource: ImportSource {
       if provider == nil {
         entry.advice.append("Add \(account.host) with a client of yours: `\(Self.command(adding: account.host))`.")
       }
-      entry.advice.append("Sign in anew: `lanyard login \(provider ?? "PROVIDER") --device`.")
+      entry.advice.append("Sign in: `lanyard login \(provider ?? "PROVIDER") --device`.")
       return entry
     }.named()
   }

@@ -8,8 +8,8 @@ struct ImportCommand: ParsableCommand {
     commandName: "import",
     abstract: "Take over the accounts of another program.",
     discussion: """
-      Lists what the other program has, then asks what to take over. Without a terminal it only lists, unless --yes says \
-      that all of it, or what --only names, is taken over. For each account a provider is added, if none has its issuer \
+      Lists the accounts of the other program, then asks which to take over. Without a terminal it only lists, unless \
+      --yes takes over all, or those that --only names. For each account it adds a provider, if none has its issuer \
       and client, and the agent uses the refresh token at once. If the provider rotates refresh tokens, this ends the \
       session of the other program, so let that program ask Lanyard from then on.
 
@@ -102,7 +102,7 @@ struct ImportCommand: ParsableCommand {
     guard !candidates.isEmpty else { return try tellNothing(entries, of: store) }
     guard yes || Terminal.canAsk && !common.json else {
       if common.json { ImportReport(source: source.rawValue, entries: entries).answer() }
-      return Output.note("Nothing was taken over. --yes takes over what can be; --only NAME chooses.")
+      return Output.note("Nothing was taken over. --yes takes over all that it can; --only NAME chooses.")
     }
     var run = ImportRun(store: store, removes: remove, common: common)
     for entry in candidates where yes || asks(about: entry, of: store) {

@@ -80,7 +80,7 @@ struct ImportEntry {
     if clientID == nil { return .none("its client id is not known: --client-id ID") }
     // The agent refuses a token whose person the server does not name, and revokes it: the other program would lose it.
     if scopes.isEmpty { return .none("its scopes are not known: --scope openid, if it has that") }
-    return namesPerson ? .token : .provider("without the scope openid the server does not say whose it is")
+    return namesPerson ? .token : .provider("without the scope openid the server does not say whose token it is")
   }
 
   /// The server says whose the token is: in an ID token, or in a way of its own.

@@ -113,12 +113,12 @@ struct MSALSource: ImportSource {
       }
     }
     guard written != nil else { throw store.malformed(Self.expected) }
-    guard isFound else { throw store.unchanged("the token in it is another one by now") }
+    guard isFound else { throw store.unchanged("the token in it has changed meanwhile") }
     try store.replace(by: writer.withBytes { HeldBytes($0) })
     return "the refresh token is cut out of \(path)"
   }
 
   func switchOver(to account: String) -> [String] {
-    ["`lanyard token \(account)` prints a token. The Azure command line can't take one: sign it in again for itself."]
+    ["`lanyard token \(account)` prints a token. The Azure command line can't use one: sign it in again."]
   }
 }

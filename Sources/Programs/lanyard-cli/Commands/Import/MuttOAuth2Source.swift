@@ -40,7 +40,7 @@ struct MuttOAuth2Source: ImportSource {
     entry.user = email
     entry.server = registration
     entry.refreshToken = HeldBytes(node["refresh_token"])
-    if entry.refreshToken == nil { entry.lack = "it was never signed in, so that it has no refresh token" }
+    if entry.refreshToken == nil { entry.lack = "it was never signed in, so it has no refresh token" }
     // Early versions have the client in the script alone.
     entry.clientID = node["client_id"]?.string.flatMap { $0.isEmpty ? nil : $0 }
     entry.clientSecret = HeldBytes(node["client_secret"])

@@ -28,7 +28,7 @@ struct NetrcSource: ImportSource {
       entry.server = machine.host.map { "https://\($0)" }
       entry.user = machine.user
       entry.place = store.named
-      entry.lack = "a password is no refresh token"
+      entry.lack = "a password is not a refresh token"
       if let url = entry.server {
         let choice = try Self.choice(for: url, user: machine.user, via: &agent)
         entry.answeredBy = try choice.map { account throws(CommandFailure) in
@@ -39,7 +39,7 @@ struct NetrcSource: ImportSource {
           ? ["Choose its account: `lanyard rule add \(ErrorMessages.shellWord(url)) ACCOUNT`."]
           : ["Its token in this form: `lanyard credential netrc \(ErrorMessages.shellWord(url))`."]
       } else {
-        entry.lack = "it is for all hosts, which no rule can be"
+        entry.lack = "it is for all hosts, and a rule can't cover all hosts"
       }
       entries.append(entry)
     }

@@ -23,7 +23,7 @@ struct PizauthSource: ImportSource {
       entry.user = account.loginHint
       entry.lack = "pizauth does not give its refresh tokens away"
       entry.offersProvider = true
-      entry.advice = ["Sign in anew: `lanyard login PROVIDER --alias \(ErrorMessages.shellWord(account.name))`."]
+      entry.advice = ["Sign in: `lanyard login PROVIDER --alias \(ErrorMessages.shellWord(account.name))`."]
       Self.locate(&entry, authorization: account.authorization, token: account.token)
       return entry
     }.named()

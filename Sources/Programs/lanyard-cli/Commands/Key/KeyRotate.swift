@@ -5,9 +5,9 @@ import JSONRPC
 /// `lanyard key rotate`
 struct KeyRotate: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "rotate", abstract: "Seal everything under a new root key. All key slots keep working.",
+    commandName: "rotate", abstract: "Encrypt everything under a new root key. All key slots keep working.",
     discussion: """
-      The agent seals each account again under new keys and serves programs meanwhile. If this is interrupted, the \
+      The agent encrypts each account again under new keys, and serves programs meanwhile. If this is interrupted, the \
       agent resumes at its next start. Data under a PIN keeps its key.
       """)
 
@@ -16,10 +16,10 @@ struct KeyRotate: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let id = try agent.send("agent.rotateRootKey") { _ in }
-    try LongWork("Sealing everything under a new root key").wait(for: id, via: &agent) { result in
+    try LongWork("Encrypting everything under a new root key").wait(for: id, via: &agent) { result in
       if common.json { return Output.answer(json: result.raw) }
       let epoch = result["keyEpoch"]?.integer.map { String($0) } ?? "-"
-      Output.answer("Everything is sealed under a new root key (key epoch \(epoch)).")
+      Output.answer("Everything is encrypted under a new root key (key epoch \(epoch)).")
     }
   }
 }

@@ -18,8 +18,8 @@ struct Logout: ParsableCommand {
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
       the page. With --open, or after your consent, it opens the page.
 
-      An account that is signed out already stays so, and the command exits with 0. An erased account has lost its name; \
-      so while there is one, a name that no account has counts as done, too.
+      An account that is signed out already stays signed out, and the command exits with 0. An account that --hard \
+      erased has no name any more: while there is one, an unknown name exits with 0, too.
 
       Without a name, the command shows the account and asks; a program names it or passes --yes.
 
@@ -107,7 +107,7 @@ struct Logout: ParsableCommand {
       // The name may be that of an erased account, which no longer has it.
       guard !common.json else { return Output.answer("{}") }
       Output.answer(Text.shown("No account is called \(selection.selector), so none was signed out."))
-      Output.answer("  An account that was erased by --hard has lost its name: see `lanyard list`.")
+      Output.answer("  An account that --hard erased has no name any more: see `lanyard list`.")
     } else {
       throw failure
     }

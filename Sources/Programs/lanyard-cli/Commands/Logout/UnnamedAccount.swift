@@ -19,7 +19,7 @@ struct UnnamedAccount {
       throw .usage(
         "No account was named. This would \(act.lowercased()) \(described), because \(reason.sentence). "
           + "Nothing was changed.",
-        hints: ["Name it: `\(command) \(account.label)`. Or add --yes to take it unseen."])
+        hints: ["Name it: `\(command) \(account.label)`. Or add --yes to use it without asking."])
     }
     guard Terminal.confirm(Text.shown("\(act) \(described)? No account was named, and \(reason.sentence).")) else {
       throw CommandFailure(.other, name: "declined", "Nothing was changed.")

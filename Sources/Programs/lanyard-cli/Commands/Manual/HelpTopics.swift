@@ -24,12 +24,12 @@ enum HelpTopic: String, CaseIterable {
     EXIT CODES
 
       0    Done.
-      1    Any other failure. What will never work, such as a refused scope or a
-           provider that is configured wrongly, ends with 1, too.
+      1    Any other failure, also one that another try does not change, such as a
+           refused scope or a provider that is configured wrongly.
       2    A mistake in the command line. Nothing was changed.
       3    No agent answers, and none was started.
-      4    Sign in again: the session has ended, or the provider wants you.
-           `lanyard login` does it.
+      4    Sign in again by `lanyard login`: the session has ended, or the provider
+           demands it.
       5    Offline, or the provider is unavailable. The same command may work
            later.
       6    Denied by a policy, or by the grant of this program.
@@ -40,7 +40,7 @@ enum HelpTopic: String, CaseIterable {
     `lanyard exec` ends with the code of its command, with 127 if there is no such
     command, 126 if it can't be run, and 128 and the number of a signal that ended
     it. `lanyard can` ends with 0 if it is allowed, 6 if denied, 7 if a step-up is
-    needed. Credential helpers end as their tool wants it.
+    needed. Credential helpers end with the codes that their tool expects.
     """
 
   private static let environmentText = """

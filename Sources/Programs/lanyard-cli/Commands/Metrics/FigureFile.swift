@@ -26,7 +26,7 @@ struct FigureFile {
     throw CommandFailure(
       .other, name: "output",
       "The figures could not be written to \(Text.shown(path)): \(SystemError.message(error)).",
-      hints: ["Its directory has to be there, and this user has to be allowed to write in it."])
+      hints: ["Its directory must exist, and you must be able to write there."])
   }
 
   /// Removes the file, if it is one. It needs no room on the disk.

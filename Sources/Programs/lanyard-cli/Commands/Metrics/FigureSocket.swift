@@ -60,7 +60,7 @@ struct FigureSocket {
   private func removeLeft() throws(CommandFailure) {
     guard (try? FileRule.socket.check(path: path)) != nil else {
       throw .usage(
-        "\(Text.shown(path)) is there already, and is no socket of yours. It was left as it is.",
+        "\(Text.shown(path)) exists already, and is not a socket of yours. It was not changed.",
         hints: ["Give another path."])
     }
     let connection = lanyard_connect_unix(path)

@@ -11,12 +11,13 @@ struct MetricsCommand: ParsableCommand {
     commandName: "metrics",
     abstract: "Print the agent's figures for a metrics server.",
     discussion: """
-      Prints accounts by state, refreshes by outcome, latencies, decisions, what waits, memory. No account, \
-      person, server or token is named; an issuer is told by a digest.
+      Prints accounts by state, refreshes by outcome, latencies, decisions, what waits, memory. No account, person, \
+      server or token is named; an issuer appears as a digest.
 
-      With --file, replaces a file as a whole, for a collector of text files. With --listen, serves `/metrics` at a unix \
+      With --file, replaces a file atomically, for a collector of text files. With --listen, serves `/metrics` at a unix \
       socket, as OpenMetrics to a scraper that asks for it. Without an agent the \
-      only figures are `lanyard_up 0` and the time, so that no old figures look alive. An agent is never started.
+      only figures are `lanyard_up 0` and the time, so that nothing takes old figures for new ones. \
+      The command never starts an agent.
 
       EXAMPLES:
         lanyard metrics
@@ -27,15 +28,15 @@ struct MetricsCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Write the figures to this file; its name ends in .prom, as collectors of text files want it.",
+      "Write the figures to this file; collectors of text files need a name that ends in .prom.",
       valueName: "path"),
     completion: .file(extensions: ["prom"]))
   var file: String?
 
-  @Option(help: ArgumentHelp("Repeat after so many seconds, until it is ended.", valueName: "seconds"))
+  @Option(help: ArgumentHelp("Repeat after so many seconds, until Ctrl-C.", valueName: "seconds"))
   var every: Int?
 
-  @Option(help: ArgumentHelp("Serve the figures at this unix socket, until it is ended.", valueName: "socket"))
+  @Option(help: ArgumentHelp("Serve the figures at this unix socket, until Ctrl-C.", valueName: "socket"))
   var listen: String?
 
   @Option(
@@ -66,7 +67,7 @@ struct MetricsCommand: ParsableCommand {
       throw ValidationError("--listen reads the figures at each request, without --every.")
     }
     if let file, !file.hasSuffix(".prom") || file.hasSuffix("/.prom") || file == ".prom" {
-      throw ValidationError("The name of the --file has to end in .prom: collectors pass over every other one.")
+      throw ValidationError("The name of the --file must end in .prom: collectors ignore every other one.")
     }
     if let format, ExpositionFormat(rawValue: format) == nil {
       throw ValidationError("--format takes `openmetrics` or `text`.")
@@ -75,7 +76,7 @@ struct MetricsCommand: ParsableCommand {
     if label.count > Self.mostLabels { throw ValidationError("At most \(Self.mostLabels) labels.") }
     for label in label where FigurePage.Label(argument: label) == nil {
       throw ValidationError(
-        "`\(Text.shown(label))` is no label: NAME=VALUE, where NAME has letters, digits and _, and is no label of a figure."
+        "`\(Text.shown(label))` is not a label: write NAME=VALUE, where NAME has letters, digits and _, and is not a label of a figure."
       )
     }
     let names = label.compactMap { FigurePage.Label(argument: $0)?.name }
@@ -84,7 +85,7 @@ struct MetricsCommand: ParsableCommand {
     if mode != nil, file == nil, listen == nil { throw ValidationError("--mode belongs to --file or --listen.") }
     if group != nil, listen == nil { throw ValidationError("--group belongs to --listen.") }
     if common.json, file != nil || listen != nil || every != nil || format != nil || !label.isEmpty {
-      throw ValidationError("--json prints the figures once as the agent tells them, without other options.")
+      throw ValidationError("--json prints the figures once as the agent sends them, without other options.")
     }
   }
 

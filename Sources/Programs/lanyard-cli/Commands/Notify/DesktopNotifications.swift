@@ -19,8 +19,8 @@ struct DesktopNotifications {
       try bus.watch("type='signal',sender='\(Self.service)',interface='\(Self.service)',path='\(Self.path)'")
     } catch {
       throw CommandFailure(
-        .other, name: "noDesktop", "No desktop session is there that could show notifications.",
-        hints: ["Run it within one. Elsewhere: `lanyard events --exec COMMAND`."])
+        .other, name: "noDesktop", "There is no desktop session that could show notifications.",
+        hints: ["Run this in a desktop session. Elsewhere: `lanyard events --exec COMMAND`."])
     }
   }
 

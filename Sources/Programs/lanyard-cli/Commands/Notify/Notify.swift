@@ -5,14 +5,14 @@ import JSONRPC
 /// `lanyard notify`
 struct Notify: ParsableCommand {
   static let configuration = CommandConfiguration(
-    abstract: "Tell you on the desktop when an account needs you, until Ctrl-C.",
+    abstract: "Show a desktop notification when an account needs you, until Ctrl-C.",
     discussion: """
-      The notification has an action that begins the sign-in. Each account is told of once until it works again or needs \
-      something else. A program that asks for a sign-in, whose page it shows itself, is told of until that is over. \
-      `systemctl --user enable lanyard-notify` runs this beside the agent.
+      The notification has an action that begins the sign-in. Each account gets one, until it works again or needs \
+      something else. While a program asks for a sign-in whose page it shows itself, that gets one, too. `systemctl \
+      --user enable lanyard-notify` runs this beside the agent.
       """)
 
-  @Flag(help: "Tell of the accounts that need you now, and end.")
+  @Flag(help: "Show notifications for the accounts that need you now, and exit.")
   var once = false
 
   @OptionGroup var common: CommonOptions
@@ -77,13 +77,15 @@ struct ToldAccounts {
   func signIn(afterChoiceOf number: UInt32) {
     guard let account = told.first(where: { $0.value.number == number })?.key else { return }
     guard let lanyard = AgentPaths.companion("lanyard") else { return }
-    if !DetachedProgram.start(lanyard, ["login", "--account", account]) { Output.warning("The sign-in can't begin.") }
+    if !DetachedProgram.start(lanyard, ["login", "--account", account]) {
+      Output.warning("The sign-in could not begin.")
+    }
   }
 
   private static func text(for state: String) -> String? {
     switch state {
     case "reauthenticationRequired": "Its session has ended. Programs get no tokens until you sign in again."
-    case "interactionRequired": "The provider wants you. Programs get no tokens until you sign in again."
+    case "interactionRequired": "The provider demands that you sign in. Programs get no tokens until then."
     default: nil
     }
   }

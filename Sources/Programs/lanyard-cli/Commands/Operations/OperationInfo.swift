@@ -66,10 +66,10 @@ struct OperationInfo {
   private var rejection: String {
     switch reason {
     case "policy" where lastError == "originNotAllowed":
-      "rejected: its server is none of the provider's allowed origins any more (`lanyard provider update`)"
-    case "policy": "rejected: the policy did not allow it any more" + (denial.map { " (\($0))" } ?? "")
+      "rejected: its server is no longer among the provider's allowed origins (`lanyard provider update`)"
+    case "policy": "rejected: the policy no longer allowed it" + (denial.map { " (\($0))" } ?? "")
     case "conflict": "rejected: the server has a newer state (status \(answerStatus ?? 0))"
-    case "expired": "rejected: its time was over before it could be sent"
+    case "expired": "rejected: it expired before it could be sent"
     default: "rejected by the server" + (answerStatus.map { " (status \($0))" } ?? "")
     }
   }

@@ -56,7 +56,7 @@ struct OperationsExport: ParsableCommand {
       }
       guard let bytes = try Self.bytes(nil, request) else { return false }
       guard isatty(STDOUT_FILENO) == 0 else {
-        throw .usage("The body is no text: `--output FILE` writes it to a file.")
+        throw .usage("The body is not text: `--output FILE` writes it to a file.")
       }
       try Self.write(bytes, to: "-")
       return true

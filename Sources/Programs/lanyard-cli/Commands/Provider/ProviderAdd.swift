@@ -7,8 +7,8 @@ struct ProviderAdd: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "add", abstract: "Add a provider.",
     discussion: """
-      With a URL of the server lanyard finds its issuer, says what it offers, and asks for the rest; without a terminal
-      it names the options that are missing.
+      From a URL of the server, lanyard finds the issuer, shows what it offers, and asks for the rest; without a \
+      terminal it names the missing options.
       Settings without an option (endpoints, pins, error codes, …) go into a JSON file: --from FILE.
 
       EXAMPLES:
@@ -97,12 +97,12 @@ struct ProviderAdd: ParsableCommand {
     } catch {
       var told = error
       if error.problem?.path == "/url" {
-        told.message = "\(url) is no URL of a server: it begins with https://, or http:// on this machine."
+        told.message = "\(url) is not the URL of a server: it begins with https://, or http:// on this machine."
         told.hints = []
       } else if error.name == "providerMisconfigured" {
         told.message = "At \(url) and above it there is no document that names an issuer. Nothing was changed."
         told.hints = [
-          "Give the issuer as the server's administrator tells it: --issuer URL.",
+          "Ask the server's administrator for the issuer: --issuer URL.",
           "`lanyard provider presets` lists the servers that are known.",
         ]
       }

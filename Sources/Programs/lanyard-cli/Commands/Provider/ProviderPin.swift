@@ -31,7 +31,7 @@ struct ProviderPin: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "The day from which on no pin of this provider counts any more, so that a changed key can't lock you out for ever.",
+      "The day on which the pins of this provider end, so that a changed key can't lock you out for ever.",
       valueName: "date"))
   var until: String?
 
@@ -88,7 +88,7 @@ struct ProviderPin: ParsableCommand {
 
   private func done(_ count: Int, of host: String) -> String {
     if remove { return "Removed the pins of \(host)." }
-    if pins.isEmpty { return "The pins of \(provider) count until \(until ?? "")." }
+    if pins.isEmpty { return "The pins of \(provider) are in force until \(until ?? "")." }
     return "Pinned \(count) keys of \(host) for \(provider)."
   }
 

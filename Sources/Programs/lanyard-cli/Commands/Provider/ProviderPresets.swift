@@ -7,7 +7,7 @@ struct ProviderPresets: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "presets", abstract: "List the known servers, and how to add each.",
     discussion: """
-      Words in capitals are yours. `lanyard provider add URL` finds out by itself which of them a server is.
+      Words in capitals are yours. `lanyard provider add URL` finds the preset of a server by itself.
 
       EXAMPLES:
         lanyard provider presets

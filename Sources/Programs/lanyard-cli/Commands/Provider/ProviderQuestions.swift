@@ -52,7 +52,7 @@ struct ProviderQuestions {
     }
     guard settings.clientID == nil, !server.offersRegistration else { return }
     throw missing(
-      "--client-id", "\(server.issuer) does not register clients by itself, so that a client id is needed.",
+      "--client-id", "\(server.issuer) does not register clients by itself, so a client id is needed.",
       "Register a desktop client there, and add its id: --client-id ID.")
   }
 
@@ -78,9 +78,11 @@ struct ProviderQuestions {
   private func completeRedirect(_ inputs: inout ProviderSettings.Inputs) throws(CommandFailure) {
     let host = known?.redirectHost
     if canAsk {
-      Output.note("This server compares the port of the redirect URI, so that one has to be registered there.")
+      Output.note("This server compares the port of the redirect URI, so a port must be registered there.")
       let text = try answer("Port [\(Self.proposedPort)]: ", default: "\(Self.proposedPort)") ?? ""
-      guard let port = Int(text), 1...65_535 ~= port else { throw .usage("\(text) is no port. Nothing was changed.") }
+      guard let port = Int(text), 1...65_535 ~= port else {
+        throw .usage("\(text) is not a port. Nothing was changed.")
+      }
       inputs.redirect = RedirectAddress(host: host, port: port)
     } else if isStrict {
       throw missing(

@@ -36,7 +36,7 @@ struct ProviderRemove: ParsableCommand {
     guard Terminal.canAsk, !common.json else {
       throw .usage(
         "No provider was named. This would remove \(only.name) (\(only.issuer)). Nothing was changed.",
-        hints: ["Name it: `lanyard provider remove \(only.name)`. Or add --yes to take it unseen."])
+        hints: ["Name it: `lanyard provider remove \(only.name)`. Or add --yes to remove it without asking."])
     }
     guard Terminal.confirm(Text.shown("Remove \(only.name) (\(only.issuer))?")) else {
       throw CommandFailure(.other, name: "declined", "Nothing was changed.")

@@ -6,7 +6,7 @@ extension ProviderSettings {
     guard let problem = failure.problem else { return failure }
     var told = failure
     if problem.path == "/issuer", issuer == nil, let preset {
-      told.message = "Each customer of \(preset) has an own issuer. Add --issuer URL."
+      told.message = "Each customer of \(preset) has its own issuer. Add --issuer URL."
       told.hints = ["Expected: \(problem.expectation)."]
     } else if problem.path == "/preset", let preset {
       told.message = "There is no preset \(preset). Nothing was changed."

@@ -42,7 +42,7 @@ struct ProviderSettings: ParsableArguments {
   @Option(
     name: .long,
     help: ArgumentHelp(
-      "A further parameter of the sign-in's address, as the server documents it; may be repeated.",
+      "Another parameter of the sign-in's address, as the server documents it; may be repeated.",
       valueName: "name=value"))
   var authorizationParameter: [String] = []
 
@@ -71,7 +71,9 @@ struct ProviderSettings: ParsableArguments {
   /// What a refresh with fewer scopes does at this server.
   enum Narrowing: String, CaseIterable, ExpressibleByArgument { case keeps, sticks, unknown }
 
-  @Option(name: .long, help: "What a token with fewer scopes does to the others: the server keeps them, or it sticks.")
+  @Option(
+    name: .long,
+    help: "After a token with fewer scopes: keeps if the account's other scopes stay, sticks if they are lost.")
   var narrowing: Narrowing?
 
   /// Whether tokens are bound to a key of the account.
@@ -103,21 +105,25 @@ struct ProviderSettings: ParsableArguments {
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
-  @Flag(name: .customLong("require-pkce"), help: "Refuse a server whose metadata do not offer PKCE with S256.")
+  @Flag(name: .customLong("require-pkce"), help: "Refuse a server whose metadata does not offer PKCE with S256.")
   var requirePKCE = false
 
   /// Who an account of this server is.
   enum Identity: String, CaseIterable, ExpressibleByArgument { case person, resource }
 
-  @Option(name: .long, help: "resource: a server that names no person; the account is who signs in for the resource.")
+  @Option(
+    name: .long,
+    help:
+      "resource: for a server that does not say who the person is; the account is the one that signs in for the resource."
+  )
   var identity: Identity?
 
   @Option(
-    name: .customLong("ca-file"), help: "A PEM file with the certificate authorities that count for this server.",
+    name: .customLong("ca-file"), help: "A PEM file with the only certificate authorities that this server may use.",
     completion: .file())
   var caFile: String?
 
-  @Option(name: .long, help: "The proxy to this server, http://HOST:PORT; none for none.")
+  @Option(name: .long, help: "The proxy to this server, http://HOST:PORT, or none to connect directly.")
   var proxy: String?
 
   @Option(name: .long, help: "The policy of its accounts.")
@@ -127,7 +133,7 @@ struct ProviderSettings: ParsableArguments {
   var from: String?
 
   func validate() throws {
-    if tenantClaim != nil, tenant != nil { throw ValidationError("--tenant-claim and --tenant exclude each other.") }
+    if tenantClaim != nil, tenant != nil { throw ValidationError("Choose --tenant-claim or --tenant, not both.") }
     if graceSeconds != nil, reuse != .grace { throw ValidationError("--grace-seconds goes with --reuse grace.") }
     for text in authorizationParameter where !text.dropFirst().contains("=") || text.last == "=" {
       throw ValidationError("--authorization-parameter needs NAME=VALUE, not `\(Text.shown(text))`.")

@@ -5,11 +5,11 @@ import JSONRPC
 /// `lanyard provider test`
 struct ProviderTest: ParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "test", abstract: "Try a provider without signing in, and say what works.",
+    commandName: "test", abstract: "Test a provider without signing in.",
     discussion: """
-      Reads the provider's documents and asks each endpoint something that changes nothing there: whether the sign-in by
-      browser and by device begins, whether the client and its secret are taken, whether tokens can be revoked, and with
-      which key each server proves itself. No token of yours is sent.
+      Reads the provider's documents and asks each endpoint something that changes nothing there: whether the sign-in by \
+      browser and by device begins, whether it accepts the client and its secret, whether tokens can be revoked, and \
+      which key each server uses for TLS. No token of yours is sent.
 
       EXIT CODES:
         1  there is a problem

@@ -7,7 +7,7 @@ struct ProviderUpdate: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "update", abstract: "Change settings of a provider.",
     discussion: """
-      Settings that are not given stay. A given list (scopes, resources, origins) replaces the old one; authorization \
+      Settings without an option stay. A list (scopes, resources, origins) replaces the old one; authorization \
       parameters are added. After a change of the issuer or the client, the accounts have to sign in again.
 
       EXAMPLES:
@@ -27,7 +27,7 @@ struct ProviderUpdate: ParsableCommand {
     var inputs = try settings.readInputs()
     guard settings.hasChanges(inputs) else {
       throw CommandFailure.usage(
-        "No setting was named. Nothing was changed.", hints: ["`lanyard provider update --help` lists the settings."])
+        "No setting was named. Nothing was changed.", hints: ["`lanyard help provider update` lists the settings."])
     }
     var agent = try common.connect()
     do throws(CommandFailure) {

@@ -5,15 +5,15 @@ import CommandSupport
 struct ProxyCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "proxy",
-    abstract: "Run a forward proxy that puts tokens on requests, for programs that must not hold one.",
+    abstract: "Run a forward proxy that adds tokens to requests, for programs that must not hold a token.",
     discussion: """
       Programs in a sandbox send their requests to the proxy. It asks the agent about each: the grant, the provider's \
-      allowed origins and the policy decide, and the audit log tells of it. The proxy takes away what the program sent as \
-      a credential, puts the account's token on, and passes on the answer. Every other request is refused with a sentence.
+      allowed origins and the policy decide, and the audit log records it. The proxy removes credentials that the \
+      program sent, adds the account's token, and returns the answer. It refuses every other request and says why.
 
-      TLS ends at an authority of this run alone: its key stays in memory, its certificate is good for the allowed \
-      origins and for nothing else, and it is installed nowhere. Point programs at its file: SSL_CERT_FILE, \
-      NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, PIP_CERT.
+      The proxy ends TLS with a certificate authority that it makes for this run: the key stays in memory, the \
+      certificate is valid for the allowed origins only, and it is installed nowhere. Point programs at its file: \
+      SSL_CERT_FILE, NODE_EXTRA_CA_CERTS, GIT_SSL_CAINFO, REQUESTS_CA_BUNDLE, CURL_CA_BUNDLE, PIP_CERT.
 
       `lanyard exec --proxy -- COMMAND` does all of this for one command.
 
@@ -27,11 +27,11 @@ struct ProxyCommand: ParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "Listen at this unix socket instead of a port; its directory must be yours alone.", valueName: "path"),
+      "Listen at this unix socket instead of a port; only you may have access to its directory.", valueName: "path"),
     completion: .file())
   var socket: String?
 
-  @Option(help: "The port of 127.0.0.1; without it, one that is free.")
+  @Option(help: "The port of 127.0.0.1. Default: any free port.")
   var port: UInt16?
 
   @Option(help: ArgumentHelp("Forward to this allowed origin and to no other; may be repeated.", valueName: "origin"))

@@ -46,9 +46,9 @@ struct RevocationsList: ParsableCommand {
   private static func trouble(_ entry: JSONNode) -> String? {
     switch entry["lastError"]?["name"]?.string {
     case "offline"?: "The provider could not be reached."
-    case "providerUnavailable"?: "The provider could not do it now; the token lives on there until then."
+    case "providerUnavailable"?: "The provider could not revoke it now; until then the token stays valid."
     case "providerMisconfigured"?:
-      "The provider refuses this client; the token may live on until it expires."
+      "The provider refuses this client; the token may stay valid until it expires."
     case let other?: other
     case nil: nil
     }

@@ -47,7 +47,8 @@ struct RuleAdd: ParsableCommand {
       }
     } catch {
       guard let problem = error.problem, problem.path == "/pattern" else { throw error }
-      throw CommandFailure.usage("\(Text.shown(pattern)) is no pattern: \(problem.expected) is. Nothing was changed.")
+      throw CommandFailure.usage(
+        "\(Text.shown(pattern)) is not a pattern. Expected: \(problem.expected). Nothing was changed.")
     }
   }
 }
@@ -108,7 +109,7 @@ struct RuleRemove: ParsableCommand {
         guard error.name == "notFound" || error.problem?.path == "/rule" else { throw error }
         throw CommandFailure(
           .other, name: "notFound", "There is no rule \(Text.shown(wanted)). Nothing was changed.",
-          hints: ["`lanyard rule list` shows those that are there."])
+          hints: ["`lanyard rule list` lists the rules."])
       }
     }
     if common.json {

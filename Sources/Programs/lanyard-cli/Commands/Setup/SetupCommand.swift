@@ -6,14 +6,14 @@ import JSONRPC
 struct SetupCommand: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "setup",
-    abstract: "Let a tool get its credentials from Lanyard, and take that back.",
+    abstract: "Let a tool get its credentials from Lanyard, or undo that.",
     discussion: """
-      Shows the lines that it writes into the tool's configuration, asks, and writes them. With a URL and an account it \
-      also adds the rule that lets the account answer for the URL. --undo takes back exactly what was written. Without \
+      Shows the lines that it writes into the tool's configuration, asks, and writes them. With a URL and an account \
+      it also adds the rule that lets the account answer for the URL. --undo removes exactly what was written. Without \
       a tool it lists what is configured, and tests each.
 
       Programs that start MCP servers, as AI agents do (claude, codex, cursor, gemini, vscode), get an entry that starts \
-      `lanyard mcp URL`. No token comes into their files, and no rule is added.
+      `lanyard mcp URL`. No token is written to their files, and no rule is added.
 
       EXAMPLES:
         lanyard setup
@@ -49,14 +49,14 @@ struct SetupCommand: ParsableCommand {
   @Flag(name: [.customShort("y"), .long], help: "Write without asking.")
   var yes = false
 
-  @Flag(help: "Take back what was written for this tool, or for this tool and URL.")
+  @Flag(help: "Remove what was written for this tool, or for this tool and URL.")
   var undo = false
 
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
     guard let tool else {
-      if undo { throw ValidationError("Name the tool to take back.") }
+      if undo { throw ValidationError("Name the tool to undo.") }
       return
     }
     if !tool.startsServers, name != nil || scope != nil {
@@ -67,10 +67,10 @@ struct SetupCommand: ParsableCommand {
       if let url, let problem = ServerURL.problem(url) { throw ValidationError("\(Text.shown(url)) \(problem)") }
       if let name, let problem = ServerName.problem(name, for: tool) { throw ValidationError(problem) }
     } else if let url, !SetupTarget(url: url).isPattern {
-      throw ValidationError("\(Text.shown(url)) is no https URL of a server or of a part of it.")
+      throw ValidationError("\(Text.shown(url)) is not the https URL of a server or of a part of it.")
     }
     if let roleArn, !SetupTarget.isRole(roleArn) {
-      throw ValidationError("\(Text.shown(roleArn)) is no role: arn:aws:iam::ACCOUNT:role/NAME is.")
+      throw ValidationError("\(Text.shown(roleArn)) is not a role such as arn:aws:iam::ACCOUNT:role/NAME.")
     }
     if tool.needsURL, url == nil {
       let reason = tool.startsServers ? "has an entry for each server" : "asks for each server alone"
@@ -118,14 +118,14 @@ struct SetupCommand: ParsableCommand {
       }
     }
     if common.json { return Self.answer(missing, "written") }
-    Output.answer("\(tool.rawValue) is set up. To take it back: `lanyard setup \(tool.rawValue) --undo`.")
+    Output.answer("\(tool.rawValue) is set up. To undo it: `lanyard setup \(tool.rawValue) --undo`.")
     for note in tool.notes(for: target) { Output.answer(note) }
     if project != nil, let account = target.account {
       Output.note(
         Text.shown("All who work on this project need an account \(account). Without --account each has their own."))
     }
     if url == nil, !tool.namesAccount {
-      Output.note("Say which account answers for which server: `lanyard rule add URL ACCOUNT`.")
+      Output.note("Choose which account answers for which server: `lanyard rule add URL ACCOUNT`.")
     }
   }
 
@@ -141,7 +141,7 @@ struct SetupCommand: ParsableCommand {
   private func chooseFreeName(_ target: inout SetupTarget, for tool: SetupTool) throws(CommandFailure) {
     while case .taken(let other, byName: true) = try tool.serverEntry(target).state() {
       let place = try tool.serverEntry(target).place
-      let message = "\(place) has something else there: \(other)."
+      let message = "\(place) has another entry there: \(other)."
       guard Terminal.canAsk, !common.json, !yes else {
         throw .usage("\(message) Nothing was changed.", hints: ["Choose another name for this one: --name NAME"])
       }
@@ -166,7 +166,7 @@ struct SetupCommand: ParsableCommand {
       case .present: break
       case .taken(let other, _):
         throw CommandFailure(
-          .other, name: "taken", "\(change.place) has something else there: \(other). Nothing was changed.",
+          .other, name: "taken", "\(change.place) has another entry there: \(other). Nothing was changed.",
           hints: ["Remove that first, or add by hand: \(change.lines.joined(separator: "; "))"])
       }
     }
@@ -208,7 +208,9 @@ struct SetupCommand: ParsableCommand {
     if !common.json { Self.show(changes) }
     if yes { return }
     guard Terminal.canAsk, !common.json else {
-      throw .usage("Nothing was changed: no person can be asked here.", hints: ["Add --yes to write it unasked."])
+      throw .usage(
+        "Nothing was changed: without a terminal this command can't ask.",
+        hints: ["Add --yes to write it without asking."])
     }
     guard Terminal.confirm(question) else {
       throw CommandFailure(.other, name: "declined", "Nothing was changed.")

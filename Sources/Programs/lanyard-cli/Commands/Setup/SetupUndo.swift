@@ -47,11 +47,11 @@ struct SetupUndo {
     guard kept.isEmpty else {
       throw CommandFailure(
         .other, name: "notTakenBack",
-        "Something is not as Lanyard wrote it, or is elsewhere in this environment, so it stays.",
+        "Some lines were changed since Lanyard wrote them, or are elsewhere in this environment. They were not removed.",
         hints: kept.flatMap(\.changes).map { "Remove by hand: \($0.split(separator: "\n").joined(separator: "; "))" })
     }
     if common.json { return SetupCommand.answer(written, "removed") }
-    Output.answer("Taken back. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
+    Output.answer("Undone. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
   }
 
   private func isMeant(_ entry: SetupRecord.Entry) -> Bool {

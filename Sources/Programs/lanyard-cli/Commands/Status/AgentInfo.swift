@@ -13,7 +13,7 @@ struct AgentInfo {
   let pendingOperations: Int
   let startedAt: Moment?
   let version: String
-  /// What the administrator lays down; nil where that is nothing.
+  /// What the administrator set; nil if nothing.
   let administrator: Administrator?
 
   struct Administrator {

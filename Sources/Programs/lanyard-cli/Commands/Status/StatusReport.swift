@@ -17,7 +17,7 @@ struct StatusReport {
       facts.add(
         "Commands",
         styled: Style.notice("version \(Version.text)")
-          + ": `lanyard stop` ends that agent; the next command starts yours")
+          + ": `lanyard stop` ends that agent; the next command starts this version")
     }
     facts.add("Vault", styled: vault)
     facts.add("Confinement", agent.confinementWords)
@@ -36,7 +36,7 @@ struct StatusReport {
     return facts.lines
   }
 
-  /// What the administrator enforces, and what does not count.
+  /// What the administrator enforces, and what is ignored.
   private func addAdministrator(to facts: inout Facts) {
     guard let administrator = agent.administrator else { return }
     if let file = administrator.file, !administrator.enforced.isEmpty {
@@ -44,7 +44,7 @@ struct StatusReport {
       if !administrator.overruled.isEmpty {
         facts.add(
           " ",
-          styled: Style.notice("your own value of \(administrator.overruled.joined(separator: ", ")) does not count"))
+          styled: Style.notice("your own value of \(administrator.overruled.joined(separator: ", ")) is ignored"))
       }
     }
     for (number, problem) in administrator.problems.enumerated() {
@@ -67,8 +67,8 @@ struct StatusReport {
 
   private func addAccount(to facts: inout Facts) {
     guard let account else { return addProblem(to: &facts) }
-    facts.add("Here", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
-    facts.add("Because", selection?.reason.sentence)
+    facts.add("Account", styled: Style.bold(Text.shown(account.label)) + Text.shown("  \(account.person)"))
+    facts.add("Chosen", selection?.reason.choice)
     addTrust(to: &facts)
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
@@ -88,7 +88,7 @@ struct StatusReport {
     facts.add("Last online", session.lastOnline?.relative)
     facts.add("Offline until", session.offlineGraceUntil.map(Self.offline))
     facts.add("Data", account.dataWords)
-    facts.add("Step-up", session.stepUpValidUntil.map { "good until \($0.clock)" })
+    facts.add("Step-up", session.stepUpValidUntil.map { "valid until \($0.clock)" })
     if session.clock == "suspect" {
       facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
     }
@@ -103,7 +103,7 @@ struct StatusReport {
 
   /// The end of the longest offline window of the policy.
   private static func offline(_ until: Moment) -> String {
-    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "over since \(until.local)"
+    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "ended \(until.local)"
   }
 
   private func addTrust(to facts: inout Facts) {
@@ -116,12 +116,12 @@ struct StatusReport {
     if account == nil, let selection {
       let isOpen = if case .active = selection.reason { true } else { false }
       if isOpen, problem.name == "accountNotFound" {
-        facts.add("Here", "no account")
+        facts.add("Account", "none")
         facts.add("Next", "`lanyard \(agent.accounts == 0 ? "login" : "switch")`")
         return
       }
-      facts.add("Here", isOpen ? "the active account" : selection.selector)
-      facts.add("Because", selection.reason.sentence)
+      facts.add("Account", isOpen ? "the active one" : selection.selector)
+      if !isOpen { facts.add("Chosen", selection.reason.choice) }
       addTrust(to: &facts)
     }
     facts.add("Problem", problem.message)
@@ -162,7 +162,17 @@ struct StatusReport {
 }
 
 extension AccountSelection.Reason {
-  /// Where the account was named, as a sentence.
+  /// What chose the account, as it stands behind "Chosen".
+  fileprivate var choice: String {
+    switch self {
+    case .argument: "on the command line"
+    case .environment: "by LANYARD_ACCOUNT"
+    case .file(let path): "by \(path)"
+    case .active: "as the active account"
+    }
+  }
+
+  /// Why the account is used, as a sentence.
   var sentence: String {
     switch self {
     case .argument: "you named it"

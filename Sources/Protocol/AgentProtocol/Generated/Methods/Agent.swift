@@ -130,7 +130,7 @@ public enum AgentStatus: RPCMethod {
     public var configuration: String?
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     public var audit: WireAuditSettings?
-    /// What the administrator of the machine lays down; absent where that is nothing.
+    /// What the administrator's files set; absent if they set nothing.
     public var administrator: WireAdministratorState?
     /// Absent without a policy source, and for a limited caller.
     public var policySource: WirePolicySource?
@@ -733,8 +733,8 @@ public enum AgentDiagnose: RPCMethod {
   public struct Params: WireReadable, Sendable {
     /// Fetch each provider's public metadata to check that it responds.
     public var askProviders: Bool
-    /// Check nothing, and tell only what this provider said when it refused last. Another one is `providerNotFound`;
-    /// while the vault is locked, that is told.
+    /// Checks nothing, and returns only the last refusal of this provider. An unknown provider is `providerNotFound`;
+    /// while the vault is locked, the finding says so.
     public var provider: ProviderName?
 
     public init(from node: JSONNode) throws(ParamsProblem) {

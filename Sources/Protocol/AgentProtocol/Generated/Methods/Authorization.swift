@@ -5,7 +5,7 @@ public import JSONRPC
 
 /// Decides whether an account may use a capability now.
 ///
-/// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+/// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
 /// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
 /// more often than every 10 s an account.
 public enum AuthorizationCheck: RPCMethod {
@@ -56,7 +56,7 @@ public enum AuthorizationCheck: RPCMethod {
 
 /// Decides about several capabilities at the same moment.
 ///
-/// Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+/// Denials because the provider's answer is missing start one confirmation, as with `authorization.check`.
 public enum AuthorizationCheckMany: RPCMethod {
   public static let info = MethodInfo(
     name: "authorization.checkMany", since: "1",

@@ -20,7 +20,7 @@ public enum CredentialAws: RPCMethod {
     public var roleArn: String
     /// What the log of AWS names the session; absent: `lanyard`.
     public var sessionName: String?
-    /// How long the credentials shall live; absent: as long as AWS gives by itself.
+    /// How long the credentials are valid; absent: the default of AWS.
     public var durationSeconds: Int?
     /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS alone.
     public var endpoint: String?

@@ -24,8 +24,8 @@ public enum GrantCreate: RPCMethod {
     /// that the account has. Where the provider does not keep the scopes of a grant (`narrowing`), only a token with
     /// no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
     public var scopes: [String]?
-    /// The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A single
-    /// resource stands in for one that is not named.
+    /// The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens without one. A
+    /// request that names none gets the single one.
     public var resources: [String]?
     /// The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins` of the
     /// provider. They add nothing to these.
@@ -224,7 +224,7 @@ public enum GrantList: RPCMethod {
 /// Revokes a grant.
 ///
 /// After `storeUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation as
-/// soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+/// soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
 public enum GrantRevoke: RPCMethod {
   public static let info = MethodInfo(
     name: "grant.revoke", since: "1",

@@ -4,7 +4,7 @@ public import AgentModel
 public import JSONRPC
 
 /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the vault is
-/// locked: figures that need it are left out then. No account, person, server or token is named; an issuer is told by
+/// locked: figures that need it are left out then. No account, person, server or token is named; an issuer appears as
 /// a digest.
 public enum MetricsRead: RPCMethod {
   public static let info = MethodInfo(

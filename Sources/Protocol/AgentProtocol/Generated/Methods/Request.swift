@@ -23,7 +23,7 @@ public enum RequestAuthorize: RPCMethod {
   public struct Params: WireReadable, AccountScopedParams, Sendable {
     public var account: AccountSelector
     public var method: String
-    /// The URL of the request. Its query does not count.
+    /// The URL of the request. Its query is ignored.
     public var url: String
     /// Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other is 6001.
     /// Absent: all of them.

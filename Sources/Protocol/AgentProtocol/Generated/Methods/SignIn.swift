@@ -25,7 +25,7 @@ public enum SignInBegin: RPCMethod {
     /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
     /// used by the flow `device`.
     public var acrValues: [String]?
-    /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer ago;
+    /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer ago;
     /// not used by the flow `device`.
     public var maxAgeSeconds: Int?
     /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url

@@ -142,7 +142,7 @@ public enum TokenExchange: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var accessToken: Secret
-    /// `Bearer`, or `N_A` for a token that is no access token.
+    /// `Bearer`, or `N_A` for a token that is not an access token.
     public var tokenType: String
     public var expiresAt: Timestamp
     public var expiresInSeconds: Int

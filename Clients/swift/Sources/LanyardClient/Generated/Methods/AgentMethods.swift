@@ -229,8 +229,8 @@ public struct AgentMethods: Sendable {
   /// - Parameters:
   ///   - askProviders: Fetch each provider's public metadata to check that it responds. The agent's default:
   ///     `false`.
-  ///   - provider: Check nothing, and tell only what this provider said when it refused last. Another one is
-  ///     `providerNotFound`; while the vault is locked, that is told.
+  ///   - provider: Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+  ///     `providerNotFound`; while the vault is locked, the finding says so.
   /// - Returns: `AgentDiagnoseResult`: with `findings`.
   /// - Throws: ``LanyardError``: `providerNotFound`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.

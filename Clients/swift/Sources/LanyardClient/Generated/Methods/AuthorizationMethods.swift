@@ -12,7 +12,7 @@ public struct AuthorizationMethods: Sendable {
 
   /// Decides whether an account may use a capability now.
   ///
-  /// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+  /// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
   /// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one confirmation, not
   /// more often than every 10 s an account.
   ///
@@ -43,7 +43,7 @@ public struct AuthorizationMethods: Sendable {
 
   /// Decides about several capabilities at the same moment.
   ///
-  /// Denials for want of the provider's answer start one confirmation, as with `authorization.check`.
+  /// Denials because the provider's answer is missing start one confirmation, as with `authorization.check`.
   ///
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no

@@ -18,7 +18,7 @@ public struct CredentialMethods: Sendable {
   ///     wildcard.
   ///   - roleArn: The role: `arn:aws:iam::ACCOUNT:role/NAME`.
   ///   - sessionName: What the log of AWS names the session; absent: `lanyard`.
-  ///   - durationSeconds: How long the credentials shall live; absent: as long as AWS gives by itself.
+  ///   - durationSeconds: How long the credentials are valid; absent: the default of AWS.
   ///   - endpoint: The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one
   ///     of AWS alone.
   ///   - timeoutSeconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an

@@ -20,7 +20,7 @@ public struct GrantMethods: Sendable {
   ///     those of them that the account has. Where the provider does not keep the scopes of a grant (`narrowing`),
   ///     only a token with no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
   ///   - resources: The resources (RFC 8707) that a token of `token.get` may be for; absent: all, and tokens
-  ///     without one. A single resource stands in for one that is not named.
+  ///     without one. A request that names none gets the single one.
   ///   - origins: The origins that `request.send` and operations may send requests to; absent: all `allowedOrigins`
   ///     of the provider. They add nothing to these.
   ///   - authorizationDetailTypes: The types of authorization details (RFC 9396) that its tokens may carry; absent:
@@ -74,7 +74,7 @@ public struct GrantMethods: Sendable {
   /// Revokes a grant.
   ///
   /// After `storeUnavailable` the grant serves no caller while the agent runs, and the agent stores the revocation as
-  /// soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+  /// soon as the disk takes it. If the agent ends before that, the grant is valid again: revoke it again.
   ///
   /// - Parameters:
   ///   - grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a

@@ -11,8 +11,8 @@ public struct MetricsMethods: Sendable {
   let lanyard: Lanyard
 
   /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the vault
-  /// is locked: figures that need it are left out then. No account, person, server or token is named; an issuer is
-  /// told by a digest.
+  /// is locked: figures that need it are left out then. No account, person, server or token is named; an issuer
+  /// appears as a digest.
   ///
   /// - Returns: `MetricsReadResult`: with `at`, `startedAt`, `version`, `locked`, `counters`, `gauges`,
   ///   `histograms`.

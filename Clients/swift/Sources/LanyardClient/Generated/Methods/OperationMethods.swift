@@ -66,8 +66,8 @@ public struct OperationMethods: Sendable {
   /// - Parameters:
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - status: The status of an operation. `sending` is also that of an operation that a client has claimed. One
-  ///     that was cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`,
+  ///   - status: The status of an operation. `sending` is also that of an operation that a client has claimed. A
+  ///     cancelled operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`,
   ///     `rejected`, `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
   ///   - after: An operation: those that were enqueued after it.
   ///   - limit: The most operations to return. The agent's default: `1000`.

@@ -23,7 +23,7 @@ public struct RequestMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - method: An HTTP method.
-  ///   - url: The URL of the request. Its query does not count.
+  ///   - url: The URL of the request. Its query is ignored.
   ///   - origins: Only these of the provider's `allowedOrigins` count, as at a gateway that serves fewer: any other
   ///     is 6001. Absent: all of them.
   ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the

@@ -25,7 +25,7 @@ public struct SignInMethods: Sendable {
   ///     `device`.
   ///   - acrValues: `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC
   ///     9470); not used by the flow `device`.
-  ///   - maxAgeSeconds: `max_age` of the authorization request: the provider signs the person in anew if the last
+  ///   - maxAgeSeconds: `max_age` of the authorization request: the provider signs the person in again if the last
   ///     time is longer ago; not used by the flow `device`.
   ///   - claims: `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in
   ///     Base64url (OpenID Connect Core §5.5); not used by the flow `device`.

@@ -19,7 +19,7 @@ struct JSONEntry: SetupChange {
       guard !root.hasDuplicateKeys else { return .taken("the file has a name twice") }
       var node = root
       for (depth, name) in path.enumerated() {
-        guard node.kind == .object else { return .taken("\(path[..<depth].joined(separator: ".")) is no object") }
+        guard node.kind == .object else { return .taken("\(path[..<depth].joined(separator: ".")) is not an object") }
         guard let member = node.members.first(where: { $0.key.string == name })?.value else { return .absent }
         node = member
       }

@@ -44,7 +44,7 @@ struct SetupFile {
 
   private static func failure(_ path: String, _ error: Int32) -> CommandFailure {
     CommandFailure(
-      .other, name: "output", "\(path) can't be written: \(SystemError.message(error)). It is as it was.")
+      .other, name: "output", "\(path) can't be written: \(SystemError.message(error)). It was not changed.")
   }
 
   private static func target(of named: String) -> String {

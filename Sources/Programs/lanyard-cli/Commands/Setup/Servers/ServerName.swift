@@ -8,9 +8,9 @@ enum ServerName {
       (1...64).contains(name.utf8.count) && name.utf8.first != UInt8(ascii: "-")
       && name.utf8.allSatisfy { isPlain($0) || $0 == UInt8(ascii: "_") }
     guard isValid else {
-      return "\(Text.shown(name)) is no name of a server: letters, digits, - and _ are, at most 64 of them."
+      return "\(Text.shown(name)) is not a server name: it has at most 64 letters, digits, - and _."
     }
-    if tool == .gemini, name.contains("_") { return "Gemini CLI parts names at _: choose a name without it." }
+    if tool == .gemini, name.contains("_") { return "Gemini CLI splits names at _: choose a name without it." }
     return nil
   }
 

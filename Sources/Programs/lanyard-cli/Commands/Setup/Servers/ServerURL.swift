@@ -6,12 +6,12 @@ enum ServerURL {
     guard SetupTarget(url: parts[0]).isPattern, !parts[0].contains("*"),
       parts.count == 1 || parts[1].utf8.allSatisfy(isQuery)
     else {
-      return "is no https URL of an MCP server."
+      return "is not the https URL of an MCP server."
     }
     guard parts.count == 2 else { return nil }
     let names = parts[1].split(separator: "&").map { $0.prefix { $0 != "=" }.lowercased() }
     if let secret = names.first(where: { name in secretWords.contains { name.hasSuffix($0) } }) {
-      return "has a secret in it, as it seems: \(secret). That would stand in a file of the tool. Leave it out."
+      return "seems to contain a secret: \(secret). It would be written to a file of the tool. Leave it out."
     }
     return nil
   }
