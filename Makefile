@@ -24,10 +24,10 @@ RELEASE := .build/release
 DEMO := .build/demo/debug
 # No RUNPATH: a library beside a program is not loaded. A build in another directory gives the same bytes: no debug
 # information, which `install -s` would remove, no name of the checkout, and no hash of each module, in which its path
-# counts.
+# counts. A module is read once for its interface and its code, not once for each.
 RELEASE_FLAGS := -c release --disable-local-rpath -Xswiftc -gnone -Xcc -g0 \
   -Xcc -ffile-prefix-map=$(CURDIR)=. \
-  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen
+  -Xswiftc -Xfrontend -Xswiftc -disable-incremental-llvm-codegen -Xswiftc -no-emit-module-separately-wmo
 # `lanyard` is static-pie, and the C++ library is linked in (Package.swift).
 RELEASE_ENVIRONMENT := LANYARD_STATIC_PIE=1 LANYARD_STATIC_CXX=$(CURDIR)/.build/static-c++
 PROGRAMS := lanyard lanyard-cli lanyard-agent lanyard-demo lanyard-export lanyard-mcp lanyard-proxy
@@ -50,7 +50,7 @@ SWIFT_TEST := LANYARD_BUILD=tests $(RELEASE_ENVIRONMENT) $(SWIFT) test $(RELEASE
 .DELETE_ON_ERROR:
 .PHONY: help demo fleet build-demo demo-is-built build test test-quick nightly bare-machine test-one replay lint check-schemas test-swift test-swift-quick test-python test-clients test-client-faults \
   test-cli test-integration real-provider test-real test-fuzz test-demo bench bench-clients packages packages-tests packages-clients packages-deb deb test-deb packages-desktop test-desktop test-mcp test-proxy test-fleet packages-fleet bench-mcp build-tests release is-built \
-  format schemas install uninstall clean
+  format map schemas install uninstall clean
 
 help: ## List the targets.
 	@awk -F ':.*## ' '/^##@ / { printf "\n%s\n", substr($$0, 5) } \
@@ -114,9 +114,11 @@ lint: packages-tests ## Check the format of the Swift sources, and what document
 	.ci/check-links
 	.ci/check-figures
 	.ci/suites.py --check
+	.ci/map --check
 	$(PYTHON_TESTS) .ci/test_check_links.py
 	$(PYTHON_TESTS) .ci/test_check_figures.py
 	$(PYTHON_TESTS) .ci/test_suites.py
+	$(PYTHON_TESTS) .ci/test_map.py
 
 check-schemas: build-tests ## Check that what is generated agrees with Schemas/.
 	$(RELEASE)/lanyard-schemas check
@@ -232,6 +234,9 @@ endif
 
 format: ## Format the Swift sources.
 	$(SWIFT) format --in-place --parallel --recursive $(SWIFT_SOURCES)
+
+map: ## Show the modules, what each imports, and the folders that form a cycle; `make map MODULES=Agent` by which types.
+	@.ci/map $(MODULES)
 
 schemas: packages-tests ## Write again what is generated: from Schemas/, and the state diagrams from the machines.
 	$(SWIFT) run $(SWIFT_FLAGS) lanyard-schemas generate

@@ -11,7 +11,8 @@ let strict: [SwiftSetting] = [
   .enableUpcomingFeature("MemberImportVisibility"),
 ]
 
-/// What is neither installed nor runs for long is not optimised in a release either: tests, and what reads schemas.
+/// What runs for milliseconds, or is not installed, is not optimised in a release either: the command line, the wire types,
+/// tests, what reads schemas (docs/decisions/0034-the-release-is-what-is-tested.md).
 /// `swift build` alone builds for a debugger and for the next try: nothing is optimised, and only what changed is compiled.
 let unoptimized: [SwiftSetting] = [.unsafeFlags(["-Onone"], .when(configuration: .release))]
 
@@ -91,7 +92,7 @@ let domain: [Target] = [
 /// The wire and the contract; what is generated comes from Schemas/.
 let wire: [Target] = [
   module("JSONRPC", in: "Protocol"),  // line framing, strict JSON scanner and writer, envelope
-  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"]),  // wire types
+  module("AgentProtocol", in: "Protocol", ["AgentModel", "JSONRPC", "Secrets"], isOptimized: false),  // wire types
   // the schema dialect: parse, validate, compare, render
   module("SchemaKit", in: "Protocol", ["CSodium", "JSONRPC"], isOptimized: false),
 ]
@@ -179,9 +180,11 @@ let foreign: [Target] = [
 
 /// For the demo, the tests and client authors.
 let practice: [Target] = [
-  module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"]),  // drives machines through all their states
+  // drives machines through all their states
+  module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"], isOptimized: false),
   module("StorageFaults", in: "Practice", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
-  module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"]),  // an OpenID provider that can misbehave
+  // an OpenID provider that can misbehave
+  module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"], isOptimized: false),
   module(
     "AgentSimulation", in: "Practice",
     [
@@ -232,7 +235,7 @@ let programs: [Target] = [
     linker: staticRuntime + [
       // ArgumentParser brings FoundationEssentials, and that these.
       .unsafeFlags(["-l_FoundationCollections", "-l_FoundationCShims", "-lswiftSynchronization"])
-    ]
+    ], isOptimized: false
   ),  // argument parsing and one call
   program(
     "lanyard-export",
@@ -257,8 +260,8 @@ let programs: [Target] = [
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
   // the practice provider by itself, and the demo
-  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation),
-  program("lanyard-schemas", ["SchemaKit"], linker: []),  // the generator: Swift, the clients, OpenRPC, reference docs
+  program("lanyard-demo", ["CPlatform", "PracticeProvider"], linker: staticFoundation, isOptimized: false),
+  program("lanyard-schemas", ["SchemaKit"], linker: [], isOptimized: false),  // the generator: Swift, the clients, OpenRPC, reference docs
 ]
 
 /// The client for programs in Swift. It needs nothing of the agent; its tests and examples are in a package of its own,

@@ -23,7 +23,7 @@ public import JSONRPC
 /// `Params(from:)` checks everything that the schema requires (unknown and missing members, types, bounds, patterns,
 /// enumerations) and throws `ParamsProblem`, which gives `path` and `expected` of error -32602. Handlers therefore get
 /// valid values, with the contract's defaults filled in.
-public protocol RPCMethod {
+public protocol RPCMethod: SendableMetatype {
   associatedtype Params: WireReadable & Sendable
   associatedtype Result: WireWritable & Sendable
   /// The method's properties in the contract.

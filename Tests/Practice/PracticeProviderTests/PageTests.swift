@@ -61,7 +61,7 @@ import PracticeProvider
 
   private static func colours(in scheme: String) -> [String: [Double]] {
     var found: [String: [Double]] = [:]
-    for declaration in scheme.prefix { $0 != "}" }.split(separator: ";") {
+    for declaration in scheme.prefix(while: { $0 != "}" }).split(separator: ";") {
       let parts = declaration.split(separator: ":").map { $0.trimmingCharacters(in: .whitespacesAndNewlines) }
       guard parts.count == 2, parts[0].hasPrefix("--"), parts[1].count == 7,
         let bits = Int(parts[1].dropFirst(), radix: 16)

@@ -107,8 +107,8 @@ words! {
     /// client told. `conflict`: status 409 or 412. `expired`: its `expires_at` passed before it was sent.
     OperationRejectionReason { Policy = "policy", Server = "server", Conflict = "conflict", Expired = "expired" }
 
-    /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-    /// cancelled is told once and not listed any more.
+    /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+    /// operation is reported once and no longer listed.
     OperationStatus {
         Queued = "queued", Ready = "ready", Sending = "sending", Done = "done", Rejected = "rejected",
         NeedsInteraction = "needsInteraction", Unknown = "unknown", Orphaned = "orphaned", Cancelled = "cancelled",

@@ -48,7 +48,7 @@ errors! {
     SignInFailed(2007, "signInFailed") [account, reason, remedies, providerError, attemptsLeft];
     /// The account's data stays encrypted until the same person signs in again.
     DataLocked(2008, "dataLocked") [account, remedies];
-    /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+    /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
     /// then `outcome` is `notSent`.
     Offline(3001, "offline") retryable [account, retryAfterMs, reason, remedies, outcome];
     /// The provider is temporarily unavailable.

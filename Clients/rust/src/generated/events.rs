@@ -158,12 +158,12 @@ events! {
     "operation.statusChanged" OperationStatusChanged(OperationStatusChangedData) {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         operation: String,
-        /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-        /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+        /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+        /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         status: OperationStatus,
-        /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-        /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+        /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+        /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         previous: OperationStatus,
     }

@@ -86,7 +86,7 @@ methods! {
     "metrics" metrics: MetricsMethods, AsyncMetricsMethods {
         /// Returns the agent's figures: counters since its start, gauges of now, and histograms. Available while the
         /// vault is locked: figures that need it are left out then. No account, person, server or token is named; an
-        /// issuer is told by a digest.
+        /// issuer appears as a digest.
         "metrics.read" read() -> MetricsReadResult or [StoreUnavailable, Integrity];
     }
 
@@ -341,7 +341,7 @@ methods! {
     "authorization" authorization: AuthorizationMethods, AsyncAuthorizationMethods {
         /// Decides whether an account may use a capability now.
         ///
-        /// A denial is a result, not an error. A denial for want of the provider's answer (`onlineRequired`,
+        /// A denial is a result, not an error. A denial because the provider's answer is missing (`onlineRequired`,
         /// `freshTokenRequired`, `offlineWindowExpired`, `snapshotMissing`, `snapshotTooOld`) starts one
         /// confirmation, not more often than every 10 s an account.
         "authorization.check" check(AuthorizationCheckParams) -> Decision or [
@@ -350,7 +350,7 @@ methods! {
 
         /// Decides about several capabilities at the same moment.
         ///
-        /// Denials for want of the provider's answer start one confirmation, as with `authorization().check`.
+        /// Denials because the provider's answer is missing start one confirmation, as with `authorization().check`.
         "authorization.checkMany" check_many(AuthorizationCheckManyParams) -> AuthorizationCheckManyResult or [
             AccountNotFound, AccountAmbiguous, DataLocked, StoreUnavailable, Integrity,
         ];
@@ -602,7 +602,8 @@ methods! {
         /// Revokes a grant.
         ///
         /// After `ErrorCode::StoreUnavailable` the grant serves no caller while the agent runs, and the agent stores
-        /// the revocation as soon as the disk takes it. If the agent ends before, the grant is back: revoke it again.
+        /// the revocation as soon as the disk takes it. If the agent ends before that, the grant is valid again:
+        /// revoke it again.
         "grant.revoke" revoke(GrantRevokeParams) -> GrantRevokeResult or [NotFound, StoreUnavailable, Integrity];
     }
 }

@@ -80,8 +80,8 @@ inputs! {
     AgentDiagnoseParams {} optional {
         /// Fetch each provider's public metadata to check that it responds. The agent's default: `false`.
         ask_providers = "askProviders": bool,
-        /// Check nothing, and tell only what this provider said when it refused last. Another one is
-        /// `ErrorCode::ProviderNotFound`; while the vault is locked, that is told.
+        /// Checks nothing, and returns only the last refusal of this provider. An unknown provider is
+        /// `ErrorCode::ProviderNotFound`; while the vault is locked, the finding says so.
         provider: String,
     }
 
@@ -299,7 +299,7 @@ inputs! {
         /// `acr_values` of the authorization request, such as those of an error `interactionRequired` (RFC 9470); not
         /// used by the flow `device`.
         acr_values = "acrValues": [String],
-        /// `max_age` of the authorization request: the provider signs the person in anew if the last time is longer
+        /// `max_age` of the authorization request: the provider signs the person in again if the last time is longer
         /// ago; not used by the flow `device`.
         max_age_seconds = "maxAgeSeconds": u64,
         /// `claims` of the authorization request: a JSON object, as text or, as some challenges have it, in Base64url
@@ -512,7 +512,7 @@ inputs! {
     } optional {
         /// What the log of AWS names the session; absent: `lanyard`.
         session_name = "sessionName": String,
-        /// How long the credentials shall live; absent: as long as AWS gives by itself.
+        /// How long the credentials are valid; absent: the default of AWS.
         duration_seconds = "durationSeconds": u64,
         /// The Security Token Service; absent: that of AWS for the role. A caller with a grant may name one of AWS
         /// alone.
@@ -552,7 +552,7 @@ inputs! {
         account: String,
         /// An HTTP method.
         method: String,
-        /// The URL of the request. Its query does not count.
+        /// The URL of the request. Its query is ignored.
         url: String,
     } optional {
         /// Only these of the provider's `allowed_origins` count, as at a gateway that serves fewer: any other is
@@ -790,8 +790,8 @@ inputs! {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         account: String,
     } optional {
-        /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-        /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+        /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+        /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         status: OperationStatus,
         /// An operation: those that were enqueued after it.
@@ -922,7 +922,7 @@ inputs! {
         /// token with no other scopes is returned, or error 3003 with the reason `wouldNarrow`.
         scopes: [String],
         /// The resources (RFC 8707) that a token of `token().get` may be for; absent: all, and tokens without one. A
-        /// single resource stands in for one that is not named.
+        /// request that names none gets the single one.
         resources: [String],
         /// The origins that `request().send` and operations may send requests to; absent: all `allowed_origins` of
         /// the provider. They add nothing to these.

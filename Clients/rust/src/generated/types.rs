@@ -139,22 +139,22 @@ records! {
         previous: String,
     }
 
-    /// What the administrator of the machine lays down.
+    /// What the administrator's files set.
     AdministratorState {
         /// The members of the configuration that only `file` sets: neither your configuration file nor an option
         /// changes them.
         enforced: [String],
-        /// Members of `enforced` that your configuration file or an option gives another value, which does not count.
+        /// Members of `enforced` that your configuration file or an option gives another value, which is ignored.
         overruled: [String],
         /// The providers that files describe.
         providers: [String],
         /// The policies that files hold.
         policies: [String],
-        /// Why files do not count, a sentence each.
+        /// Why a file is ignored, one sentence each.
         problems: [String],
     } optional {
-        /// The path of the administrator's configuration file, which was read at the agent's start; absent without
-        /// one that counts.
+        /// The path of the administrator's configuration file, which was read at the agent's start; absent if none is
+        /// in force.
         file: String,
     }
 
@@ -290,7 +290,7 @@ records! {
         configuration: String,
         /// For programs that export the audit log; absent if the configuration has no member `audit`.
         audit: AuditSettings,
-        /// What the administrator of the machine lays down; absent where that is nothing.
+        /// What the administrator's files set; absent if they set nothing.
         administrator: AdministratorState,
         /// The source of an organisation's policies. Absent without a policy source, and for a limited caller.
         policy_source = "policySource": PolicySource,
@@ -311,7 +311,7 @@ records! {
         socket: String,
         url: String,
         ca_file = "caFile": String,
-        /// The path of a file with header fields; what is in it is not told.
+        /// The path of a file with header fields; its content is not shown.
         headers_file = "headersFile": String,
         account: String,
     }
@@ -519,7 +519,7 @@ records! {
     /// A counter or a gauge.
     Figure {
         name: String,
-        /// What it tells, for a person.
+        /// What it measures, as a sentence for a person.
         help: String,
         samples: [FigureSample],
     } optional {
@@ -617,7 +617,7 @@ records! {
     /// A histogram of durations.
     Histogram {
         name: String,
-        /// What it tells, for a person.
+        /// What it measures, as a sentence for a person.
         help: String,
         /// The unit that `name` ends with. One of `bytes`, `seconds`.
         unit: FigureUnit,
@@ -698,8 +698,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-        /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+        /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+        /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         status: OperationStatus,
         /// A capability. The name in the policy, such as `workOrder.complete`.
@@ -752,8 +752,8 @@ records! {
         account: String,
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         operation: String,
-        /// The status of an operation. `sending` is also that of an operation that a client has claimed. One that was
-        /// cancelled is told once and not listed any more. One of `queued`, `ready`, `sending`, `done`, `rejected`,
+        /// The status of an operation. `sending` is also that of an operation that a client has claimed. A cancelled
+        /// operation is reported once and no longer listed. One of `queued`, `ready`, `sending`, `done`, `rejected`,
         /// `needsInteraction`, `unknown`, `orphaned`, `cancelled`.
         status: OperationStatus,
         /// A decision.
@@ -1373,7 +1373,7 @@ records! {
     /// The result of `token().exchange`.
     TokenExchangeResult {
         access_token = "accessToken": Secret,
-        /// `Bearer`, or `N_A` for a token that is no access token.
+        /// `Bearer`, or `N_A` for a token that is not an access token.
         token_type = "tokenType": String,
         /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
         /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.

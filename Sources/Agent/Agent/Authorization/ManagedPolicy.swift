@@ -1,7 +1,7 @@
 package import AgentCore
 package import JSONRPC
 
-/// Where an organisation's provider or policy comes from (docs/fleet.md). Files come before bundles: who may write a
+/// Where an organisation's provider or policy comes from (docs/administrator.md). Files come before bundles: who may write a
 /// file of root's decides on this machine.
 package enum ManagedSource: Hashable, Comparable, Sendable {
   /// A file of the administrator's directory, by its path.

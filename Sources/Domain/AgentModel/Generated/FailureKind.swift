@@ -47,7 +47,7 @@ public enum FailureKind: String, CaseIterable, Sendable {
   case signInFailed
   /// The account's data stays encrypted until the same person signs in again.
   case dataLocked
-  /// The provider is unreachable and there is no valid access token, or there is no way to the server of a request:
+  /// The provider is unreachable and there is no valid access token, or the server of a request can't be reached:
   /// then `outcome` is `notSent`.
   case offline
   /// The provider is temporarily unavailable.

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a6523b2d51e63b98bec4cbb094797154f28216d79608b6d566b8ad792e41c07e"
+  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
 }

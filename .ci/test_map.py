@@ -1,0 +1,68 @@
+#!/usr/bin/env python3
+"""What `.ci/map` reads in small modules."""
+
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+LOADER = importlib.machinery.SourceFileLoader("map_of_the_house", os.path.join(os.path.dirname(os.path.abspath(__file__)), "map"))
+house = importlib.util.module_from_spec(importlib.util.spec_from_loader(LOADER.name, LOADER))
+LOADER.exec_module(house)
+
+
+class House(unittest.TestCase):
+    def sources(self, **texts):
+        """Files by their names: `Ring__Module__Folder__Name`."""
+        place = tempfile.TemporaryDirectory()
+        self.addCleanup(place.cleanup)
+        for name, text in texts.items():
+            path = os.path.join(place.name, "Sources", *name.split("__")) + ".swift"
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        return house.files(place.name)
+
+    def test_an_import_is_an_arrow_whatever_its_access_level(self):
+        found = self.sources(
+            Ring__A__F="internal import B\npackage import C\nimport Foundation\nimport struct D.Thing\n",
+            Ring__B__F="", Ring__C__F="@preconcurrency import B\n", Ring__D__F="// import A\n")
+        self.assertEqual(house.imports(found), {"A": {"B", "C", "D"}, "B": set(), "C": {"B"}, "D": set()})
+        self.assertEqual(house.order(house.imports(found)), ["B", "D", "C", "A"])
+
+    def test_modules_that_import_each_other_are_a_problem(self):
+        found = self.sources(Ring__A__F="import B\n", Ring__B__F="import C\n", Ring__C__F="import A\n", Ring__D__F="import A\n")
+        self.assertEqual(house.problems(found, {}), ["these modules form a cycle: A, B, C"])
+
+    def test_a_folder_uses_another_by_the_types_that_it_names(self):
+        found = self.sources(
+            Ring__A__One__Token="struct Token { var grant: Grant }\n",
+            Ring__A__Two__Grant="enum Grant { }  // a Token\nlet text = \"a Token\"\nlet long = \"\"\"\n  Token\n  \"\"\"\n")
+        self.assertEqual(house.uses(found), {("One", "Two"): {"Grant"}})
+        self.assertEqual(house.largest_cycles(found), {})
+
+    def test_a_name_that_two_folders_declare_is_no_arrow(self):
+        found = self.sources(
+            Ring__A__One__X="struct Failure { }\n", Ring__A__Two__X="struct Failure { }\n", Ring__A__Three__X="let it: Failure\n")
+        self.assertEqual(house.uses(found), {})
+
+    def test_a_cycle_may_not_grow_and_has_to_shrink_in_the_table(self):
+        found = self.sources(
+            Ring__A__One__X="struct First { var next: Second }\n", Ring__A__Two__X="struct Second { var next: First }\n")
+        self.assertEqual(house.problems(found, {"A": 2}), [])
+        self.assertIn("2 folders of A form a cycle", house.problems(found, {})[0])
+        self.assertIn("only 2 folders of A", house.problems(found, {"A": 3})[0])
+        self.assertIn("only 0 folders of B", house.problems(found, {"A": 2, "B": 2})[0])
+
+    def test_a_block_has_the_lines_of_its_braces(self):
+        (file,) = self.sources(
+            Ring__A__F="protocol P {\n  func asked()\n  func told() -> Int\n}\n\nextension P {\n  func asked() {\n    if true { }\n  }\n}\n")
+        self.assertEqual(
+            sorted((block.name, block.lines) for block in house.blocks(file)), [("P", 4), ("P", 5), ("asked", 3)])
+
+
+if __name__ == "__main__":
+    unittest.main()
