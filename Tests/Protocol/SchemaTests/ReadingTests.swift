@@ -92,7 +92,7 @@ struct ReadingTests {
     #expect(try read(TokenGet.self, #"{"account":"work"}"#).minimumLifetimeSeconds == 60)
     #expect(try read(AccountSignOut.self, #"{"account":"work","mode":"soft"}"#).revocationTimeoutSeconds == 3)
     #expect(try read(RequestSend.self, #"{"account":"work","method":"GET","url":"https://a"}"#).allowAuthRetry)
-    #expect(try AgentStatus.Params.none() is AgentStatus.Params)
+    #expect(throws: Never.self) { try AgentStatus.Params.none() }
     #expect(throws: ParamsProblem(path: "/account", expected: "string")) { try TokenGet.Params.none() }
   }
 

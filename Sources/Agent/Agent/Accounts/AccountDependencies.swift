@@ -32,7 +32,7 @@ package final class AccountDependencies: Sendable {
   let operationsMayGo: @Sendable (AccountID) -> Void
 
   init(
-    vault: VaultActor, tables: PublishedTables, background: BackgroundWork, events: any EventPublishing,
+    vault: VaultActor, tables: AgentTables, background: BackgroundWork, events: any EventPublishing,
     environment: AgentEnvironment, revoker: Handle<RevocationWorker>, operations: Handle<OperationWorker>
   ) {
     self.vault = vault

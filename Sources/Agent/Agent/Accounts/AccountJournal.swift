@@ -54,7 +54,7 @@ struct AccountJournal {
   /// The answer goes to the inbox if the vault was locked.
   func stage(_ body: Secret, for intent: ExchangeIntent, of origin: TokenOrigin) async throws(AgentFailure) -> Kept {
     let answer = StagedAnswer(intent: intent, body: body)
-    return try await vault.commit(orLeave: .answer(answer, of: origin)) { vault throws(AgentFailure) in
+    return try await vault.commit(orLeave: PendingRecord.answer(answer, of: origin)) { vault throws(AgentFailure) in
       vault.journal.stage(body, for: intent, of: id)
     } ?? .dropped
   }
@@ -78,6 +78,6 @@ struct AccountJournal {
 
   /// Notes in the inbox, if the vault was locked, that the request spent no refresh token.
   func noteUnspent(_ intent: ExchangeIntent) async throws(AgentFailure) {
-    try await vault.leaveIfLocked(.unspent(intent, of: id))
+    try await vault.leaveIfLocked(PendingRecord.unspent(intent, of: id))
   }
 }

@@ -70,7 +70,7 @@ struct ExchangeJournal {
   ) throws(AgentFailure) -> (AccountProfile, LoadedGrant?, ProviderConfiguration.RefreshRule) {
     let profile = try vault.directory.profile(.id(id))
     if try vault.providers.isDamaged(profile.provider) { throw .provider(.damaged(profile.id)) }
-    return (profile, try load(profile), vault.directory.providers[profile.provider]?.refreshRule ?? .init())
+    return (profile, try load(profile), vault.providerTable.all[profile.provider]?.refreshRule ?? .init())
   }
 
   func load(_ profile: AccountProfile) throws(AgentFailure) -> LoadedGrant? {
@@ -161,7 +161,7 @@ struct ExchangeJournal {
     ]
     if let idToken = answer.idToken { changes.append(.put(profile.partition, .idToken, idToken)) }
     changes.append(keeping(tokens, of: profile))
-    let told = vault.directory.providers[profile.provider]?.rights(
+    let told = vault.providerTable.all[profile.provider]?.rights(
       in: answer, for: intent.key, scopes: grant.scopes, source: .refresh)
     var rightsChange: RightsChange?
     if let told,
@@ -181,7 +181,7 @@ struct ExchangeJournal {
   private func learnReuse(
     from answer: TokenResponse, to intent: ExchangeIntent, provider name: ProviderName
   ) throws(AgentFailure) -> (changes: [VaultChange], memory: [MemoryChange]) {
-    guard var provider = vault.directory.providers[name] else { return ([], []) }
+    guard var provider = vault.providerTable.all[name] else { return ([], []) }
     let broughtAnother = answer.refreshToken.map { Fingerprint.of($0) != intent.fingerprint } ?? false
     guard provider.learnReuse(broughtAnother: broughtAnother) else { return ([], []) }
     let place = try vault.providers.place(of: name)
@@ -218,7 +218,7 @@ struct ExchangeJournal {
 
   /// Stores the access tokens if the provider is marked `persistAccessTokens`; deletes them otherwise.
   func keeping(_ tokens: AccessTokens, of profile: AccountProfile) -> VaultChange {
-    vault.directory.providers[profile.provider]?.configuration.persistAccessTokens == true
+    vault.providerTable.all[profile.provider]?.configuration.persistAccessTokens == true
       ? .put(profile.partition, .accessTokens, tokens.record) : .delete(profile.partition, .accessTokens)
   }
 

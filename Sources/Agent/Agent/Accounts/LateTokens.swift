@@ -16,7 +16,7 @@ struct LateTokens {
   /// Puts the token into the outbox, or into the inbox while the vault is locked. Returns its entry; nil if there is
   /// none.
   func quarantine(_ token: Secret, of origin: TokenOrigin) async throws(AgentFailure) -> OutboxEntry? {
-    try await vault.commit(orLeave: .overtaken(token, of: origin)) { vault throws(AgentFailure) in
+    try await vault.commit(orLeave: PendingRecord.overtaken(token, of: origin)) { vault throws(AgentFailure) in
       vault.outbox.quarantine(token, of: origin)
     } ?? nil
   }

@@ -7,7 +7,7 @@ internal import AgentVault
 extension VaultDiagnosis {
   func goneFiles() -> Findings {
     var findings = Findings()
-    let gone = vault.directory.providers.values.filter(\.isGone)
+    let gone = vault.providerTable.all.values.filter(\.isGone)
     for provider in gone.sorted(by: { $0.configuration.name < $1.configuration.name }) {
       let name = provider.configuration.name
       let accounts = vault.directory.accounts(of: name).compactMap { vault.directory.profiles[$0]?.name }
@@ -27,7 +27,7 @@ extension AgentService {
   package func explained(_ failure: AgentFailure) async -> AgentFailure {
     guard case .token(let refusal, let id) = failure, case .interaction = refusal else { return failure }
     let path = try? await vault.read { vault throws(AgentFailure) -> String? in
-      let provider = try vault.directory.providers[vault.directory.profile(.id(id)).provider]
+      let provider = try vault.providerTable.all[vault.directory.profile(.id(id)).provider]
       return provider.flatMap { $0.isGone ? $0.managedBy : nil }
     }
     guard let path else { return failure }

@@ -25,7 +25,7 @@ extension ProviderStore {
     }
     for managed in laid.providers {
       let name = managed.provider.configuration.name
-      let before = vault.directory.providers[name]
+      let before = vault.providerTable.all[name]
       guard let provider = try taking(managed.provider, after: before) else {
         told.conflicts.append(Self.conflict(managed, before))
         continue
@@ -34,7 +34,7 @@ extension ProviderStore {
       add(try replacing(before, by: provider), name)
     }
     let described = Set(laid.providers.map { $0.provider.configuration.name })
-    for before in vault.directory.providers.values.sorted(by: { $0.configuration.name < $1.configuration.name }) {
+    for before in vault.providerTable.all.values.sorted(by: { $0.configuration.name < $1.configuration.name }) {
       let name = before.configuration.name
       guard let path = before.managedBy, !described.contains(name), !laid.mayStillHold(path) else { continue }
       if let own = before.own.first {

@@ -31,11 +31,15 @@ package final class PolicyCache: Sendable {
   private let decisions: DecisionCache
   /// The time since a moment, by the trusted time.
   private let elapsed: @Sendable (TrustedInstant) -> Milliseconds
+  /// Where the organisation's policies come from; nil without one.
+  let source: PolicySource?
 
   package init(
-    decisions: DecisionCache, elapsed: @escaping @Sendable (TrustedInstant) -> Milliseconds = { _ in .zero }
+    decisions: DecisionCache, source: PolicySource? = nil,
+    elapsed: @escaping @Sendable (TrustedInstant) -> Milliseconds = { _ in .zero }
   ) {
     self.decisions = decisions
+    self.source = source
     self.elapsed = elapsed
   }
 

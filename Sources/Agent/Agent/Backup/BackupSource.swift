@@ -6,9 +6,6 @@ extension OpenVault {
   package var backup: BackupSource { BackupSource(vault: self) }
 }
 
-/// The counters that must not change while a backup is made: of sign-outs, erasures, new PINs and lockings.
-struct BackupMoment: Sendable, Equatable { var unlockGeneration, withdrawalCount: UInt64 }
-
 /// The vault's part of a backup: the moment at which the copy is made, and the entry that says so.
 package struct BackupSource {
   package let vault: OpenVault

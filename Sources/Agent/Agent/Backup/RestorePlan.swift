@@ -37,7 +37,7 @@ package struct RestorePlan {
     for var provider in providers {
       // Of another machine, perhaps: only a file of this one makes it a provider again.
       provider.isGone = provider.managedBy != nil
-      if vault.directory.providers[provider.configuration.name] == nil {
+      if vault.providerTable.all[provider.configuration.name] == nil {
         restored.providers.append(provider)
       } else {
         restored.skipped.append(
@@ -80,7 +80,7 @@ package struct RestorePlan {
       return .unchanged(
         RestoredAccount(skipped: [SkippedItem(kind: .account, name: name, account: there, reason: reason)]))
     }
-    guard let provider, let live = vault.directory.providers[profile.provider],
+    guard let provider, let live = vault.providerTable.all[profile.provider],
       live.configuration.issuer == provider.configuration.issuer
     else { return leaveOut(.providerDiffers) }
     if let known = try vault.profile(of: profile.identity, at: profile.provider) {

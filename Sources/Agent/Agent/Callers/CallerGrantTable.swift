@@ -52,7 +52,7 @@ package final class CallerGrantTable: Sendable {
     endConnectionsWithoutGrant()
   }
 
-  func close() { state.withLock { $0.grants = nil } }
+  package func close() { state.withLock { $0.grants = nil } }
 
   package func put(_ grant: CallerGrant) { state.withLock { $0.grants?[grant.name] = grant } }
 

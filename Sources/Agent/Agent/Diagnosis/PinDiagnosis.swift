@@ -8,7 +8,7 @@ extension VaultDiagnosis {
 
   func pins() -> Findings {
     var findings = Findings()
-    for provider in vault.directory.sortedProviders where !provider.configuration.pins.isEmpty {
+    for provider in vault.providerTable.sorted where !provider.configuration.pins.isEmpty {
       let configuration = provider.configuration
       let (name, hosts) = (configuration.name, configuration.pins.keys.sorted().joined(separator: ", "))
       guard let end = configuration.pinsExpireAt else { continue }

@@ -7,7 +7,7 @@ internal import AgentVault
 extension VaultDiagnosis {
   func presets() -> Findings {
     var findings = Findings()
-    for provider in vault.directory.sortedProviders { findings.reportPreset(of: provider) }
+    for provider in vault.providerTable.sorted { findings.reportPreset(of: provider) }
     return findings
   }
 }

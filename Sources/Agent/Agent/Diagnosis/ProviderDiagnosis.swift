@@ -13,7 +13,7 @@ package struct ProviderDiagnosis: Sendable {
   /// Reads the providers' public documents, as before a sign-in, and keeps nothing of them.
   package func findings() async -> [Finding] {
     // Providers without documents are asked at a sign-in and not before.
-    let all = try? await agent.vault.read { vault throws(AgentFailure) in vault.directory.sortedProviders }
+    let all = try? await agent.vault.read { vault throws(AgentFailure) in vault.providerTable.sorted }
     let asked = (all ?? []).filter { !$0.configuration.knowsItsEndpoints }
     return await withTaskGroup(of: (Int, Findings).self) { group in
       var answers = [Findings](repeating: Findings(), count: asked.count)

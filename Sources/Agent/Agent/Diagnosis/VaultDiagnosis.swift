@@ -79,14 +79,14 @@ package struct VaultDiagnosis {
   }
 
   private func configuration(_ findings: inout Findings) {
-    if !vault.directory.damagedProviders.isEmpty {
-      let count = vault.directory.damagedProviders.count
+    if !vault.providerTable.damaged.isEmpty {
+      let count = vault.providerTable.damaged.count
       findings.problem(
         "providers",
         "\(count == 1 ? "The configuration of a provider" : "The configurations of \(count) providers") can't be decrypted. Accounts there can't be used.",
         "`lanyard provider add` adds it again under its name; `lanyard restore` takes it from a backup.")
     }
-    if !vault.directory.damagedRules.isEmpty {
+    if !vault.ruleTable.damaged.isEmpty {
       let names = vault.rules.damaged.joined(separator: ", ")
       findings.problem(
         "rules",
@@ -181,7 +181,7 @@ package struct VaultDiagnosis {
   }
 
   private func clock(_ findings: inout Findings) {
-    let suspect = vault.directory.providers.keys.sorted().filter { vault.time.reading(for: $0).clock == .suspect }
+    let suspect = vault.providerTable.all.keys.sorted().filter { vault.time.reading(for: $0).clock == .suspect }
     guard let first = suspect.first else { return findings.sound("clock", "The clock has not gone back.") }
     findings.problem(
       "clock",

@@ -9,7 +9,7 @@ enum VaultRotation {
   static func begin(in owner: isolated VaultActor) throws(AgentFailure) -> UInt32 {
     let vault = try owner.unlocked()
     // Their key is that of the log.
-    owner.recorder.endRepeats(for: owner)
+    owner.endRepeats()
     guard let rotation = try vault.keySlots.rewrapped() else { return vault.records.keys.epoch }
     do throws(AgentFailure) {
       try vault.keySlots.begin(rotation)

@@ -31,6 +31,13 @@ struct InboxDrain {
       memory: [.inboxNumber(number + 1)], result: ())
   }
 
+  /// Drains the inbox at each opening, so that no caller gets an older token than the inbox holds.
+  struct Watcher: VaultWatcher {
+    package func opened(_ vault: OpenVault, for actor: isolated VaultActor) throws(AgentFailure) {
+      try actor.commit(InboxDrain(vault).drain(), to: vault)
+    }
+  }
+
   private func place(_ record: PendingRecord) -> [VaultChange] {
     switch record {
     case .answer(let answer, let origin):
@@ -43,7 +50,7 @@ struct InboxDrain {
       return partition(awaiting: intent, of: id).map { [.delete($0, .intent)] } ?? []
     case .overtaken(let token, let origin): return revoking(vault.outbox.entry(forOvertaken: token, of: origin))
     case .unclaimed(let token, let name, let kept, let label):
-      guard let provider = kept ?? vault.directory.providers[name] else { return [] }
+      guard let provider = kept ?? vault.providerTable.all[name] else { return [] }
       return revoking(vault.outbox.entry(forUnclaimed: token, at: provider, of: nil, label: label))
     }
   }

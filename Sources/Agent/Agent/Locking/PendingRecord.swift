@@ -6,7 +6,7 @@ internal import SecretJSON
 package import Secrets
 
 /// A record that work in flight leaves in the inbox of a locked vault, for the next unlocking.
-package enum PendingRecord: Sendable {
+package enum PendingRecord: InboxRecord {
   /// A provider's raw answer to a refresh.
   case answer(StagedAnswer, of: TokenOrigin)
   /// A refresh that began and spent no token.
@@ -27,7 +27,7 @@ package enum PendingRecord: Sendable {
 
   private enum Word: String { case answer, unspent, overtaken, unclaimed }
 
-  var record: Secret {
+  package var record: Secret {
     SecretJSON.write { writer in
       switch self {
       case .answer(let answer, let origin):

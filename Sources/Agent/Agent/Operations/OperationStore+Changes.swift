@@ -71,7 +71,7 @@ extension OperationStore {
       return .unchanged([])
     }
     if vault.operationTallies[id] != tally { records.append(tally.record(of: id)) }
-    let events = vault.tables.events
+    let events = vault.events
     return ChangeSet(
       records, memory: [.operations(profile.partition, after), .operationTally(id, tally)], of: id,
       erasing: gone.isEmpty && !forgetsAnswer ? nil : .values

@@ -35,7 +35,7 @@ package struct OperationStore {
       return found
     }
     let sorted = QueuedOperations(found.sorted { $0.sequence < $1.sequence })
-    vault.remember([.operations(profile.partition, sorted)])
+    vault[OperationTable.self].remember(sorted, of: profile.partition)
     return sorted
   }
 

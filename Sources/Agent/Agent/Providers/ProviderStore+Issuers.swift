@@ -9,7 +9,7 @@ extension ProviderStore {
   /// The provider that issued the account's tokens, as it was configured then: they are sent to no other. Nil if there
   /// is no provider.
   func issuer(of profile: AccountProfile) -> Provider? {
-    vault.directory.providers[profile.provider].map { $0.issuer(of: profile.issuedBy) ?? $0.withoutEndpoints }
+    vault.providerTable.all[profile.provider].map { $0.issuer(of: profile.issuedBy) ?? $0.withoutEndpoints }
   }
 
   /// The provider that the account's tokens may be sent to now: the only way to it for what sends them.

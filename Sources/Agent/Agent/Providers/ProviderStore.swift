@@ -16,7 +16,7 @@ package struct ProviderStore {
 
   package func provider(named name: String) throws(AgentFailure) -> Provider {
     guard let name = ProviderName(name) else { throw .providerNotFound }
-    if let provider = vault.directory.providers[name] {
+    if let provider = vault.providerTable.all[name] {
       guard !provider.isGone else { throw .provider(.fileGone(provider.managedBy ?? "")) }
       return provider
     }
@@ -42,7 +42,7 @@ package struct ProviderStore {
 
   /// The providers of the caller's accounts; all of them where nothing limits it.
   package func sorted(within grant: EffectiveGrant?) -> [Provider] {
-    let all = vault.directory.sortedProviders
+    let all = vault.providerTable.sorted
     guard let grant else { return all }
     let seen = Set(vault.directory.profiles.values.filter { grant.covers($0.id) }.map(\.provider))
     return all.filter { seen.contains($0.configuration.name) }
@@ -50,13 +50,13 @@ package struct ProviderStore {
 
   /// Is there a record of this provider that does not open?
   func isDamaged(_ provider: ProviderName) throws(AgentFailure) -> Bool {
-    guard !vault.directory.damagedProviders.isEmpty else { return false }
-    return vault.directory.damagedProviders.contains(try place(of: provider))
+    guard !vault.providerTable.damaged.isEmpty else { return false }
+    return vault.providerTable.damaged.contains(try place(of: provider))
   }
 
   package func requireFree(_ name: ProviderName) throws(AgentFailure) {
-    try requireOwn(vault.directory.providers[name])
-    guard vault.directory.providers[name] == nil else {
+    try requireOwn(vault.providerTable.all[name])
+    guard vault.providerTable.all[name] == nil else {
       throw .invalidParameter("/name", expected: "a name that no provider has yet")
     }
   }
@@ -86,7 +86,7 @@ package struct ProviderStore {
 
   /// Nil, and no change, if the stored provider is no longer `known`, from which `provider` was made.
   package func update(_ provider: Provider, replacing known: Provider) throws(AgentFailure) -> ChangeSet<Provider?> {
-    guard let before = vault.directory.providers[provider.configuration.name] else { throw .providerNotFound }
+    guard let before = vault.providerTable.all[provider.configuration.name] else { throw .providerNotFound }
     try requireOwn(before)
     guard before.record.equals(known.record) else { return .unchanged(nil) }
     var saving = try saving(
@@ -103,7 +103,7 @@ package struct ProviderStore {
     _ metadata: ServerMetadata, of asked: ProviderConfiguration, isUnasked: Bool = false
   ) throws(AgentFailure) -> ChangeSet<Provider?> {
     // Another issuer may have the name by now.
-    guard let before = vault.directory.providers[asked.name], before.configuration.issuer == asked.issuer else {
+    guard let before = vault.providerTable.all[asked.name], before.configuration.issuer == asked.issuer else {
       return .unchanged(nil)
     }
     var provider = before

@@ -16,10 +16,10 @@ package struct RuleStore {
   package static let most = 1024
 
   /// Oldest first.
-  package var all: [AccountRule] { vault.directory.rules }
+  package var all: [AccountRule] { vault.ruleTable.all }
 
   /// The ids of rules whose records do not open.
-  package var damaged: [String] { vault.directory.damagedRules.map { AccountRule.name(of: $0) }.sorted() }
+  package var damaged: [String] { vault.ruleTable.damaged.map { AccountRule.name(of: $0) }.sorted() }
 
   /// Adds a rule; one that is there already is returned as it is.
   package func add(_ pattern: ResourcePattern, for selector: AccountSelector) throws(AgentFailure) -> ChangeSet<
@@ -44,7 +44,7 @@ package struct RuleStore {
   /// Removes a rule, also one whose record does not open.
   package func remove(_ name: String) throws(AgentFailure) -> ChangeSet<Void> {
     let known = all.first { $0.name == name }
-    guard let id = known?.id ?? vault.directory.damagedRules.first(where: { AccountRule.name(of: $0) == name }) else {
+    guard let id = known?.id ?? vault.ruleTable.damaged.first(where: { AccountRule.name(of: $0) == name }) else {
       throw .notFound(.rule)
     }
     return ChangeSet(
@@ -76,9 +76,9 @@ package struct RuleStore {
   package func choose(
     for url: HTTPURL, hints: ResourceAccount.Hints, among sees: (AccountProfile) -> Bool
   ) throws(AgentFailure) -> ResourceAccount {
-    guard vault.directory.damagedRules.isEmpty else { throw .vault(.integrity) }
+    guard vault.ruleTable.damaged.isEmpty else { throw .vault(.integrity) }
     let providers = Set(
-      vault.directory.providers.values
+      vault.providerTable.all.values
         .filter { RequestTarget.origins($0.configuration.allowedOrigins).contains(url.origin) }
         .map(\.configuration.name))
     let candidates = vault.directory.sortedProfiles.filter(sees).map { profile in

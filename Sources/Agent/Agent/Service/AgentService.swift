@@ -38,7 +38,7 @@ package final class AgentService: Sendable {
   package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
   package let administrator: AdministratorWatch
-  private let tables: PublishedTables
+  private let tables: AgentTables
   private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
 
@@ -64,21 +64,27 @@ package final class AgentService: Sendable {
     self.onShutDown = onShutDown
     startedAt = environment.clock.wall()
     let vaultHandle = Handle<VaultActor>()
-    tables = PublishedTables(
+    let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, policySource: environment.policySource,
-      rememberTime: { await vaultHandle.value?.rememberTime() },
-      settleRepeats: {
-        guard let vault = vaultHandle.value else { return nil }
-        return await AuditRecorder.settleRepeats(for: vault)
-      })
+      rememberTime: { await vaultHandle.value?.rememberTime() })
+    self.tables = tables
+    let settling = Alarm(clock: environment.clock, background: background)
     administrator = AdministratorWatch(
       environment.configuration.administratorFiles, table: tables.administrator, read: documents)
     vault = VaultActor(
       store: store, anchor: anchor,
       dependencies: VaultDependencies(
         clock: environment.clock, entropy: environment.entropy,
-        keySources: (keySource.map { [$0] } ?? []) + otherKeySources, tables: tables))
+        keySources: (keySource.map { [$0] } ?? []) + otherKeySources, kept: AgentTables.kept, tables: tables.published,
+        watchers: tables.watchers,
+        events: events,
+        repeatsBegan: { [clock = environment.clock] in
+          settling.set(clock.boot() + AuditRecorder.repeatPause) {
+            guard let vault = vaultHandle.value else { return nil }
+            return await AuditRecorder.settleRepeats(for: vault)
+          }
+        }))
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
     audit = AuditWriter(vault: vault, background: background)

@@ -22,7 +22,7 @@ extension VaultActor {
   /// The scopes of a sign-in again that names none, for an account at a resource: those of the provider and those that
   /// the account has, since a resource asks for more of them step by step. Nil where the provider's are all.
   package func scopesToKeep(of profile: AccountProfile) -> [String]? {
-    guard let vault, let provider = vault.directory.providers[profile.provider],
+    guard let vault, let provider = vault.providerTable.all[profile.provider],
       provider.configuration.identity == .resource, !profile.isIssuedElsewhere,
       let loaded = try? vault.journal.load(profile)
     else { return nil }
@@ -117,7 +117,7 @@ struct AdmissionStore {
       vault.audited(.revocationAbandoned, account: profile.id, .reason("superseded"), .issuer($0.issuer))
     }
     changes.append(vault.audited(.signIn, account: profile.id, .provider(profile.provider), .isNew(known == nil)))
-    let events = vault.tables.events
+    let events = vault.events
     let admitted = Admitted(
       profile: profile, grant: grant, tokens: tokens, rightsChange: rightsChange?.0, isNew: known == nil,
       becameActive: becomesActive, previousState: state(of: known), superseded: superseded, replaced: revoked,
@@ -176,7 +176,7 @@ struct AdmissionStore {
     profile.issuedBy = admission.issuedBy
     // One text for all accounts, and not one for each.
     profile.identity.issuer = profile.identity.issuer.shared(with: admission.issuedBy.issuer)
-    profile.isIssuedElsewhere = vault.directory.providers[profile.provider]?.mayReceive(profile.issuedBy) == false
+    profile.isIssuedElsewhere = vault.providerTable.all[profile.provider]?.mayReceive(profile.issuedBy) == false
     profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
     return (profile, replaced)
   }

@@ -137,7 +137,7 @@ struct SignInAdmission: Sendable {
     do throws(AgentFailure) {
       let label = answer.alias?.text ?? provider.configuration.name.text
       let entry = try await dependencies.vault.commit(
-        orLeave: .unclaimed(token, at: provider.configuration.name, provider, label: label)
+        orLeave: PendingRecord.unclaimed(token, at: provider.configuration.name, provider, label: label)
       ) { vault throws(AgentFailure) in vault.outbox.quarantine(token, at: provider, of: identity, label: label) }
       if let entry, let entry { dependencies.revoke(entry) }
     } catch {

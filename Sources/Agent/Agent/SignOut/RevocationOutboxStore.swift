@@ -50,7 +50,7 @@ package struct RevocationOutboxStore {
   /// secret or endpoint may have changed; else the one that was configured when the entry was made. Nil if there is
   /// neither.
   func sender(of entry: OutboxEntry) throws(AgentFailure) -> Sender? {
-    let live = vault.directory.providers[entry.provider]
+    let live = vault.providerTable.all[entry.provider]
     guard let kept = entry.sender else {
       if live == nil, try vault.providers.isDamaged(entry.provider) { throw .provider(.damaged(nil)) }
       return live.map { Sender(provider: $0, isConfigured: true) }
@@ -75,7 +75,7 @@ package struct RevocationOutboxStore {
 
   /// True while a configured provider is this client, or an entry must still be sent by it.
   func needs(_ client: Provider) throws(AgentFailure) -> Bool {
-    let known = vault.directory.providers.values.flatMap { [$0] + $0.former }
+    let known = vault.providerTable.all.values.flatMap { [$0] + $0.former }
     if known.contains(where: { $0.isSameClient(as: client) }) { return true }
     return try entries().contains { $0.sender?.isSameClient(as: client) == true }
   }
@@ -87,7 +87,7 @@ package struct RevocationOutboxStore {
 
   /// The entries that a new sign-in of this person removes from the outbox: revocations that would end it, too.
   func superseded(by identity: Identity, at provider: ProviderName) throws(AgentFailure) -> [OutboxEntry] {
-    guard vault.directory.providers[provider]?.configuration.revocationScope == .grant else { return [] }
+    guard vault.providerTable.all[provider]?.configuration.revocationScope == .grant else { return [] }
     return try entries(of: identity, at: provider)
   }
 
@@ -125,7 +125,7 @@ package struct RevocationOutboxStore {
       return origin.provider.flatMap { entry(forForgotten: token, of: origin, at: $0) }
     }
     // The account signed in again meanwhile: a revocation that ends the whole grant would end the new sign-in, too.
-    let scope = vault.directory.providers[profile.provider]?.configuration.revocationScope
+    let scope = vault.providerTable.all[profile.provider]?.configuration.revocationScope
     if profile.signInStatus == .signedIn, scope == .grant { return nil }
     var late = entry(for: token, of: profile, expiresAt: nil)
     // The account may have signed in at another client meanwhile.

@@ -142,7 +142,7 @@ package struct SignOutStore {
     let waiting = try profile.isErased ? [] : vault.outbox.erasing(profile.identity, of: profile)
     let orphaned = vault.operations.orphaning(profile, into: nil)
     let rules = vault.rules.forgetting(profile.id)
-    let events = vault.tables.events
+    let events = vault.events
     return ChangeSet(
       waiting + orphaned.records + rules.records + [
         .destroy(profile.partition), vault.audited(.accountForget, account: profile.id),

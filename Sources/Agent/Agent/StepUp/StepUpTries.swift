@@ -105,7 +105,7 @@ package struct StepUpTries {
     profile.hasStepUp = false
     let isDataLocked = try vault.stepUp.isDataLocked(of: profile)
     let orphaned = isDataLocked ? vault.operations.orphaning(profile, into: profile.partition) : OrphanedOperations()
-    let (result, events) = (result(), vault.tables.events)
+    let (result, events) = (result(), vault.events)
     return ChangeSet(
       [
         .put(profile.partition, .stepUp, tombstone.sealable), .put(profile.partition, .profile, profile.record),

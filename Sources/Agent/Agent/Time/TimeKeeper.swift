@@ -55,7 +55,7 @@ package final class TimeKeeper: ProviderClock {
     return record.map { $0.bootID != clock.bootID } ?? false
   }
 
-  func close() { state.withLock { $0.time = nil } }
+  package func close() { state.withLock { $0.time = nil } }
 
   /// The record to commit together with any other change; nil while the vault is locked.
   func record() -> TrustedTime.Record? { state.withLock { $0.time?.record(at: machine) } }

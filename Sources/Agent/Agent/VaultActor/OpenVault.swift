@@ -1,5 +1,4 @@
 internal import AgentModel
-internal import AgentOAuth
 package import AgentPorts
 package import AgentVault
 
@@ -9,44 +8,43 @@ package struct VaultDependencies: Sendable {
   package let entropy: any Entropy
   /// The key sources that open a slot without a person, the one chosen at the start first.
   let keySources: [any KeySource]
+  /// What the features keep in memory of an open vault.
+  let kept: [any VaultTable.Type]
+  /// What they publish of it.
   let tables: PublishedTables
+  /// What the features do around commits, openings and lockings.
+  let watchers: [any VaultWatcher]
+  let events: any EventPublishing
+  /// Takes counted repeats into the log in the background, soon after the first one.
+  let repeatsBegan: @Sendable () -> Void
 }
 
 /// The open vault: the sealed records, and the parts of them that memory holds. Owned by `VaultActor`.
 ///
-/// Features read it and plan a `ChangeSet`; only `remember(_:)` changes memory, after the commit.
+/// Features read it and plan a `ChangeSet`; only the change set's `memory` changes memory, after the commit.
 package final class OpenVault {
   let records: Vault
   let dependencies: VaultDependencies
   /// The number of this opening of the vault.
   let unlockGeneration: UInt64
-  package private(set) var directory: VaultDirectory
-  /// The slot that opened the vault; nil once it is removed.
-  private(set) var openedSlot: Int?
-  private(set) var inboxNumber: UInt64
-  /// The operations of partitions whose accounts were asked for.
-  private(set) var operationLists: [PartitionID: QueuedOperations] = [:]
-  private(set) var operationTallies: [AccountID: OperationTally]
+  private let kept: VaultTables
 
   package init(
-    _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
+    _ records: Vault, unlockGeneration: UInt64, dependencies: VaultDependencies
   ) throws(VaultFailure) {
     self.records = records
     self.dependencies = dependencies
     self.unlockGeneration = unlockGeneration
-    directory = try VaultDirectory(of: records)
-    openedSlot = slot
-    inboxNumber = try records.inbox.number()
-    operationTallies = try OperationTally.all(in: records)
+    kept = try VaultTables(dependencies.kept, reading: records)
   }
 
   package var clock: any AgentClock { dependencies.clock }
   package var entropy: any Entropy { dependencies.entropy }
   var tables: PublishedTables { dependencies.tables }
-  package var time: TimeKeeper { dependencies.tables.time }
+  var events: any EventPublishing { dependencies.events }
 
-  /// Takes in a late answer while the vault is locked.
-  var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }
+  /// The memory of a feature.
+  subscript<Table: VaultTable>(type: Table.Type) -> Table { kept[type] }
 
   /// Reads or commits sealed records. A failure names `account`.
   func withRecords<Result>(
@@ -56,54 +54,6 @@ package final class OpenVault {
       return try body(records)
     } catch {
       throw AgentFailure(error, account: account)
-    }
-  }
-
-  // MARK: memory
-
-  /// Applies changes to memory. Only `VaultActor` calls this, when the transaction is durable.
-  func remember(_ changes: [MemoryChange]) {
-    for change in changes { remember(change) }
-  }
-
-  private func remember(_ change: MemoryChange) {
-    switch change {
-    case .account(let profile):
-      tables.decisions.withdraw(profile.id)
-      tables.requestRoutes.forget(profile.id)
-      let previous = directory.put(profile)
-      if previous == nil || previous?.alias != profile.alias {
-        tables.tokenCache.setAccount(profile.id, alias: profile.alias)
-      }
-    case .accountForgotten(let id):
-      tables.decisions.withdraw(id)
-      tables.requestRoutes.forget(id)
-      directory.remove(id)
-      tables.tokenCache.remove(id)
-    case .active(let id):
-      directory.setActive(id)
-      tables.tokenCache.setActive(id)
-    case .tokensWithdrawn(let id): tables.tokenCache.withdraw(id)
-    case .stepUpEnded(let id): tables.stepUps.clear(id)
-    case .provider(let provider, let place):
-      directory.put(provider, at: place)
-      tables.requestRoutes.forgetAll()
-      tables.policyCache.setName(provider.configuration.policy, of: provider.configuration.name)
-    case .providerRemoved(let name):
-      directory.remove(name)
-      tables.requestRoutes.forgetAll()
-      tables.policyCache.setName(nil, of: name)
-      tables.time.forget(name)
-    case .policy(let document): tables.policyCache.put(document)
-    case .sourceConfirmed(let bundled, let moment): tables.policyCache.sourceConfirmed(bundled, at: moment)
-    case .callerGrant(let grant): tables.callerGrants.put(grant)
-    case .callerGrantsEnded(let names): tables.callerGrants.remove(names)
-    case .rule(let rule): directory.add(rule)
-    case .ruleRemoved(let id): directory.removeRule(id)
-    case .keySlotRemoved(let number): if openedSlot == number { openedSlot = nil }
-    case .inboxNumber(let number): inboxNumber = number
-    case .operations(let partition, let operations): operationLists[partition] = operations
-    case .operationTally(let account, let tally): operationTallies[account] = tally
     }
   }
 }

@@ -161,18 +161,16 @@ struct VaultOpening {
       let records = Vault(
         store: store, root: root, epoch: slot.keyEpoch,
         previous: try RootKeyRotation.previousKeys(in: store, root: root, epoch: slot.keyEpoch), witness: anchor,
-        repeatsBegan: dependencies.tables.repeatsBegan)
+        repeatsBegan: dependencies.repeatsBegan)
       try records.checkOwnRecords()
       // An old copy is refused before anything is written to it: each write that counts would make it look newer.
       let slots = KeySlotAdmission(store: store, records: records, clock: dependencies.clock)
       try slots.requireOwn(slot)
       try requireNewest(records)
       slots.renew(slot, holder: holder)
-      let vault = try OpenVault(
-        records, slot: slot.number, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
-      let isOfAnotherBoot = try dependencies.tables.fill(from: vault)
-      let time = vault.trustedTime.changes
-      if isOfAnotherBoot, !time.isEmpty { try? records.apply(time) }
+      let vault = try OpenVault(records, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
+      vault.wasOpened(by: slot.number)
+      try dependencies.tables.fill(from: vault)
       acceptsOldStore = false
       unlockGeneration += 1
       return vault

@@ -15,7 +15,7 @@ struct LockedVault {
   var inbox: LockedInboxWriter?
 
   /// Seals a record that work brought to a locked vault: durable now, attributed at the next opening.
-  func leave(_ record: PendingRecord, name: [UInt8], in store: any Store) throws(AgentFailure) {
+  func leave(_ record: any InboxRecord, name: [UInt8], in store: any Store) throws(AgentFailure) {
     guard let inbox else { throw .locked }
     do throws(StoreFailure) {
       try store.commit([.put(inbox.seal(record.record, name: name))])

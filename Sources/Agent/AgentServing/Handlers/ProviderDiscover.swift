@@ -11,7 +11,7 @@ enum ProviderDiscoverHandler: MethodHandler {
     _ params: ProviderDiscover.Params, _ call: Call
   ) async throws(AgentFailure) -> ProviderDiscover.Result {
     // A locked agent adds no provider, so it looks for none.
-    _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.directory.providers.isEmpty }
+    _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.providerTable.all.isEmpty }
     let discovery = try IssuerDiscovery(
       params.url, exactly: params.exact == true, caFile: params.caFile, proxy: params.proxy, of: call.agent)
     let found = try await call.agent.searches.run { () async throws(AgentFailure) in try await discovery.run() }

@@ -1,14 +1,14 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
-internal import AgentVault
+package import AgentVault
+internal import Synchronization
 
 /// Records in the audit log (docs/storage.md, Audit): charges quotas, records decisions, and settles the repeats that
 /// are counted between two commits.
 ///
-/// A part of `VaultActor`, to which all its functions are isolated: none awaits, so that a check and its commit stay
-/// one step.
-final class AuditRecorder {
+/// All its functions are isolated to `VaultActor`: none awaits, so that a check and its commit stay one step.
+package final class AuditRecorder: PublishedTable, VaultWatcher {
   private enum Outcome {
     case untrue
     case refused(AgentFailure)
@@ -22,20 +22,39 @@ final class AuditRecorder {
   private static let repeatIdle = Milliseconds.seconds(2)
   private static let quotaName = "new audit entries of one client in an hour"
 
-  private var quota = AuditQuota()
-  /// When repeats of decisions were last taken into the log.
-  private var settledAt = BootInstant(milliseconds: 0)
+  /// Beyond these the oldest are lost.
+  private static let mostMissedEntries = 16
+
+  private struct State {
+    var quota = AuditQuota()
+    /// When repeats of decisions were last taken into the log.
+    var settledAt = BootInstant(milliseconds: 0)
+    /// Entries about openings and lockings that a full disk did not take: the next change with an entry brings them.
+    var missed: [VaultChange] = []
+    /// How many of them the commit under way brings.
+    var carried = 0
+  }
+  private let state = Mutex(State())
+
+  package init() {}
 
   // MARK: security events
 
   /// Prepares the audit entries among the changes. Decisions that an event concerns are repeated no more before it is
   /// written, so that no repeat stands after it.
-  func audited(
+  package func completed(
     _ changes: [VaultChange], in vault: OpenVault, for actor: isolated VaultActor
   ) throws(AgentFailure) -> [VaultChange] {
-    var audited = try charged(changes, clock: actor.dependencies.clock)
+    let hasEntry = changes.contains { $0.auditEntry != nil }
+    let missed = state.withLock { state in
+      state.carried = hasEntry ? state.missed.count : 0
+      return hasEntry ? state.missed : []
+    }
+    let decisions = vault.tables.decisions
+    // No repeat of a decision from before stands after them.
+    if !missed.isEmpty { decisions.withdrawAll() }
+    var audited = try charged(changes, clock: vault.clock)
     let entries = changes.compactMap(\.auditEntry)
-    let decisions = actor.dependencies.tables.decisions
     for entry in entries where entry.ring == .security {
       if let account = entry.account.flatMap({ AccountID($0) }) {
         decisions.withdraw(account)
@@ -45,7 +64,20 @@ final class AuditRecorder {
     }
     let takesRepeats = !entries.isEmpty || changes.repeatCounting != nil
     if takesRepeats, vault.records.repeats.lacksSome { audited.append(vault.audited(.auditGap)) }
-    return audited
+    return missed + audited
+  }
+
+  package func committed() {
+    state.withLock { state in
+      state.missed.removeFirst(state.carried)
+      state.carried = 0
+    }
+  }
+
+  var missedEntries: [VaultChange] { state.withLock { $0.missed } }
+
+  fileprivate func missed(_ entry: VaultChange) {
+    state.withLock { $0.missed = ($0.missed + [entry]).suffix(Self.mostMissedEntries) }
   }
 
   /// Takes the security events among the changes from their client's quota. Beyond it a change that can wait is
@@ -54,7 +86,7 @@ final class AuditRecorder {
     var charged = changes
     for (index, change) in changes.enumerated() {
       guard case .audit(var entry) = change, entry.ring == .security,
-        let wait = quota.take(1, of: .security, by: entry.clients, at: clock.boot())
+        let wait = take(1, of: .security, by: entry.clients, at: clock.boot())
       else { continue }
       if entry.isRefusable { throw .overloaded(Self.quotaName, retryAfter: wait) }
       entry.coalesces = true
@@ -68,7 +100,7 @@ final class AuditRecorder {
   static func record(
     _ requests: [AuditWriter.Request], for actor: isolated VaultActor
   ) throws(AgentFailure) -> [Result<[String]?, AgentFailure>] {
-    try actor.recorder.record(requests, for: actor)
+    try actor.dependencies.tables[AuditRecorder.self].record(requests, for: actor)
   }
 
   /// Records the decisions of several requests. Returns for each request the ids under which the log has them, nil if
@@ -95,7 +127,7 @@ final class AuditRecorder {
       if request.uses.isEmpty, let places = counted(request, in: vault) { return .counted(places) }
       let added = request.entries.count { vault.audit.place(of: $0) == nil }
       let clients = request.entries.first?.clients ?? []
-      if let wait = quota.take(Int64(added), of: .decisions, by: clients, at: clock.boot()) {
+      if let wait = take(Int64(added), of: .decisions, by: clients, at: clock.boot()) {
         return .refused(.overloaded(Self.quotaName, retryAfter: wait))
       }
       new += added
@@ -165,7 +197,7 @@ final class AuditRecorder {
   // MARK: repeats
 
   static func settleRepeats(for actor: isolated VaultActor) -> BootInstant? {
-    actor.recorder.settleRepeats(for: actor)
+    actor.dependencies.tables[AuditRecorder.self].settleRepeats(for: actor)
   }
 
   /// Takes counted repeats into the log. Returns when to call it again; nil once no repeats are counted.
@@ -173,14 +205,16 @@ final class AuditRecorder {
     guard let vault = actor.vault, vault.records.repeats.counter.isOpen else { return nil }
     let now = actor.dependencies.clock.boot()
     if !vault.records.repeats.counter.isEmpty {
-      settledAt = now
+      state.withLock { $0.settledAt = now }
       try? actor.commit(vault.audit.settled(.unchanged), to: vault)
-    } else if now - settledAt >= Self.repeatIdle {
+    } else if now - state.withLock({ $0.settledAt }) >= Self.repeatIdle {
       endRepeats(for: actor)
       return nil
     }
     return now + Self.repeatIdle
   }
+
+  package func locking(_ vault: OpenVault, for actor: isolated VaultActor) { endRepeats(for: actor) }
 
   /// Takes counted repeats into the log, and counts no more in the journal.
   func endRepeats(for actor: isolated VaultActor) {
@@ -190,7 +224,7 @@ final class AuditRecorder {
   }
 
   /// Takes in what an earlier process counted. If the disk refuses, the next entry brings it.
-  func recoverRepeats(_ vault: OpenVault, for actor: isolated VaultActor) {
+  package func opened(_ vault: OpenVault, for actor: isolated VaultActor) {
     guard (try? vault.records.recoverRepeats(boot: actor.dependencies.clock.bootID)) == true else { return }
     try? actor.commit(vault.audit.settled(.inLog), to: vault)
   }
@@ -200,9 +234,21 @@ final class AuditRecorder {
     actor.dependencies.tables.decisions.withdrawAll()
     if !vault.records.repeats.counter.isEmpty { try? actor.commit(vault.audit.settled(.unchanged), to: vault) }
   }
+
+  private func take(_ count: Int64, of ring: AuditRing, by clients: Set<String>, at now: BootInstant) -> Milliseconds? {
+    state.withLock { $0.quota.take(count, of: ring, by: clients, at: now) }
+  }
 }
 
 extension VaultActor {
+  private var recorder: AuditRecorder { dependencies.tables[AuditRecorder.self] }
+
+  /// Entries that a full disk did not take.
+  var missedEntries: [VaultChange] { recorder.missedEntries }
+
+  /// Counts no more repeats in the journal, whose key is about to change.
+  func endRepeats() { recorder.endRepeats(for: self) }
+
   /// Reads from the log with all repeats in it. No entry that is read changes afterwards.
   package func readAudit<Result: Sendable>(
     _ body: @Sendable (OpenVault) throws(AgentFailure) -> Result
@@ -210,5 +256,36 @@ extension VaultActor {
     let vault = try unlocked()
     recorder.closeRepeats(vault, for: self)
     return try body(vault)
+  }
+
+  /// Records in the audit log which client opened or created the vault, before the agent answers. If that fails, locks
+  /// the vault again; but a full disk keeps no person out of an existing one (`missedEntries`).
+  func noteOpening(_ event: AuditEntry.Event) throws(AgentFailure) {
+    do throws(AgentFailure) {
+      try note(dependencies.audited(event))
+    } catch {
+      if event == .agentUnlock, error.storeFailure == .full { return }
+      lock()
+      throw error
+    }
+  }
+
+  /// Commits an entry about the vault itself. One that a full disk refuses is kept for a later commit.
+  private func note(_ entry: VaultChange) throws(AgentFailure) {
+    do throws(AgentFailure) {
+      try commit { _ throws(AgentFailure) in ChangeSet([entry]).onlyIntoFreeRoom }
+    } catch {
+      if error.storeFailure == .full { recorder.missed(entry) }
+      throw error
+    }
+  }
+
+  /// Locks the vault; false if it was locked already. Locks also if the audit entry can't be written: a failing disk
+  /// must not keep the vault open.
+  package func lock(because reason: LockReason) -> Bool {
+    guard isOpen else { return false }
+    try? note(dependencies.audited(.agentLock, [.reason(reason.rawValue)]))
+    lock()
+    return true
   }
 }

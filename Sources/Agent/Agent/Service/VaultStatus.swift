@@ -34,3 +34,10 @@ package struct VaultStatus: Sendable {
       ?? keySources.first.flatMap { KeyProtection(rawValue: $0.protection) } ?? .passphrase
   }
 }
+
+extension VaultActor {
+  /// The answer to `agent.status`, also for a locked vault. `grant` limits it to the accounts that it covers.
+  package func status(within grant: EffectiveGrant? = nil) throws(AgentFailure) -> VaultStatus {
+    try VaultStatus(vault, slots: slots(), keySources: dependencies.keySources, within: grant)
+  }
+}

@@ -5,9 +5,9 @@ package import AgentVault
 internal import JSONRPC
 internal import SecretJSON
 
-/// The accounts and the providers in memory, so that look-ups open no record: read when the vault is opened, and kept
-/// in step with each commit.
-package struct VaultDirectory {
+/// The accounts in memory, so that look-ups open no record: read when the vault is opened, and kept in step with each
+/// commit.
+package final class AccountTable: VaultTable {
   package private(set) var profiles: AccountProfiles
   private var index: AccountIndex
   /// Partitions whose profile does not open: requests for their accounts fail with `integrity`, others are not
@@ -16,32 +16,8 @@ package struct VaultDirectory {
   package private(set) var active: AccountID?
   /// The record that names the active account does not open, or the account that it names does not.
   private(set) var activeIsDamaged = false
-  package private(set) var providers: [ProviderName: Provider] = [:]
-  /// Oldest first.
-  package private(set) var rules: [AccountRule] = []
-  /// The ids of rules whose records do not open.
-  private(set) var damagedRules: Set<[UInt8]> = []
-  /// The places of providers whose records do not open: requests for them and their accounts fail with `integrity`.
-  private(set) var damagedProviders: Set<[UInt8]> = []
 
-  package init(of records: Vault) throws(VaultFailure) {
-    var providers: [ProviderName: Provider] = [:]
-    var damagedProviders: Set<[UInt8]> = []
-    for (id, plain) in try records.readEach(.provider) {
-      guard let provider = plain.flatMap({ Provider($0) }) else {
-        damagedProviders.insert(id)
-        continue
-      }
-      providers[provider.configuration.name] = provider
-    }
-    for (id, plain) in try records.readEach(.rule) {
-      guard let rule = plain.flatMap({ AccountRule($0, id: id) }) else {
-        damagedRules.insert(id)
-        continue
-      }
-      rules.append(rule)
-    }
-    rules.sort { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
+  package init(reading records: Vault) throws(VaultFailure) {
     var profiles = AccountProfiles(minimumCapacity: try records.ledger().count)
     var damaged: Set<PartitionID> = []
     var last: AccountProfile?
@@ -56,8 +32,6 @@ package struct VaultDirectory {
     }
     self.profiles = profiles
     index = AccountIndex(of: profiles.values)
-    self.providers = providers
-    self.damagedProviders = damagedProviders
     damagedPartitions = damaged
     for (_, plain) in try records.readEach(.activeAccount) {
       active = plain.flatMap { SecretJSON.read($0) { $0["account"]?.string.flatMap { AccountID($0) } } }
@@ -69,46 +43,27 @@ package struct VaultDirectory {
   // MARK: changes
 
   /// Returns the profile that was there before.
-  package mutating func put(_ profile: AccountProfile) -> AccountProfile? {
+  package func put(_ profile: AccountProfile) -> AccountProfile? {
     let previous = profiles.put(profile)
     if let previous { index.remove(previous) }
     index.add(profile)
     return previous
   }
 
-  package mutating func remove(_ id: AccountID) {
+  package func remove(_ id: AccountID) {
     if let profile = profiles.remove(id) { index.remove(profile) }
   }
 
-  mutating func setActive(_ id: AccountID?) {
+  func setActive(_ id: AccountID?) {
     active = id
     activeIsDamaged = false
   }
-
-  package mutating func put(_ provider: Provider, at place: [UInt8]) {
-    providers[provider.configuration.name] = provider
-    damagedProviders.remove(place)
-  }
-
-  package mutating func remove(_ provider: ProviderName) { providers[provider] = nil }
-
-  mutating func add(_ rule: AccountRule) { rules.append(rule) }
-
-  mutating func removeRule(_ id: [UInt8]) {
-    rules.removeAll { $0.id == id }
-    damagedRules.remove(id)
-  }
 }
 
-extension VaultDirectory {
+extension AccountTable {
   /// Oldest first, as lists show them.
   package var sortedProfiles: [AccountProfile] {
     profiles.values.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
-  }
-
-  /// Without those whose file is gone.
-  var sortedProviders: [Provider] {
-    providers.values.filter { !$0.isGone }.sorted { $0.configuration.name < $1.configuration.name }
   }
 
   package func profile(_ selector: AccountSelector) throws(AgentFailure) -> AccountProfile {

@@ -1,0 +1,48 @@
+internal import AgentCore
+internal import AgentModel
+internal import AgentPorts
+internal import Secrets
+
+/// The tables of all features, and what each needs of another one. A feature with a new table adds it here.
+struct AgentTables: Sendable {
+  /// What the features keep in memory of the open vault.
+  static let kept: [any VaultTable.Type] = [
+    AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self, InboxTable.self, OpenedSlot.self,
+  ]
+
+  let tokenCache = TokenCache()
+  let decisions = DecisionCache()
+  let stepUps: StepUps
+  let policyCache: PolicyCache
+  let administrator = AdministratorTable()
+  let callerGrants: CallerGrantTable
+  let time: TimeKeeper
+  let requestRoutes = RequestRoutes()
+  let operationAttempts = OperationAttempts()
+  let auditRecorder = AuditRecorder()
+  let published: PublishedTables
+
+  /// What they do around commits, openings and lockings, in the order of their work.
+  var watchers: [any VaultWatcher] { [InboxDrain.Watcher(), time, auditRecorder, administrator] }
+
+  /// Empty tables. `rememberTime` makes the trusted time durable.
+  init(
+    clock: any AgentClock, events: any EventPublishing, background: BackgroundWork, ownerGrant: Secret?,
+    grantableMethods: [GrantableMethod], policySource: PolicySource?,
+    rememberTime: @escaping @Sendable () async -> Void
+  ) {
+    stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)
+    time = TimeKeeper(clock: clock, events: events, background: background, decisions: decisions) {
+      background.start(rememberTime)
+    }
+    policyCache = PolicyCache(decisions: decisions, source: policySource) { [time] in time.elapsed(since: $0) }
+    callerGrants = CallerGrantTable(
+      clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
+    // The tokens are closed before the policies: a reader that finds no policy and then an open `tokenCache` knows that
+    // there is none.
+    published = PublishedTables([
+      tokenCache, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator, operationAttempts,
+      auditRecorder,
+    ])
+  }
+}
