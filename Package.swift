@@ -108,14 +108,21 @@ let agent: [Target] = [
     "AgentOAuth", in: "Agent", ["AgentCore", "AgentModel", "AgentPorts", "JSONRPC", "SecretJSON", "Secrets"]
   ),  // provider client, metadata, responses, identity proof, client authentication; a typed failure each
   module(
-    "Agent", in: "Agent",
+    "AgentStore", in: "Agent",
     ["AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentVault", "JSONRPC", "SecretJSON", "Secrets"]
+  ),  // the one owner of the store: opening, locking, transactions, change sets, what features keep and publish; failures
+  module(
+    "Agent", in: "Agent",
+    [
+      "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentStore", "AgentVault", "JSONRPC", "SecretJSON",
+      "Secrets",
+    ]
   ),  // accounts, exchange, sign-in, sign-out, step-up, policies, caller grants
   module(
     "AgentServing", in: "Agent",
     [
-      "Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentVault", "JSONRPC",
-      "Secrets",
+      "Agent", "AgentCore", "AgentModel", "AgentOAuth", "AgentPorts", "AgentProtocol", "AgentStore", "AgentVault",
+      "JSONRPC", "SecretJSON", "Secrets",
     ]
   ),  // connections, method table, handlers; translates failures and values to the contract
 ]
@@ -293,7 +300,8 @@ let checks: [Target] = [
   tests(
     "AgentTests", in: "Agent",
     [
-      "Agent", "AgentServing", "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts", "AgentProtocol",
+      "Agent", "AgentServing", "AgentStore", "AgentVault", "AgentOAuth", "AgentCore", "AgentModel", "AgentPorts",
+      "AgentProtocol",
       "AgentSimulation", "JSONRPC", "SecretJSON",
       "PracticeProvider", "SQLiteStore", "SchemaKit", "Secrets", "StorageFaults", "TokenSignatures",
     ]
@@ -319,7 +327,8 @@ let checks: [Target] = [
   tests(
     "TransportTests", in: "Adapters",
     [
-      "Agent", "AgentServing", "AgentModel", "AgentPorts", "CPlatform", "JSONRPC", "KeyProviders", "SQLiteStore",
+      "Agent", "AgentServing", "AgentModel", "AgentPorts", "AgentStore", "CPlatform", "JSONRPC", "KeyProviders",
+      "SQLiteStore",
       "Secrets", "SystemAdapters", "UnixTransport",
     ]
   ),

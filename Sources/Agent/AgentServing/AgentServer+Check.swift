@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 public import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 
 /// `lanyard-agent --check`: the findings as `agent.diagnose` gives them, one line of JSON.

@@ -2,6 +2,7 @@ public import Agent
 public import AgentModel
 public import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 public import JSONRPC
 public import Secrets
 internal import Synchronization

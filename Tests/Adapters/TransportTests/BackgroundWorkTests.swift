@@ -3,6 +3,7 @@ import Synchronization
 import Testing
 
 import Agent
+import AgentStore
 import AgentServing
 import AgentServing
 

@@ -5,6 +5,7 @@ import Synchronization
 import Testing
 
 import Agent
+import AgentStore
 
 /// Which policy decides for a provider's accounts.
 @Suite struct PolicyCacheTests {

@@ -7,6 +7,7 @@ import Secrets
 import Testing
 
 import Agent
+import AgentStore
 import AgentServing
 
 extension StepUpMethod {

@@ -5,6 +5,7 @@ import AgentProtocol
 import Testing
 
 import Agent
+import AgentStore
 import AgentServing
 
 /// `WireEnums.swift` converts by raw value and traps where the other side lacks a case.

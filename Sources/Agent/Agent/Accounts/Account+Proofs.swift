@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentOAuth
+package import AgentStore
 package import Secrets
 
 /// A caller's wish for a proof of possession, for a request that it sends by itself.

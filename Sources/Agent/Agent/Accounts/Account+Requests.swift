@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// The requests of callers for a token.
 extension Account {

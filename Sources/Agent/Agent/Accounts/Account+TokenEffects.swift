@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 
 /// Performs the effects of `TokenMachine`, at once.
 extension Account {

@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+package import AgentStore
 package import Secrets
 
 /// Performs what `TokenMachine` and `ExchangeMachine` decide for the grant of one account.

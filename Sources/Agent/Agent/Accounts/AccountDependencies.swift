@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// The parts of the agent that `Account` uses.
 package final class AccountDependencies: Sendable {

@@ -1,4 +1,5 @@
 package import AgentModel
+package import AgentStore
 internal import Synchronization
 
 /// The `Account` actors in use; `AccountDirectory` makes each one when a caller first asks for its account.

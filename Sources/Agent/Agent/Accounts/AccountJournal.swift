@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 internal import AgentVault
 internal import Secrets
 

@@ -1,5 +1,6 @@
-package import AgentModel
+internal import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 extension OpenVault {
   /// The accounts.

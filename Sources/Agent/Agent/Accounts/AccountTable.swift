@@ -1,6 +1,7 @@
 package import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 package import AgentVault
 internal import JSONRPC
 internal import SecretJSON

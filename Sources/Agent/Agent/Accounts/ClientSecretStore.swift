@@ -1,5 +1,6 @@
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON

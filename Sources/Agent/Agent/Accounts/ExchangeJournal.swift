@@ -2,6 +2,7 @@ package import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 package import Secrets
 

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// The steps of a run after the answer is stored: judges it, and commits the new grant or the failure.

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// Performs the effects of `ExchangeMachine`, at once.

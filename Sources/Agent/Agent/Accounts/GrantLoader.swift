@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// Loading the grant from the vault, and the recovery from an end of the agent during an exchange.
 ///

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentStore
 package import JSONRPC
 internal import SecretJSON
 

@@ -1,5 +1,6 @@
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// Revokes refresh tokens that no account keeps: those of an answer that came too late, or that is for another

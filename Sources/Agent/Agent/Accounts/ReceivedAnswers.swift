@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 internal import Secrets
 
 /// The raw answers that `ExchangeMachine` refers to by their requests, in guarded memory until they are no longer needed.

@@ -1,5 +1,6 @@
 package import AgentModel
 package import AgentOAuth
+package import AgentStore
 
 extension VaultActor {
   /// The account that a selector names now.

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentStore
 
 /// The callers of one account that wait for a token, by the ids that `TokenMachine` refers to.
 struct WaitingCallers {

@@ -1,3 +1,5 @@
+package import AgentStore
+
 extension PublishedTables {
   /// What the administrator's files say. It does not depend on the vault.
   var administrator: AdministratorTable { self[AdministratorTable.self] }

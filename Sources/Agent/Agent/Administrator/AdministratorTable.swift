@@ -1,3 +1,4 @@
+internal import AgentStore
 internal import Synchronization
 
 /// What the administrator's files say now, and what came of it: read by `VaultActor` when it opens the vault, and by

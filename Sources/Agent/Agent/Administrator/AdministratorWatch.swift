@@ -1,6 +1,7 @@
 internal import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+internal import AgentStore
 
 /// Looks at the administrator's files: at the start, when a caller asks for what they concern, and now and then
 /// (docs/administrator.md).

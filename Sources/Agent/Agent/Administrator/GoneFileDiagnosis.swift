@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+package import AgentStore
 internal import AgentVault
 
 /// Tells about accounts whose provider's file is gone (docs/administrator.md).

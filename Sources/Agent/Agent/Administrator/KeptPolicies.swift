@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON

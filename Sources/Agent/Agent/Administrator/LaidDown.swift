@@ -1,5 +1,6 @@
 internal import AgentModel
 package import AgentOAuth
+internal import AgentStore
 
 /// What is wrong with a file of the administrator, or with a folder of them.
 package struct AdministratorProblem: Hashable, Sendable {

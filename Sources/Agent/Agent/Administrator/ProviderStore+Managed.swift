@@ -1,5 +1,6 @@
 package import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 internal import AgentVault
 internal import Secrets
 

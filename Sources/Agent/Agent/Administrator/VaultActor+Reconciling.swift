@@ -1,3 +1,5 @@
+package import AgentStore
+
 extension VaultActor {
   /// Brings the providers, and the policies that are kept, in step with the administrator's files. A failing disk keeps no person out: what the vault
   /// knows stays, and `AdministratorTable` tells it.

@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+package import AgentStore
 package import AgentVault
 internal import Synchronization
 

@@ -1,5 +1,6 @@
 package import AgentCore
 internal import AgentModel
+package import AgentStore
 
 /// The result of a check of the audit log.
 package struct AuditVerification: Sendable {

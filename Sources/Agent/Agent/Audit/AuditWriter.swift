@@ -1,3 +1,4 @@
+package import AgentStore
 internal import Synchronization
 
 /// Commits the audit entries of decisions before the agent answers them (docs/storage.md, Audit).

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// The facts about an account that a decision is made from, all of one moment.
 package struct AccountFacts: Sendable {

@@ -2,6 +2,7 @@ package import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import Secrets
 
 /// Has the provider confirm one account where a decision lacks that (docs/offline.md, Confirmations).

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 package import JSONRPC
 internal import Synchronization

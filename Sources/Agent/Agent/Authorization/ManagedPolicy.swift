@@ -1,22 +1,6 @@
 package import AgentCore
+package import AgentStore
 package import JSONRPC
-
-/// Where an organisation's provider or policy comes from (docs/administrator.md). Files come before bundles: who may write a
-/// file of root's decides on this machine.
-package enum ManagedSource: Hashable, Comparable, Sendable {
-  /// A file of the administrator's directory, by its path.
-  case file(String)
-  /// A signed bundle, by the URL from which it is fetched.
-  case bundle(String)
-
-  /// The path or the URL.
-  package var text: String {
-    switch self {
-    case .file(let path): path
-    case .bundle(let url): url
-    }
-  }
-}
 
 /// A policy that an organisation sets. While it is there it stands before a policy of the person with its name, which
 /// stays in the vault; the person can neither set nor replace it.

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentStore
 internal import Synchronization
 
 /// The policies in memory, so that no decision of `PolicyDecisionPoint` waits for the store. Filled while the vault is

@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 internal import JSONRPC
 
 /// Decisions about requests (docs/offline.md, Requests). The same everywhere: for a request that the agent sends, for one

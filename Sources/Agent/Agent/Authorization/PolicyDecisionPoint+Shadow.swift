@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentPorts
+internal import AgentStore
 
 /// Dry runs (docs/policy-bundles.md, Dry runs): both decisions are made, only that of the policy in force counts, and a
 /// difference is audited.

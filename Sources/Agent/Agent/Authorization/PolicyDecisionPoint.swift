@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 internal import JSONRPC
 
 /// Decides what an account may do (docs/offline.md, Decisions).

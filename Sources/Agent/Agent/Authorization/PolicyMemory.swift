@@ -1,6 +1,7 @@
-package import AgentCore
-package import AgentModel
-package import AgentOAuth
+internal import AgentCore
+internal import AgentModel
+internal import AgentOAuth
+package import AgentStore
 
 extension PublishedTables {
   var decisions: DecisionCache { self[DecisionCache.self] }
@@ -28,7 +29,9 @@ extension PolicyCache: ProviderWatcher {
 }
 
 extension MemoryChange {
-  static func policy(_ document: PolicyDocument) -> MemoryChange { MemoryChange { $0.tables.policyCache.put(document) } }
+  static func policy(_ document: PolicyDocument) -> MemoryChange {
+    MemoryChange { $0.tables.policyCache.put(document) }
+  }
 
   /// The policy source confirmed the bundle in force, or brought another one.
   static func sourceConfirmed(_ bundled: BundledPolicies?, at moment: TrustedInstant) -> MemoryChange {

@@ -1,5 +1,6 @@
 internal import AgentCore
 package import AgentModel
+package import AgentStore
 
 /// What the policy is asked about one request of an account.
 package struct RequestQuestion: Sendable {

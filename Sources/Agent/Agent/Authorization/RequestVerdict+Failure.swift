@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentStore
 
 extension RequestVerdict {
   /// The permit. Throws 1007, 4001 or 4002 where the request is not allowed.

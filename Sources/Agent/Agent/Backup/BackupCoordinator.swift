@@ -2,6 +2,7 @@ internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+package import AgentStore
 internal import AgentVault
 package import Secrets
 

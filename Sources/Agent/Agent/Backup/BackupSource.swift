@@ -1,5 +1,6 @@
 internal import AgentModel
 package import AgentPorts
+package import AgentStore
 package import AgentVault
 
 extension OpenVault {

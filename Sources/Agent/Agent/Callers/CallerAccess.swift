@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// The permissions of a connection (docs/callers.md, Grants). Each request is checked before its handler runs, and each
 /// answer is filtered.

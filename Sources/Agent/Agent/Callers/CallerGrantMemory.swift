@@ -1,3 +1,5 @@
+package import AgentStore
+
 extension PublishedTables {
   var callerGrants: CallerGrantTable { self[CallerGrantTable.self] }
 }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// Revokes callers' grants, also on a disk that refuses the change: the grant serves no caller from then on, and the
 /// change is tried again until the disk takes it. If the agent ends before that, the grant is back at the next start:

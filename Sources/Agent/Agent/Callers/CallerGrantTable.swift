@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 package import AgentPorts
+package import AgentStore
 package import Secrets
 internal import Synchronization
 

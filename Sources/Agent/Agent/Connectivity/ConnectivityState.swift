@@ -1,6 +1,7 @@
 package import AgentCore
 internal import AgentModel
 package import AgentPorts
+package import AgentStore
 internal import Synchronization
 
 /// Whether the providers can be reached, as reported by clients, by requests to providers and by the machine, and never

@@ -1,6 +1,7 @@
 package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// The requests of callers for a token of another audience (RFC 8693).
 extension Account {

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// The exchanged tokens of one account, in memory only, and the exchanges in flight: one for each key, which all its

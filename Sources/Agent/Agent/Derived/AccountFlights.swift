@@ -1,4 +1,5 @@
 internal import AgentPorts
+internal import AgentStore
 
 /// Work in flight of one account: one for each key, which all its callers share. A caller that goes away ends no work. A
 /// part of `Account`, to which all its functions are isolated.

@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 
 /// One caller's request for an exchanged token, of which its permission is checked.
 struct DerivedTokenRequest {

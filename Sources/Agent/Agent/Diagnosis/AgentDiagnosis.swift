@@ -1,6 +1,7 @@
 package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+package import AgentStore
 internal import AgentVault
 
 /// Diagnoses an agent as a whole, for `agent.diagnose` and `lanyard-agent --check`.

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentStore
 
 /// Finds operations that wait for the person, and a queue that is nearly full.
 struct OperationDiagnosis {

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// Tries a provider before a person signs in there (docs/providers.md, Trying a provider).
 extension ProviderDiagnosis {

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 
 /// Asks the providers whether they answer, only on a caller's request: each provider sees that it was asked.
 package struct ProviderDiagnosis: Sendable {

@@ -1,6 +1,7 @@
 internal import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import Secrets
 internal import Synchronization
 

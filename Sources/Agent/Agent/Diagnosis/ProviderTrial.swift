@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// Says in words what the trials of a provider showed.
 struct ProviderTrial {

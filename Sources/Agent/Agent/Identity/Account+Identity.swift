@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// The requests of callers for an ID token.
 extension Account {

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentStore
 
 /// One caller's request for an ID token.
 struct IDTokenRequest {

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 package import AgentVault
 package import Secrets
 

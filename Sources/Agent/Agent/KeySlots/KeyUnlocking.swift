@@ -1,4 +1,5 @@
 internal import AgentPorts
+package import AgentStore
 
 extension VaultActor {
   /// Has the sources unlock the keys that only the person can open, and waits for them; outside of the actor, which

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 
 /// Replaces the root key of the open vault (docs/storage.md, Rotation).

@@ -1,5 +1,6 @@
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 extension AgentService {
   /// Drops every key and all decrypted data, and refuses waiting callers. A request in flight at a provider runs to its

@@ -1,3 +1,5 @@
+internal import AgentStore
+
 /// Runs one body at a time, each to its end, in the order of the calls. Other than in an actor, no second body begins
 /// while the first one waits.
 actor AsyncMutex {

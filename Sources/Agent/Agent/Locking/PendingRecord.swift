@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
+internal import AgentStore
 internal import JSONRPC
 internal import SecretJSON
 package import Secrets

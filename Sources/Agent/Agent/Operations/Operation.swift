@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentStore
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 internal import JSONRPC
 
 /// Claims of clients that deliver operations themselves. A claim ends with its time, with its connection and with the

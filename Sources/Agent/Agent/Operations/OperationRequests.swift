@@ -2,6 +2,7 @@ internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// Enqueues, retries and cancels operations for callers.
 package struct OperationRequests: Sendable {

@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// Delivers queued operations (docs/operations.md): those of one account one after another, several accounts at a time.

@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 internal import AgentPorts
+internal import AgentStore
 
 /// What is known of the policy source, for `agent.status` and `lanyard doctor`.
 package struct PolicySourceStatus: Sendable {

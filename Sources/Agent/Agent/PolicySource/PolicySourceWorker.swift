@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+package import AgentStore
 
 /// Fetches the organisation's policy bundle: when `BundlePolling` says so, or a person asks. One fetch at a time, and
 /// none while the vault is locked, which keeps the bundle.

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+internal import AgentStore
 
 /// The policies of the organisation's source as `PolicyCache` has them (docs/policy-bundles.md).
 package struct SourcedPolicies: Sendable {

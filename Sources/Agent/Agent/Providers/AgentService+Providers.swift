@@ -1,6 +1,7 @@
 internal import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// The requests to a provider while it is being configured.
 extension AgentService {

@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// The issuer that a URL belongs to, and what it offers.
 package struct FoundIssuer: Sendable {

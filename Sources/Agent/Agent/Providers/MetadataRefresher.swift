@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import Secrets
 internal import Synchronization
 

@@ -1,6 +1,7 @@
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
+package import AgentStore
 
 extension Provider {
   /// Takes the authentication method of `provider.add` and `provider.update`, or names the parameter that it lacks.

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 
 extension ProviderDocuments {
   /// Discovery, or the failure that a person is told.

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentModel
+package import AgentStore
 
 /// Presets in `provider.add` and `provider.update`: what was said explicitly wins.
 extension ProviderPreset {

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 
 /// Which provider the tokens of an account may be sent to (docs/tokens.md, Where tokens go).

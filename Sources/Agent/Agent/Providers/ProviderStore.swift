@@ -1,6 +1,7 @@
 package import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import AgentVault
 internal import Secrets
 

@@ -1,5 +1,6 @@
 package import AgentModel
 package import AgentOAuth
+package import AgentStore
 package import AgentVault
 
 /// The providers in memory.

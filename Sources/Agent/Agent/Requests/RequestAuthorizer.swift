@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 package import Secrets
 
 /// What a caller asks of `request.authorize`.

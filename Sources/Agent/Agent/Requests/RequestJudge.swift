@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 
 /// Decides about every target of a request that the agent sends, also one that a redirect leads to.
 package struct RequestJudge: Sendable {

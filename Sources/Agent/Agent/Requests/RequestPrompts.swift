@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import Synchronization
 
 /// Asks the person whether a request may be made (docs/offline.md, Step-up): one question at a time for each account, and

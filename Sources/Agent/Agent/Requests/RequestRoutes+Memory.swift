@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentOAuth
+internal import AgentStore
 
 extension PublishedTables {
   var requestRoutes: RequestRoutes { self[RequestRoutes.self] }

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+package import AgentStore
 internal import Secrets
 
 /// Performs what `RequestMachine` decides for one request of a caller (docs/requests.md).

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// Makes the sendings of one request, one for each time that it leaves, and judges how each of them ended. Waits for
 /// nothing.

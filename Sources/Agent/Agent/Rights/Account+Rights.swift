@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// The snapshot of what the person may do, as the provider told it last (docs/offline.md, Snapshots). The tokens of an
 /// exchange bring a part of it; `RightsFetcher` asks for the rest.

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// Asks userinfo and the entitlements' address for what the person of one account may do, beside exchanges

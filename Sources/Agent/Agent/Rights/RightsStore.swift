@@ -1,6 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 package import AgentVault
 internal import Secrets
 

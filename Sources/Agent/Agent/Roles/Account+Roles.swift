@@ -2,6 +2,7 @@ package import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 
 /// The requests of callers for the credentials of a role.
 extension Account {

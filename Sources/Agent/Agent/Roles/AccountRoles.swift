@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// The credentials of roles of one account, in memory and sealed, and the exchanges in flight: one for each role, which

@@ -1,5 +1,6 @@
 internal import AgentCore
 internal import AgentModel
+internal import AgentStore
 internal import AgentVault
 
 extension OpenVault {

@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import AgentVault
 
 extension OpenVault {

@@ -1,3 +1,4 @@
+internal import AgentStore
 package import AgentVault
 
 /// The rules in memory.

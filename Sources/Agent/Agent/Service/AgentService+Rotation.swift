@@ -1,4 +1,5 @@
 internal import AgentPorts
+package import AgentStore
 
 extension AgentService {
   /// Another root key for the vault. Ends when everything is under it; a caller that goes away does not stop it.

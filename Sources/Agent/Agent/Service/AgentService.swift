@@ -1,6 +1,7 @@
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
+package import AgentStore
 internal import JSONRPC
 package import Secrets
 internal import Synchronization

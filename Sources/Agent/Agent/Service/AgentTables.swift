@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// The tables of all features, and what each needs of another one. A feature with a new table adds it here.

@@ -1,3 +1,4 @@
+package import AgentStore
 internal import Synchronization
 
 /// Work that belongs to the agent and not to the caller that asked for it: exchanges, sign-ins, requests being served.

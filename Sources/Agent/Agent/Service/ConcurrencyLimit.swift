@@ -1,3 +1,4 @@
+package import AgentStore
 internal import Synchronization
 
 /// Bounds work that a caller begins and a server outside can draw out: each holds a connection and its memory.

@@ -1,5 +1,6 @@
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 
 /// Runs `body` for at most the seconds that a request allows; nil if they ran out, after `body` was cancelled and has
 /// returned. What an account does goes on: only the caller stops waiting.

@@ -1,5 +1,6 @@
 package import AgentCore
 package import AgentPorts
+package import AgentStore
 
 /// The vault's part of `agent.status`, also while it is locked.
 package struct VaultStatus: Sendable {

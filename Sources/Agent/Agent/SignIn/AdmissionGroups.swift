@@ -1,6 +1,7 @@
 internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 
 /// Makes completed sign-ins durable: those that come at the same moment share a commit, and a look at the disk before.

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// The authorization code flow (RFC 6749 §4.1): the browser comes back by itself, or a person brings what it was sent

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 internal import Secrets
 
 /// Turns the token endpoint's answer into a durable account, for every flow. A part of `SignInCoordinator`, which knows

@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 package import AgentOAuth
 package import AgentPorts
+package import AgentStore
 package import Secrets
 
 /// Sign-ins in progress: begins them, bounds them, and ends them. A failure of any kind leaves no account, no listener

@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import Secrets
 
 /// A sign-in in progress: it holds no account's lock, and ends by itself.

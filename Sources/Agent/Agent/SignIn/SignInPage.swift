@@ -1,6 +1,7 @@
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// The page that the browser ends on. It loads nothing, runs nothing, and looks right on a phone and on a desktop.
 enum SignInPage {

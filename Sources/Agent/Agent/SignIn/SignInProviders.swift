@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import AgentStore
 
 /// Finds the provider of a sign-in, and asks it for the endpoints that the flow needs.
 struct SignInProviders: Sendable {

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 
 /// Finishes an erasure that an open reader of the store prevented: after that reader closes, or at the next start.
 package actor ErasureWorker {

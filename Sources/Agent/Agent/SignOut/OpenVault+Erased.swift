@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentStore
 internal import AgentVault
 
 /// Recognises people whose accounts were erased (docs/sign-out.md, Modes).

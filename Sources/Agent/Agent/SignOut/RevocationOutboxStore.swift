@@ -2,6 +2,7 @@ internal import AgentCore
 package import AgentModel
 package import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import AgentVault
 package import Secrets
 

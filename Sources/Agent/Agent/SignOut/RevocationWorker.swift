@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+package import AgentStore
 internal import Secrets
 
 /// Revokes the tokens in the outbox: at once if the provider can be reached, otherwise later in the background.

@@ -1,5 +1,6 @@
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 package import Secrets
 
 extension AgentService {

@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 package import Secrets
 
 /// Judges proofs, one after another: a PIN costs 64 MiB and some tenths of a second, and two guesses at once would be

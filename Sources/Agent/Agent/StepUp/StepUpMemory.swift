@@ -1,4 +1,5 @@
 internal import AgentModel
+internal import AgentStore
 
 extension PublishedTables {
   var stepUps: StepUps { self[StepUps.self] }

@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 internal import AgentPorts
+package import AgentStore
 internal import AgentVault
 internal import Secrets
 

@@ -1,6 +1,7 @@
 internal import AgentCore
 package import AgentModel
 package import AgentPorts
+package import AgentStore
 internal import Synchronization
 
 /// The step-ups that are valid now, with the one timer that ends them: nothing wakes while there is none.

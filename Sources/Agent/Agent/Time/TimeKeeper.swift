@@ -2,6 +2,7 @@ package import AgentCore
 package import AgentModel
 internal import AgentOAuth
 package import AgentPorts
+package import AgentStore
 internal import Synchronization
 
 /// Trusted time for the whole agent, over the machine's clocks. Known while the vault is open.

@@ -1,5 +1,6 @@
-package import AgentModel
-package import AgentOAuth
+internal import AgentModel
+internal import AgentOAuth
+package import AgentStore
 internal import AgentVault
 
 extension OpenVault {

@@ -1,6 +1,7 @@
 package import AgentCore
 internal import AgentModel
 internal import AgentPorts
+internal import AgentStore
 internal import AgentVault
 internal import JSONRPC
 internal import SecretJSON

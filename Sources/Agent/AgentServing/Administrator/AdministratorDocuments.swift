@@ -4,6 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 
 /// Reads the documents of the administrator's files: those of `provider.add` and of `policy.set`

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 internal import Secrets
 internal import Synchronization

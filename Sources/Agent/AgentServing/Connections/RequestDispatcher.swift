@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 internal import Synchronization
 

@@ -1,9 +1,10 @@
-package import Agent
+internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+package import AgentStore
 internal import AgentVault
 
 /// The one place that translates the agent's failures to the errors of the contract.

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 
 /// An error of the contract (docs/protocol.md, Errors). It holds no input and no secret, only texts of the agent.

@@ -4,6 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import AgentVault
 
 // What `data` says of each kind of failure (docs/protocol.md, Errors).

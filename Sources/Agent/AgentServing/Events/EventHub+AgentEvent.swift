@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 
 /// The agent's events, translated to those of the contract.
 extension EventHub: EventPublishing {

@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 /// Selects the account for a program, with the reason (docs/protocol.md, Account selector): a named account comes
 /// first, then the directory's, then the issuer's, then the active one.

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentStore
 
 enum AgentBackupHandler: MethodHandler {
   typealias Method = AgentBackup

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 
 enum AgentDiagnoseHandler: MethodHandler {
   typealias Method = AgentDiagnose

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentStore
 
 enum AgentRotateRootKeyHandler: MethodHandler {
   typealias Method = AgentRotateRootKey

@@ -4,6 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 enum AgentStatusHandler: MethodHandler {
   typealias Method = AgentStatus

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentStore
 
 enum ConnectivityGetHandler: MethodHandler {
   typealias Method = ConnectivityGet

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentStore
 
 enum EventUnsubscribeHandler: OrderedMethodHandler {
   typealias Method = EventUnsubscribe

@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentStore
 
 enum ExecBeginHandler: MethodHandler {
   typealias Method = ExecBegin

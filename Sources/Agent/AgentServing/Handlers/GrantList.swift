@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentStore
 
 /// Lists the valid grants; a limited caller sees those created under its own grants.
 enum GrantListHandler: MethodHandler {

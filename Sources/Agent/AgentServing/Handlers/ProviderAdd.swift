@@ -4,6 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 /// Adds a provider after reading its documents, so that a wrong issuer is reported now, and not at the first sign-in.
 enum ProviderAddHandler: MethodHandler {

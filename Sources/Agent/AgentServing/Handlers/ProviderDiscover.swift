@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentStore
 
 enum ProviderDiscoverHandler: MethodHandler {
   typealias Method = ProviderDiscover

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentStore
 
 enum ProviderGetHandler: MethodHandler {
   typealias Method = ProviderGet

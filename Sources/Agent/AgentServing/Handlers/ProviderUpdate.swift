@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentStore
 
 /// Changes the given members and keeps the others. For a new issuer its documents are read first.
 enum ProviderUpdateHandler: MethodHandler {

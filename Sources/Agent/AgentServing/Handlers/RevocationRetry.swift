@@ -1,5 +1,6 @@
 internal import Agent
 internal import AgentProtocol
+internal import AgentStore
 
 /// Tries one outbox entry, or all, now; answers with the entries that are left.
 enum RevocationRetryHandler: MethodHandler {

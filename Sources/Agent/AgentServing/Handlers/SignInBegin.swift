@@ -4,6 +4,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 internal import SecretJSON
 internal import Secrets

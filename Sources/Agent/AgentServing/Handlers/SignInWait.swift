@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 enum SignInWaitHandler: MethodHandler {
   typealias Method = SignInWait

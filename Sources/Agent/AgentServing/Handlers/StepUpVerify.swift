@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 
 enum StepUpVerifyHandler: MethodHandler {
   typealias Method = StepUpVerify

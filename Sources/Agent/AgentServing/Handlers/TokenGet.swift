@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 
 /// A fresh standard token is answered on the reading thread (`CachedAnswers`); everything else comes here.
 enum TokenGetHandler: MethodHandler {

@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentStore
 
 enum TokenRefreshHandler: MethodHandler {
   typealias Method = TokenRefresh

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 
 /// Answers after a resource refused a token: with the current token if the refused one was older, otherwise with the
 /// result of one forced exchange.

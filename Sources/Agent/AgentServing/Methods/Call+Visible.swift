@@ -4,6 +4,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 /// The accounts that a caller sees: all of them, or those that its grant covers. For methods that answer with more than
 /// one account, or take one under another name than `account`.

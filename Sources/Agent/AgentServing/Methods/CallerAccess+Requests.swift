@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 /// Checks every request before its handler runs, and filters every answer.
 extension CallerAccess {

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 
 /// The context of a request beside its parameters.

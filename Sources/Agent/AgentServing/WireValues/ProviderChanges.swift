@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentProtocol
+internal import AgentStore
 
 /// The members that `provider.add` and `provider.update` have in common, beside issuer and client; nil keeps the current
 /// value.

@@ -2,6 +2,7 @@ internal import Agent
 internal import AgentCore
 internal import AgentModel
 internal import AgentProtocol
+internal import AgentStore
 internal import Secrets
 
 /// The parameters of a request to a resource server, checked: those of `request.send`, and those of an operation.

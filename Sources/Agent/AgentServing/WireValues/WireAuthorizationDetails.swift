@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentProtocol
+internal import AgentStore
 internal import JSONRPC
 
 /// `authorizationDetails` of params and results (RFC 9396).

@@ -3,6 +3,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentPorts
 internal import AgentProtocol
+internal import AgentStore
 
 // The agent's enums as wire enums. Both have the same raw values: a case of the agent without its wire value would trap
 // here (`WireEnumTests`).

@@ -1,2 +1,2 @@
 /// The counters that must not change while a backup is made: of sign-outs, erasures, new PINs and lockings.
-struct BackupMoment: Sendable, Equatable { var unlockGeneration, withdrawalCount: UInt64 }
+package struct BackupMoment: Sendable, Equatable { var unlockGeneration, withdrawalCount: UInt64 }

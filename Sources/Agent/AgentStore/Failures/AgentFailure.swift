@@ -166,7 +166,7 @@ extension AgentFailure {
   }
 
   /// The key source has a key that only a person can unlock.
-  var takesAPerson: Bool { if case .key(.locked, _) = self { true } else { false } }
+  package var takesAPerson: Bool { if case .key(.locked, _) = self { true } else { false } }
 
   /// A wrong passphrase, or a key that is not the slot's.
   var isWrongKey: Bool { if case .passphrase(.wrong) = self { true } else { false } }
@@ -180,7 +180,7 @@ extension AgentFailure {
   }
 
   /// The disk failed.
-  var storeFailure: StoreFailure? {
+  package var storeFailure: StoreFailure? {
     switch self {
     case .vault(.store(let failure), _), .grantStillStored(let failure): failure
     default: nil
@@ -199,7 +199,7 @@ extension AgentFailure {
   }
 
   /// The same request may succeed later without the person's help.
-  var mayPass: Bool {
+  package var mayPass: Bool {
     switch kind {
     case .agentLocked, .shuttingDown, .overloaded, .requestCancelled, .timedOut, .unlockFailed, .offline,
       .providerUnavailable, .stepUpThrottled, .storeUnavailable:

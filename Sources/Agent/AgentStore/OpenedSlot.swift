@@ -9,13 +9,13 @@ package final class OpenedSlot: VaultTable {
 }
 
 extension OpenVault {
-  var openedSlot: Int? { self[OpenedSlot.self].number }
+  package var openedSlot: Int? { self[OpenedSlot.self].number }
 
   func wasOpened(by slot: Int) { self[OpenedSlot.self].number = slot }
 }
 
 extension MemoryChange {
-  static func keySlotRemoved(_ number: Int) -> MemoryChange {
+  package static func keySlotRemoved(_ number: Int) -> MemoryChange {
     MemoryChange { vault in
       if vault.openedSlot == number { vault[OpenedSlot.self].number = nil }
     }

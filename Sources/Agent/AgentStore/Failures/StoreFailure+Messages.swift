@@ -1,4 +1,4 @@
-internal import AgentPorts
+package import AgentPorts
 
 /// The messages of a store or a backup that fails.
 extension StoreFailure {

@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 package import AgentOAuth
 
@@ -41,7 +41,7 @@ package enum RegistrationGap: Sendable {
 extension Provider {
   /// Throws `.unsupportedDetails` if the provider lists types, and one of `details` is not among them. A provider that
   /// lists none decides by itself.
-  func requireSupport(of details: AuthorizationDetails?) throws(AgentFailure) {
+  package func requireSupport(of details: AuthorizationDetails?) throws(AgentFailure) {
     let types = metadata?.authorizationDetailsTypes ?? []
     guard let details, !types.isEmpty, details.firstUnsupported(by: types) != nil else { return }
     throw .provider(.unsupportedDetails(types: types))
@@ -51,7 +51,7 @@ extension Provider {
 extension Provider {
   /// Throws `.pkceNotOffered` if the configuration requires PKCE and no metadata lists it. What is not known counts as
   /// not offered.
-  func requirePKCE() throws(AgentFailure) {
+  package func requirePKCE() throws(AgentFailure) {
     if lacksRequiredPKCE { throw .provider(.pkceNotOffered) }
   }
 }

@@ -3,7 +3,7 @@ package import AgentVault
 
 /// What a feature keeps in memory of the open vault: read when the vault opens, changed only by the `memory` of a change
 /// set, gone when the vault is locked. `AgentService` lists them.
-package protocol VaultTable: AnyObject {
+package protocol VaultTable: AnyObject, SendableMetatype {
   /// Reads the feature's records. One that does not open concerns only the feature.
   init(reading records: Vault) throws(VaultFailure)
 
@@ -29,7 +29,7 @@ struct VaultTables {
     for type in types { tables[ObjectIdentifier(type)] = try type.init(reading: records) }
   }
 
-  subscript<Table: VaultTable>(type: Table.Type) -> Table {
+  package subscript<Table: VaultTable>(type: Table.Type) -> Table {
     guard let table = tables[ObjectIdentifier(type)] as? Table else { fatalError("no table \(type) was listed") }
     return table
   }

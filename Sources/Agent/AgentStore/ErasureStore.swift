@@ -41,7 +41,7 @@ package struct ErasureStore {
       })
   }
 
-  func arePending() throws(AgentFailure) -> Bool {
+  package func arePending() throws(AgentFailure) -> Bool {
     try vault.withRecords { (records) throws(VaultFailure) in try !records.readAll(.vault, .erasure).isEmpty }
   }
 }

@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 internal import AgentModel
 
 extension RequestFailure {
@@ -45,7 +45,7 @@ extension AgentFailure {
   /// The failure of a step before a request is sent, or sent again. Before the first time failures that may be different
   /// the next time say that it was not sent. After it those say that its outcome is unknown, and so
   /// does every failure of a write.
-  static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
+  package static func stopped(_ failure: AgentFailure, _ machine: RequestMachine?, hasKey: Bool) -> AgentFailure {
     guard let machine, machine.attempts > 0 else { return unsentIfItMayDifferLater(failure) }
     guard failure.mayDifferLater || !machine.isRead else { return failure }
     return .sentBefore(failure, isRepeatable: machine.isRead || hasKey)

@@ -18,17 +18,17 @@ extension PublishedTable {
 }
 
 /// The published tables, one of each type. Filled at the opening, changed after each commit, emptied at the locking.
-struct PublishedTables: Sendable {
+package struct PublishedTables: Sendable {
   /// In the order in which they are filled, opened and closed.
-  let inOrder: [any PublishedTable]
+  package let inOrder: [any PublishedTable]
   private let byType: [ObjectIdentifier: any PublishedTable]
 
-  init(_ tables: [any PublishedTable]) {
+  package init(_ tables: [any PublishedTable]) {
     inOrder = tables
     byType = Dictionary(uniqueKeysWithValues: tables.map { (ObjectIdentifier(type(of: $0)), $0) })
   }
 
-  subscript<Table: PublishedTable>(type: Table.Type) -> Table {
+  package subscript<Table: PublishedTable>(type: Table.Type) -> Table {
     guard let table = byType[ObjectIdentifier(type)] as? Table else { fatalError("no table \(type) was listed") }
     return table
   }

@@ -15,4 +15,22 @@ package struct RecordedDecision: Sendable {
   package var now: Timestamp
   package var basis: TimeBasis
   package var clock: ClockTrust
+
+  package init(
+    id: String,
+    account: AccountID,
+    decision: Decision,
+    validUntil: Timestamp? = nil,
+    now: Timestamp,
+    basis: TimeBasis,
+    clock: ClockTrust
+  ) {
+    self.id = id
+    self.account = account
+    self.decision = decision
+    self.validUntil = validUntil
+    self.now = now
+    self.basis = basis
+    self.clock = clock
+  }
 }

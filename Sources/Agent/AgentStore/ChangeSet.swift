@@ -5,19 +5,19 @@ package import AgentVault
 /// The changes of one operation: planned against an `OpenVault` by a feature's type, committed by `VaultActor` as one
 /// durable transaction. Planning is synchronous, so that no await separates a check from its write.
 package struct ChangeSet<Result> {
-  var records: [VaultChange]
+  package var records: [VaultChange]
   /// Changes of rows that are no records, in the same transaction.
   var writes: [StoreWrite]
   /// The changes of `OpenVault` and the published tables once the transaction is durable.
-  var memory: [MemoryChange]
+  package var memory: [MemoryChange]
   /// The account that a failure of the commit names.
   package var account: AccountID?
   /// The erasure of this change: noted in the transaction, wiped from the log after it.
-  var erases: Erasure?
+  package var erases: Erasure?
   /// True for a sign-out, an erasure and a new PIN: a backup in progress must not contain the state before it.
   var isWithdrawal: Bool
   /// What the transaction must survive before its result is told.
-  var durability = StoreDurability.disk
+  package var durability = StoreDurability.disk
   /// What the transaction may take of a disk that is full.
   private(set) var room = StoreRoom.reserve
   /// Called when everything is durable and in memory. `erased`: the accounts whose last data is erased now.
@@ -47,14 +47,14 @@ package struct ChangeSet<Result> {
 
   /// The same, refused on a full disk: something new that a person can have stored later, or that any program can have
   /// written again and again, while the reserve is kept for tokens and for what makes less of the store.
-  var onlyIntoFreeRoom: ChangeSet {
+  package var onlyIntoFreeRoom: ChangeSet {
     var changes = self
     changes.room = .free
     return changes
   }
 
   /// A change set without changes.
-  static func unchanged(_ result: Result) -> ChangeSet { ChangeSet([], result: result) }
+  package static func unchanged(_ result: Result) -> ChangeSet { ChangeSet([], result: result) }
 }
 
 extension ChangeSet<Void> {
@@ -65,7 +65,7 @@ extension ChangeSet<Void> {
     self.init(records, memory: memory, of: account, erasing: erases, isWithdrawal: isWithdrawal, result: ())
   }
 
-  static var unchanged: ChangeSet { .unchanged(()) }
+  package static var unchanged: ChangeSet { .unchanged(()) }
 }
 
 /// The target of an erasure.

@@ -8,12 +8,14 @@ package final class InboxTable: VaultTable {
 }
 
 extension OpenVault {
-  var inboxNumber: UInt64 { self[InboxTable.self].number }
+  package var inboxNumber: UInt64 { self[InboxTable.self].number }
 
   /// Takes in a late answer while the vault is locked.
   var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }
 }
 
 extension MemoryChange {
-  static func inboxNumber(_ number: UInt64) -> MemoryChange { MemoryChange { $0[InboxTable.self].number = number } }
+  package static func inboxNumber(_ number: UInt64) -> MemoryChange {
+    MemoryChange { $0[InboxTable.self].number = number }
+  }
 }

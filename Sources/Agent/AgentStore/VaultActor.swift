@@ -1,6 +1,6 @@
 internal import AgentCore
 package import AgentModel
-package import AgentOAuth
+internal import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 package import Secrets
@@ -10,8 +10,8 @@ package import Secrets
 /// A plan and its commit run without an await in between, so that memory and disk always agree, and no other caller
 /// comes between a check and its write.
 package actor VaultActor {
-  let store: any Store
-  nonisolated let dependencies: VaultDependencies
+  package let store: any Store
+  package nonisolated let dependencies: VaultDependencies
   private var opening: VaultOpening
   private let restoreThrottle: PassphraseThrottle
   private var state = VaultState.locked(LockedVault())
@@ -28,11 +28,11 @@ package actor VaultActor {
   // MARK: reading and committing
 
   /// Nil while the vault is locked.
-  var vault: OpenVault? { if case .open(let vault) = state { vault } else { nil } }
+  package var vault: OpenVault? { if case .open(let vault) = state { vault } else { nil } }
 
   package var isOpen: Bool { vault != nil }
 
-  func unlocked() throws(AgentFailure) -> OpenVault {
+  package func unlocked() throws(AgentFailure) -> OpenVault {
     guard let vault else { throw .locked }
     return vault
   }
@@ -54,7 +54,7 @@ package actor VaultActor {
 
   /// Commits the plan of work that began earlier. Returns nil without a commit if the vault was locked meanwhile.
   @discardableResult
-  func commitIfOpen<Result: Sendable>(
+  package func commitIfOpen<Result: Sendable>(
     _ plan: @Sendable (OpenVault) throws(AgentFailure) -> ChangeSet<Result>
   ) throws(AgentFailure) -> Result? {
     guard let vault else { return nil }
@@ -75,13 +75,13 @@ package actor VaultActor {
   }
 
   /// Puts a record into the inbox while the vault is locked; does nothing while it is open.
-  func leaveIfLocked(_ record: any InboxRecord) throws(AgentFailure) {
+  package func leaveIfLocked(_ record: any InboxRecord) throws(AgentFailure) {
     if case .locked(let locked) = state { try locked.leave(record, name: dependencies.entropy.bytes(16), in: store) }
   }
 
   package func requireOpen() throws(AgentFailure) { _ = try unlocked() }
 
-  func commit<Result>(
+  package func commit<Result>(
     _ changes: ChangeSet<Result>, to vault: OpenVault
   ) throws(AgentFailure) -> Result {
     var records = changes.records
@@ -138,11 +138,11 @@ package actor VaultActor {
   package var pauseBeforePassphrase: Milliseconds? { opening.throttle.pause() }
 
   /// Counts an attempt at a backup's passphrase. Returns the time to wait if it is not allowed yet.
-  func beginRestoreAttempt() -> Milliseconds? { restoreThrottle.begin() }
+  package func beginRestoreAttempt() -> Milliseconds? { restoreThrottle.begin() }
 
   /// The outcome of the attempt. Returns the time until the next one.
   @discardableResult
-  func endRestoreAttempt(wasWrong: Bool) -> Milliseconds {
+  package func endRestoreAttempt(wasWrong: Bool) -> Milliseconds {
     guard wasWrong else {
       restoreThrottle.wasNotWrong()
       return .zero
@@ -168,7 +168,7 @@ package actor VaultActor {
   ///
   /// - Parameter isCertain: false after a commit of which it is unknown whether it landed: which inbox is the current
   ///   one is known at the next opening, and records that come until then stay in memory.
-  func lock(isCertain: Bool = true) {
+  package func lock(isCertain: Bool = true) {
     if let vault {
       for watcher in dependencies.watchers { watcher.locking(vault, for: self) }
     }
@@ -179,7 +179,7 @@ package actor VaultActor {
     dependencies.tables.close()
   }
 
-  func closeStore() {
+  package func closeStore() {
     dependencies.tables.end()
     lock()
     store.close()
@@ -188,10 +188,10 @@ package actor VaultActor {
   // MARK: locked or not
 
   /// The key slots, also of a locked vault.
-  func slots() throws(AgentFailure) -> [KeySlotRow] { try opening.slots() }
+  package func slots() throws(AgentFailure) -> [KeySlotRow] { try opening.slots() }
 
   /// The counters that must not change while a backup is made.
-  var backupMoment: BackupMoment {
+  package var backupMoment: BackupMoment {
     BackupMoment(unlockGeneration: opening.unlockGeneration, withdrawalCount: withdrawalCount)
   }
 }
