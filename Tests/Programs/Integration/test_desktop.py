@@ -168,7 +168,7 @@ class Notifications(Desktop):
         process = self.start()
         number, application, _, _, title, text, actions, _, _ = self.shown.get(timeout=PATIENCE_SECONDS)
         self.assertEqual((application, title), ("Lanyard", "work: sign in again"))
-        self.assertIn("Programs get no tokens until then.", text)
+        self.assertIn("Programs get no tokens until you sign in again.", text)
         self.assertEqual(actions, ["default", "Sign in", "sign-in", "Sign in"])
         # Other events tell nothing new.
         for _ in range(3):
