@@ -76,7 +76,9 @@ import Testing
       guard run.reached else { break }
       try #require(step < 400)
     }
-    if rotation == .strict, FaultSteps.isEach { #expect(unknown > 0, "between sending and staging the outcome is unknown") }
+    if rotation == .strict, FaultSteps.isEach {
+      #expect(unknown > 0, "between sending and staging the outcome is unknown")
+    }
   }
 
   @Test(arguments: rotations, [SimulatedDisk.Failure.inputOutput, .full])

@@ -52,9 +52,9 @@ import TokenSignatures
   {
     let modulus =
       "q6fBoXhZVsUfR3FzZt_j0V3egMTuVnNmKLFfiG0YkyA7LJXtFHlGp86P0GIHomI6-mZL9XtzrFR8lMt8_oe3MNvuNq5Bgw8MUMo5"
-        + "J_b_pd5xIeqdYp1Mw5dVS1zOr3ilOlPAtrCDjGetGAMoIInqYsu0UQOVgK14eWy_5ccAhY84MJWp9roTLXi1UQP-9OUZM8NQ0Wuc"
-        + "M4Prbn4cH4cSVMszp7G2uAKIT2gRl-2xU-WGpYB5HnOAnStpcjk7uBRvMffzc30VeR9HHnwHi3PTFzdbiNCkBpG0Yr_EHoXt0Cyf"
-        + "8sMZCmIcazM_LGWhNAVlqf_nCYPeb3qnfDyFmLsLuQ"
+      + "J_b_pd5xIeqdYp1Mw5dVS1zOr3ilOlPAtrCDjGetGAMoIInqYsu0UQOVgK14eWy_5ccAhY84MJWp9roTLXi1UQP-9OUZM8NQ0Wuc"
+      + "M4Prbn4cH4cSVMszp7G2uAKIT2gRl-2xU-WGpYB5HnOAnStpcjk7uBRvMffzc30VeR9HHnwHi3PTFzdbiNCkBpG0Yr_EHoXt0Cyf"
+      + "8sMZCmIcazM_LGWhNAVlqf_nCYPeb3qnfDyFmLsLuQ"
     let key = try PublicKey.rsa(modulus: #require(Base64URL.decode(modulus)), exponent: [1, 0, 1])
     let signature = try #require(Base64URL.decode(signature))
     #expect(signature.count == 256 && signature[0] == 0)
