@@ -187,8 +187,7 @@ let foreign: [Target] = [
 
 /// For the demo, the tests and client authors.
 let practice: [Target] = [
-  // drives machines through all their states
-  module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"], isOptimized: false),
+  module("StateWalks", in: "Practice", ["AgentCore", "AgentModel"]),  // drives machines through all their states
   module("StorageFaults", in: "Practice", ["CFaultVFS"]),  // disks that fail, fill up and die on demand
   // an OpenID provider that can misbehave
   module("PracticeProvider", in: "Practice", ["COpenSSL", "LoopbackHTTP"], isOptimized: false),
