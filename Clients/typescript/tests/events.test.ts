@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { TestContext } from "node:test";
 import { AgentNotRunningError, Client, ConnectionLostError, InvalidParamsError } from "../src/index.js";
 import type { EventStream, LanyardEvent } from "../src/index.js";
-import { FakeAgent, Fault, turn } from "./fake-agent.js";
+import { FakeAgent, Fault } from "./fake-agent.js";
 import type { Peer } from "./fake-agent.js";
 
 async function subscribed(context: TestContext): Promise<{ agent: FakeAgent; client: Client; stream: EventStream }> {
@@ -107,8 +107,12 @@ test("a refused subscription is an error, and so is an agent that is not there",
   });
   await assert.rejects(client.events({ types: ["x"] }).open(), InvalidParamsError);
   await agent.die();
-  await turn();
-  await assert.rejects(client.events().next(), AgentNotRunningError);
+  // On a busy machine the client learns of the end by its first request.
+  const lost = (error: unknown) => {
+    if (error instanceof ConnectionLostError) return client.events().next();
+    throw error;
+  };
+  await assert.rejects(client.events().next().catch(lost), AgentNotRunningError);
 });
 
 test("without `reconnect` the end of the connection is an error", async (context) => {

@@ -88,7 +88,7 @@ Denied: work may not do order.view now.
             (("sensitivityTooHigh", {"atMost": "internal", "sensitivity": "restricted"}),
              "The data is restricted; this capability covers at most internal data."),
             (("onlineRequired", {"lastOnlineAuthAgeSeconds": 301, "onlineWithinSeconds": 300}),
-             "it last confirmed this account 5 minutes ago (at most 5 minutes ago would do)."),
+             "it last confirmed this account 5 minutes ago (the policy wants at most 5 minutes ago)."),
         ]:
             self.assertIn(words, self.told(denied(failed), code=6))
 

@@ -164,7 +164,7 @@ class FailureTests(Person):
         words = self.refused(4, "token")
         self.assertIn("Reason: revoked.", words)
         self.assertEqual(words.count(f"lanyard login --account {WORK['id']}"), 1)
-        self.assertIn("another try in 2 s", words)
+        self.assertIn("Try again in 2 s", words)
 
     def test_an_agent_that_does_not_know_the_method_is_told_plainly(self):
         self.agent()
