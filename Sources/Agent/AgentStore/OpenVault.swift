@@ -47,11 +47,17 @@ package final class OpenVault {
   package let dependencies: VaultDependencies
   /// The number of this opening of the vault.
   package let unlockGeneration: UInt64
+  /// The slot that opened the vault; nil once it is removed.
+  package private(set) var openedSlot: Int?
+  /// Which inbox takes in late answers while the vault is locked.
+  package private(set) var inboxNumber: UInt64
   private let kept: VaultTables
 
   package init(
-    _ records: Vault, unlockGeneration: UInt64, dependencies: VaultDependencies
+    _ records: Vault, slot: Int, unlockGeneration: UInt64, dependencies: VaultDependencies
   ) throws(VaultFailure) {
+    openedSlot = slot
+    inboxNumber = try records.inbox.number()
     self.records = records
     self.dependencies = dependencies
     self.unlockGeneration = unlockGeneration
@@ -76,4 +82,20 @@ package final class OpenVault {
       throw AgentFailure(error, account: account)
     }
   }
+}
+
+extension OpenVault {
+  /// Takes in a late answer while the vault is locked.
+  var inbox: LockedInboxWriter { records.inbox.writer(of: inboxNumber) }
+
+  fileprivate func removed(slot: Int) {
+    if openedSlot == slot { openedSlot = nil }
+  }
+
+  fileprivate func begins(inbox number: UInt64) { inboxNumber = number }
+}
+
+extension MemoryChange {
+  package static func keySlotRemoved(_ number: Int) -> MemoryChange { MemoryChange { $0.removed(slot: number) } }
+  package static func inboxNumber(_ number: UInt64) -> MemoryChange { MemoryChange { $0.begins(inbox: number) } }
 }

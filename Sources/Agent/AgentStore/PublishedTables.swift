@@ -1,4 +1,5 @@
-/// What a feature publishes of the open vault to readers that must not wait for `VaultActor`. `AgentService` lists them.
+/// What a feature publishes of the open vault to readers that must not wait for `VaultActor`. `AgentTables` lists them,
+/// with parts that other features find by their type.
 package protocol PublishedTable: AnyObject, Sendable {
   /// Reads what callers must not miss from the first answer on. No caller finds the vault open yet.
   func fill(from vault: OpenVault) throws
@@ -33,6 +34,7 @@ package struct PublishedTables: Sendable {
     return table
   }
 
+  /// Before the vault is open: a failure closes all tables.
   func fill(from vault: OpenVault) throws {
     do {
       for table in inOrder { try table.fill(from: vault) }

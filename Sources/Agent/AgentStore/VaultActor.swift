@@ -1,6 +1,5 @@
 internal import AgentCore
 package import AgentModel
-internal import AgentOAuth
 package import AgentPorts
 internal import AgentVault
 package import Secrets
@@ -115,8 +114,9 @@ package actor VaultActor {
     }
   }
 
-  /// Opens the vault as at the start; false if that needs a person.
+  /// Opens the vault as at the start; false if that needs a person. An open vault stays as it is.
   package func openAgain() throws(AgentFailure) -> Bool {
+    guard !isOpen else { return true }
     guard let vault = try opening.openAgain() else { return false }
     try enter(vault)
     return true

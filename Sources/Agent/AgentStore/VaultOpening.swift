@@ -168,8 +168,8 @@ struct VaultOpening {
       try slots.requireOwn(slot)
       try requireNewest(records)
       slots.renew(slot, holder: holder)
-      let vault = try OpenVault(records, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
-      vault.wasOpened(by: slot.number)
+      let vault = try OpenVault(
+        records, slot: slot.number, unlockGeneration: unlockGeneration + 1, dependencies: dependencies)
       try dependencies.tables.fill(from: vault)
       acceptsOldStore = false
       unlockGeneration += 1

@@ -1,24 +1,19 @@
 package import AgentPorts
 package import AgentVault
 
-/// What a feature keeps in memory of the open vault: read when the vault opens, changed only by the `memory` of a change
-/// set, gone when the vault is locked. `AgentService` lists them.
+/// What a feature keeps in memory of the open vault: read when the vault opens, gone when it is locked. What the store
+/// says changes it only by the `memory` of a change set. `AgentTables` lists them.
 package protocol VaultTable: AnyObject, SendableMetatype {
-  /// Reads the feature's records. One that does not open concerns only the feature.
+  /// Reads the feature's records. A failure refuses the opening: for a record that answers for itself there is none.
   init(reading records: Vault) throws(VaultFailure)
 
-  /// What changes in an old copy of a store before it may be used (`OldStore`).
+  /// What changes in an old copy of a store before it may be used (`OldStore`). Without a default, so that no feature
+  /// forgets it.
   ///
   /// - Parameter closed: the partitions that will not open any more. The feature that knows one takes it out.
   static func disarming(
     _ records: Vault, closing closed: inout Set<PartitionID>, _ dependencies: VaultDependencies
   ) throws(VaultFailure) -> [VaultChange]
-}
-
-extension VaultTable {
-  package static func disarming(
-    _ records: Vault, closing closed: inout Set<PartitionID>, _ dependencies: VaultDependencies
-  ) throws(VaultFailure) -> [VaultChange] { [] }
 }
 
 /// The tables of an open vault, one of each type.
@@ -29,7 +24,7 @@ struct VaultTables {
     for type in types { tables[ObjectIdentifier(type)] = try type.init(reading: records) }
   }
 
-  package subscript<Table: VaultTable>(type: Table.Type) -> Table {
+  subscript<Table: VaultTable>(type: Table.Type) -> Table {
     guard let table = tables[ObjectIdentifier(type)] as? Table else { fatalError("no table \(type) was listed") }
     return table
   }

@@ -2,13 +2,13 @@ package import AgentVault
 package import Secrets
 
 /// What a feature does around the commits, the openings and the lockings of the vault, on `VaultActor`. Nothing of it
-/// awaits, so that a check and its commit stay one step. `AgentService` lists them, in the order of their work.
+/// awaits, so that a check and its commit stay one step. `AgentTables` lists them.
 package protocol VaultWatcher: Sendable {
   /// The changes of a commit, with those that the feature adds. A failure refuses the commit.
   func completed(
     _ changes: [VaultChange], in vault: OpenVault, for actor: isolated VaultActor
   ) throws(AgentFailure) -> [VaultChange]
-  /// The changes that `completed` returned last are durable.
+  /// The changes that `completed` returned last are durable, also where there were none. A commit that failed is not told.
   func committed()
   /// The vault is open, and no caller has read it. A failure locks it again.
   func opened(_ vault: OpenVault, for actor: isolated VaultActor) throws(AgentFailure)

@@ -44,18 +44,18 @@ package final class AccountTable: VaultTable {
   // MARK: changes
 
   /// Returns the profile that was there before.
-  package func put(_ profile: AccountProfile) -> AccountProfile? {
+  fileprivate func put(_ profile: AccountProfile) -> AccountProfile? {
     let previous = profiles.put(profile)
     if let previous { index.remove(previous) }
     index.add(profile)
     return previous
   }
 
-  package func remove(_ id: AccountID) {
+  fileprivate func remove(_ id: AccountID) {
     if let profile = profiles.remove(id) { index.remove(profile) }
   }
 
-  func setActive(_ id: AccountID?) {
+  fileprivate func setActive(_ id: AccountID?) {
     active = id
     activeIsDamaged = false
   }
@@ -135,5 +135,42 @@ extension AccountTable {
     if let other = index.accounts(named: alias.text).first(where: { profiles[$0]?.provider != provider }) {
       throw .accountAmbiguous([other])
     }
+  }
+}
+
+extension MemoryChange {
+  static func account(_ profile: AccountProfile) -> MemoryChange {
+    MemoryChange { vault in
+      vault.tellWatchers(of: profile.id)
+      let previous = vault.directory.put(profile)
+      if previous == nil || previous?.alias != profile.alias {
+        vault.tables.tokenCache.setAccount(profile.id, alias: profile.alias)
+      }
+    }
+  }
+
+  static func accountForgotten(_ id: AccountID) -> MemoryChange {
+    MemoryChange { vault in
+      vault.tellWatchers(of: id)
+      vault.directory.remove(id)
+      vault.tables.tokenCache.remove(id)
+    }
+  }
+
+  static func active(_ id: AccountID?) -> MemoryChange {
+    MemoryChange { vault in
+      vault.directory.setActive(id)
+      vault.tables.tokenCache.setActive(id)
+    }
+  }
+
+  static func tokensWithdrawn(_ id: AccountID) -> MemoryChange {
+    MemoryChange { $0.tables.tokenCache.withdraw(id) }
+  }
+}
+
+extension OpenVault {
+  fileprivate func tellWatchers(of id: AccountID) {
+    for case let watcher as any AccountWatcher in tables.inOrder { watcher.accountChanged(id) }
   }
 }

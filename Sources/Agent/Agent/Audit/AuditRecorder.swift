@@ -8,7 +8,8 @@ internal import Synchronization
 /// Records in the audit log (docs/storage.md, Audit): charges quotas, records decisions, and settles the repeats that
 /// are counted between two commits.
 ///
-/// All its functions are isolated to `VaultActor`: none awaits, so that a check and its commit stay one step.
+/// Only `VaultActor` calls it: nothing awaits, so that a check and its commit stay one step. Its lock is there because a
+/// published table is `Sendable`.
 package final class AuditRecorder: PublishedTable, VaultWatcher {
   private enum Outcome {
     case untrue

@@ -1,5 +1,6 @@
 package import AgentModel
 package import AgentOAuth
+package import AgentPorts
 package import AgentStore
 package import AgentVault
 
@@ -19,6 +20,10 @@ package final class ProviderTable: VaultTable {
       all[provider.configuration.name] = provider
     }
   }
+
+  package static func disarming(
+    _ records: Vault, closing closed: inout Set<PartitionID>, _ dependencies: VaultDependencies
+  ) throws(VaultFailure) -> [VaultChange] { [] }
 
   /// Without those whose file is gone.
   var sorted: [Provider] {

@@ -1,4 +1,5 @@
-internal import AgentStore
+package import AgentPorts
+package import AgentStore
 package import AgentVault
 
 /// The rules in memory.
@@ -18,6 +19,10 @@ package final class RuleTable: VaultTable {
     }
     all.sort { ($0.createdAt, $0.name) < ($1.createdAt, $1.name) }
   }
+
+  package static func disarming(
+    _ records: Vault, closing closed: inout Set<PartitionID>, _ dependencies: VaultDependencies
+  ) throws(VaultFailure) -> [VaultChange] { [] }
 
   fileprivate func add(_ rule: AccountRule) { all.append(rule) }
 

@@ -8,7 +8,7 @@ internal import Secrets
 struct AgentTables: Sendable {
   /// What the features keep in memory of the open vault.
   static let kept: [any VaultTable.Type] = [
-    AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self, InboxTable.self, OpenedSlot.self,
+    AccountTable.self, ProviderTable.self, RuleTable.self, OperationTable.self,
   ]
 
   let tokenCache = TokenCache()
@@ -23,7 +23,8 @@ struct AgentTables: Sendable {
   let auditRecorder = AuditRecorder()
   let published: PublishedTables
 
-  /// What they do around commits, openings and lockings, in the order of their work.
+  /// What they do around commits, openings and lockings. At an opening the inbox comes before anything that reads a token,
+  /// and the administrator's files last; who adds entries to a commit comes before the recorder, which charges them.
   var watchers: [any VaultWatcher] { [InboxDrain.Watcher(), time, auditRecorder, administrator] }
 
   /// Empty tables. `rememberTime` makes the trusted time durable.
@@ -40,7 +41,8 @@ struct AgentTables: Sendable {
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
     // The tokens are closed before the policies: a reader that finds no policy and then an open `tokenCache` knows that
-    // there is none.
+    // there is none. The time is filled before the grants, whose lifetimes it measures. The last three outlast a locking:
+    // what the files say, what is not stored yet of operations, quotas and missed entries of the log.
     published = PublishedTables([
       tokenCache, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator, operationAttempts,
       auditRecorder,
