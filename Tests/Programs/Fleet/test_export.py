@@ -237,10 +237,13 @@ class AtTheirReaders(Exports):
         self.addCleanup(self.end, done)
         count = len(self.entries(scene))
         until(lambda: len(receiver.taken) == count and len(rsyslog.lines) == count, "two collectors")
-        status = self.status(scene)
-        self.assertEqual({name: line.get("exported", 0) for name, line in status.items()},
-                         {"down": 0, "otlp": count, "syslog": count})
-        self.assertIn("answers 503", status["down"]["problem"])
+
+        def exported() -> Dict[str, int]:
+            return {name: line.get("exported", 0) for name, line in self.status(scene).items()}
+
+        # A cursor is written once its collector has answered.
+        until(lambda: exported() == {"down": 0, "otlp": count, "syslog": count}, "both cursors")
+        self.assertIn("answers 503", self.status(scene)["down"]["problem"])
 
 
 @in_quick_form(
