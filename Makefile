@@ -82,7 +82,7 @@ build: packages ## Build all programs for a debugger and for the next try, into 
 test: packages-tests packages-clients packages-desktop packages-fleet ## Run every test: all that CI runs, in under half an hour.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(SEEDS))} $(PYTHON) .ci/test all
 
-test-quick: packages-tests ## Run what takes under four minutes once it is built: few seeds, each transcript once, no walk of all states.
+test-quick: packages-tests ## Run what takes under five minutes once it is built: few seeds, each transcript once, no walk of all states.
 	@LANYARD_SEEDS=$${LANYARD_SEEDS:-$$(.ci/seeds $(QUICK_SEEDS))} $(PYTHON) .ci/test quick
 
 # Before a release, or over a night: `make nightly NIGHTLY_SEEDS=100000`.
