@@ -65,7 +65,7 @@ import Testing
   func deathAtAnyOperation_leavesTheOldOrTheNewToken(rotation: RefreshTokenRotation, death: SimulatedDisk.Death) throws
   {
     var unknown = 0
-    for step in FaultSteps.asked {
+    for step in 1... {
       let run = try Self.run(rotation, .die(death), step: step, heals: false)
       if run.afterwards.code == 2004 { unknown += 1 }
       switch (rotation, death) {
@@ -76,9 +76,7 @@ import Testing
       guard run.reached else { break }
       try #require(step < 400)
     }
-    if rotation == .strict, FaultSteps.isEach {
-      #expect(unknown > 0, "between sending and staging the outcome is unknown")
-    }
+    if rotation == .strict { #expect(unknown > 0, "between sending and staging the outcome is unknown") }
   }
 
   @Test(arguments: rotations, [SimulatedDisk.Failure.inputOutput, .full])
