@@ -36,11 +36,13 @@ final class GrantLoader {
       let machine = TokenMachine(
         memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, at: now)
       let state = machine.state(at: now)
+      var identity = found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }
+      identity?.authTime = grant.authTime ?? identity?.authTime
       account.loaded = Account.Loaded(
         profile: profile, machine: machine, grant: grant, toldState: state,
         stateSince: state == profile.restingState ? profile.stateSince : time.now(for: profile.provider),
         lastFailure: signedOut ? nil : grant.memory.lastFailure,
-        idTokenIdentity: found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }, rights: found?.rights)
+        idTokenIdentity: identity, rights: found?.rights)
       account.exchanges.machine.loaded(epoch: profile.epoch)
       account.dependencies.tokenCache.setState(state, of: account.id)
       if let found, !signedOut {
