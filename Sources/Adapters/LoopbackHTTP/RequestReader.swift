@@ -13,8 +13,9 @@ package struct RequestReader {
     case refused(Int)
   }
 
-  /// A browser's head with cookies takes 1 to 4 KiB; an authorization response with a JWT stays below 8.
-  static let maximumHeadBytes = 16 * 1024
+  /// A browser's head takes 1 to 4 KiB, and an authorization response with a JWT stays below 8. Cookies are sent to every
+  /// port of a host, so those of all programs that ever listened on this machine come along.
+  static let maximumHeadBytes = 64 * 1024
   static let maximumHeaders = 100
 
   let maximumBodyBytes: Int

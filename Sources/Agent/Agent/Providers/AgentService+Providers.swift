@@ -13,10 +13,18 @@ extension AgentService {
 
   /// Gives the client an id where the person gave none: the Client ID Metadata Document of the agent's configuration
   /// where the provider takes one, else one that the provider makes (docs/providers.md, The client's id).
-  package func identifyClient(_ provider: inout Provider) async throws(AgentFailure) {
+  ///
+  /// - Parameter keepsRedirectPath: the person chose the path of the redirect URI. Else a client that the provider makes
+  ///   gets a path of its own.
+  package func identifyClient(_ provider: inout Provider, keepsRedirectPath: Bool) async throws(AgentFailure) {
     guard provider.metadata?.clientIDMetadataDocuments == true,
       let document = environment.configuration.clientIDMetadataDocument
-    else { return try await register(&provider) }
+    else {
+      if !keepsRedirectPath {
+        provider.configuration.redirect.path = ProviderConfiguration.Redirect.ownPath(of: provider.configuration.name)
+      }
+      return try await register(&provider)
+    }
     provider.configuration.clientID = document
     // The document is public, so that no secret can stand in it.
     provider.configuration.tokenEndpointAuthMethod = .publicClient

@@ -15,9 +15,12 @@ final class AuthorizationCodeFlow {
   private let admission: SignInAdmission
   private var redirects = RedirectListeners()
 
-  init(dependencies: AccountDependencies, admission: SignInAdmission) {
+  private let providers: SignInProviders
+
+  init(dependencies: AccountDependencies, admission: SignInAdmission, providers: SignInProviders) {
     self.dependencies = dependencies
     self.admission = admission
+    self.providers = providers
   }
 
   // MARK: beginning
@@ -175,18 +178,29 @@ final class AuthorizationCodeFlow {
       throw .invalidParameter(
         "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
     }
+    let hasOthers = try await providers.hasOthers(than: job.provider)
+    guard let job = signIns.jobs[id], job.isPending else { return try await signIns.progress(id) }
     guard !job.isAnswered else { return try await signIns.wait(id) }
     let code: Secret
-    let hasState: Bool
-    switch PastedAnswer(pasted) {
-    case .query(let query)?:
-      hasState = true
-      switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+    var hasState = true
+    let answer = PastedAnswer(pasted)
+    switch answer {
+    case .address(_, let query)?, .query(let query)?:
+      let judged = AuthorizationAnswer(query: query, to: request, of: job.provider)
+      if case .foreign(let failure) = judged { throw tryAgain(id, .signIn(.answer(failure)), of: signIns) }
+      // Another server may have been sent on to with this sign-in's state.
+      if answer?.isElsewhere(than: request.redirectURI) == true {
+        throw tryAgain(id, .signIn(.answer(.anotherAddress)), of: signIns)
+      }
+      if case .query? = answer, hasOthers, !job.provider.namesItselfInAnswers {
+        throw tryAgain(id, .signIn(.wholeAddressNeeded), of: signIns)
+      }
+      switch judged {
       case .code(let found): code = found
-      case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)), of: signIns)
-      case .refused(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
+      case .refused(let failure), .foreign(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
       }
     case .code(let found)?:
+      guard !hasOthers else { throw tryAgain(id, .signIn(.wholeAddressNeeded), of: signIns) }
       guard job.provider.bindsCodes(askedWith: job.scopes) else {
         throw tryAgain(id, .signIn(.codeWithoutState), of: signIns)
       }

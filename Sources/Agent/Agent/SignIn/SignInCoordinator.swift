@@ -41,7 +41,7 @@ package actor SignInCoordinator {
     self.dependencies = dependencies
     providers = SignInProviders(dependencies: dependencies)
     admission = SignInAdmission(dependencies: dependencies, accounts: accounts)
-    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission)
+    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission, providers: providers)
     deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
     patience = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
@@ -75,6 +75,7 @@ package actor SignInCoordinator {
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await providers.provider(name, for: flow)
+    if flow != .device { try await providers.requireDistinctAnswers(of: provider) }
     try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
     let quotas = Caller.current?.signInQuotas ?? []

@@ -65,6 +65,7 @@ extension AgentFailure {
     case .stepUp(let failure, _, let method): failure.wireReason(method.noun)
     case .provider(.registration(.unsuitable)), .provider(.registration(.refused)): "registrationRefused"
     case .provider(.pkceNotOffered): "pkceNotOffered"
+    case .provider(.redirectShared): "redirectShared"
     case .provider(.unsupportedDetails): "unsupportedAuthorizationDetails"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
     case .passphrase(.prompt(let failure)): failure.wireReason

@@ -16,8 +16,11 @@ extension SignInFailure {
     case .cancelled: "cancelled"
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing): "identityMismatch"
-    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState: "malformedAnswer"
+    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
+      .wholeAddressNeeded:
+      "malformedAnswer"
     case .answer(.stateMismatch): "stateMismatch"
+    case .answer(.anotherAddress): "redirectMismatch"
     case .answer(.issuerMismatch): "issuerMismatch"
     case .answer(.refused): "providerError"
     case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing): "invalidIdToken"

@@ -33,7 +33,9 @@ enum ProviderAddHandler: MethodHandler {
         throw .provider(.clientIDMissing(.document(failure)))
       }
     }
-    if params.clientId == nil { try await call.agent.identifyClient(&provider) }
+    if params.clientId == nil {
+      try await call.agent.identifyClient(&provider, keepsRedirectPath: params.redirect?.path != nil)
+    }
     do throws(AgentFailure) {
       _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
         try vault.providers.requireCovered(params.name, by: limits)

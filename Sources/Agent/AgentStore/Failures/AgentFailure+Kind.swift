@@ -140,7 +140,8 @@ extension ProviderFailure {
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
     case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .pkceNotOffered:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .redirectShared,
+      .pkceNotOffered:
       .providerMisconfigured
     }
   }

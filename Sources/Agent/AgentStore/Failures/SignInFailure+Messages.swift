@@ -26,6 +26,10 @@ extension SignInFailure {
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
     case .codeWithoutState:
       "At this provider a code alone does not show which sign-in it belongs to. Paste the whole address to which the browser was sent back. Nothing was kept."
+    case .answer(.anotherAddress):
+      "This is not the address to which this sign-in sends the browser back. Nothing was kept; paste the whole address from the page that this sign-in opened."
+    case .wholeAddressNeeded:
+      "This agent has other providers too, and a part of the address does not show which one it comes from. Paste the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal

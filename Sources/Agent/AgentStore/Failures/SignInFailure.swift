@@ -18,6 +18,8 @@ package enum SignInFailure: Sendable {
   case pastedNoAnswer
   /// A person brought a code alone, and the provider has nothing that ties it to this sign-in.
   case codeWithoutState
+  /// A person brought a part of the address that another provider's answer could have, too.
+  case wholeAddressNeeded
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)
   case notATokenResponse
