@@ -317,6 +317,20 @@ const (
 	ProtectionSystemdCredential Protection = "systemdCredential"
 )
 
+// RedirectRefusal: Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64
+// KiB. `foreignState`: an answer to no sign-in that waits there. A newer agent may send other words.
+type RedirectRefusal string
+
+// The words of RedirectRefusal that this version knows.
+const (
+	RedirectRefusalAnotherUser   RedirectRefusal = "anotherUser"
+	RedirectRefusalAnotherPath   RedirectRefusal = "anotherPath"
+	RedirectRefusalAnotherMethod RedirectRefusal = "anotherMethod"
+	RedirectRefusalTooLarge      RedirectRefusal = "tooLarge"
+	RedirectRefusalMalformed     RedirectRefusal = "malformed"
+	RedirectRefusalForeignState  RedirectRefusal = "foreignState"
+)
+
 // RefreshPhase: The phase of a refresh. A newer agent may send other words.
 type RefreshPhase string
 
@@ -2103,6 +2117,12 @@ type SignInProgress struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account *string `json:"account,omitempty"`
+	// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+	// sign-in goes on.
+	Refused *int64 `json:"refused,omitempty"`
+	// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`,
+	// `malformed`, `foreignState`.
+	RefusedBecause *RedirectRefusal `json:"refusedBecause,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -138,6 +138,7 @@ __all__ = [
     "ProviderUpdateResult",
     "ReauthenticationRequired",
     "Redirect",
+    "RedirectRefusal",
     "RefreshPhase",
     "RefreshRuleBasis",
     "RefreshRules",
@@ -848,6 +849,19 @@ class Protection(OpenEnum):
     PASSPHRASE = "passphrase"
     SECRET_SERVICE = "secretService"
     SYSTEMD_CREDENTIAL = "systemdCredential"
+
+
+class RedirectRefusal(OpenEnum):
+    """Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+    `foreignState`: an answer to no sign-in that waits there.
+    """
+
+    ANOTHER_USER = "anotherUser"
+    ANOTHER_PATH = "anotherPath"
+    ANOTHER_METHOD = "anotherMethod"
+    TOO_LARGE = "tooLarge"
+    MALFORMED = "malformed"
+    FOREIGN_STATE = "foreignState"
 
 
 class RefreshPhase(OpenEnum):
@@ -2904,11 +2918,17 @@ class SignInProgress(Record):
         sign_in: The id of the sign-in.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
+        refused: Requests that came to the redirect URI and were no answer to this sign-in; absent if there were
+            none. A pending sign-in goes on.
+        refused_because: Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`,
+            `tooLarge`, `malformed`, `foreignState`.
     """
 
     status: Union[SignInStatus, str]
     sign_in: Optional[str] = None
     account: Optional[str] = None
+    refused: Optional[int] = None
+    refused_because: Optional[Union[RedirectRefusal, str]] = None
 
 
 @dataclass(frozen=True)

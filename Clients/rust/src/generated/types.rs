@@ -1281,6 +1281,12 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
+        /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A
+        /// pending sign-in goes on.
+        refused: u64,
+        /// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`,
+        /// `malformed`, `foreignState`.
+        refused_because = "refusedBecause": RedirectRefusal,
     }
 
     /// An item that a backup or a restore left out.

@@ -882,6 +882,8 @@ export const SignInProgress: Shape<types.SignInProgress> =
     status: required(text),
     signIn: optional(text),
     account: optional(text),
+    refused: optional(integer),
+    refusedBecause: optional(text),
   }));
 
 export const SkippedItem: Shape<types.SkippedItem> =

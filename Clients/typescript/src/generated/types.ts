@@ -252,6 +252,19 @@ export type Protection = Open<
   | "systemdCredential"
 >;
 
+/**
+ * Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB. `foreignState`:
+ * an answer to no sign-in that waits there.
+ */
+export type RedirectRefusal = Open<
+  | "anotherUser"
+  | "anotherPath"
+  | "anotherMethod"
+  | "tooLarge"
+  | "malformed"
+  | "foreignState"
+>;
+
 /** The phase of a refresh. */
 export type RefreshPhase = Open<
   | "idle"
@@ -1977,6 +1990,16 @@ export interface SignInProgress {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account?: string;
+  /**
+   * Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+   * sign-in goes on.
+   */
+  readonly refused?: number;
+  /**
+   * Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`, `malformed`,
+   * `foreignState`.
+   */
+  readonly refusedBecause?: RedirectRefusal;
 }
 
 /** An item that a backup or a restore left out. */

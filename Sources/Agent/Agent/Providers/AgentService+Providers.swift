@@ -59,9 +59,8 @@ extension AgentService {
     for _ in 0..<16 {
       let drawn = environment.entropy.fraction() * Double(Self.redirectPorts.count)
       let port = Self.redirectPorts.lowerBound + UInt16(drawn)
-      let listener = try? environment.redirects.listen(host: redirect.host, port: port, path: redirect.path) { _ in
-        SignInPage.ended()
-      }
+      let listener = try? environment.redirects.listen(
+        host: redirect.host, port: port, path: redirect.path, onRequest: { _ in SignInPage.ended() }, onRefusal: { _ in })
       guard let listener else { continue }
       listener.stop()
       return port

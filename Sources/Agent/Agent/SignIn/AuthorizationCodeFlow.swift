@@ -42,9 +42,13 @@ final class AuthorizationCodeFlow {
       way = .paste(request)
     } else {
       do throws(RedirectFailure) {
-        let uri = try redirects.open(redirect, for: id, by: dependencies.environment.redirects) { listener, query in
-          await Self.redirected(at: listener, query, of: signIns)
-        }
+        let background = dependencies.background
+        let uri = try redirects.open(
+          redirect, for: id, by: dependencies.environment.redirects,
+          onRequest: { listener, query in await Self.redirected(at: listener, query, of: signIns) },
+          onRefusal: { listener, refusal in
+            background.start { await Self.refused(refusal, at: listener, of: signIns) }
+          })
         request = AuthorizationRequest(redirectURI: uri, entropy: entropy)
         way = .browser(request)
       } catch {
@@ -121,7 +125,7 @@ final class AuthorizationCodeFlow {
   ) async -> RedirectPage {
     guard let (job, request, answer) = recipient(of: query, at: listener, of: signIns) else {
       if redirects.isOfEndedSignIn(query) { return SignInPage.ended() }
-      countForeignAnswer(at: listener, of: signIns)
+      count(.foreignState, at: listener, of: signIns)
       return SignInPage.foreign(error: SecretQuery(query)?.text("error").map(AuthorizationAnswer.known))
     }
     guard !job.isAnswered else { return SignInPage.ended() }
@@ -155,13 +159,20 @@ final class AuthorizationCodeFlow {
     return nil
   }
 
-  /// Remembers for the sign-ins that wait there that an answer came which was for none of them.
-  private func countForeignAnswer(at listener: String, of signIns: isolated SignInCoordinator) {
+  private static func refused(
+    _ refusal: RedirectRefusal, at listener: String, of signIns: isolated SignInCoordinator
+  ) async {
+    signIns.codeFlow.count(refusal, at: listener, of: signIns)
+  }
+
+  /// Remembers for the sign-ins that wait there what came and was refused: their callers are told.
+  private func count(_ refusal: RedirectRefusal, at listener: String, of signIns: isolated SignInCoordinator) {
     for id in redirects.signIns(at: listener) {
-      guard let count = signIns.jobs[id]?.foreignAnswers, count < SignInJob.foreignAnswersAtMost else { continue }
-      signIns.jobs[id]?.foreignAnswers = count + 1
+      guard let count = signIns.jobs[id]?.refusals.count, count < SignInJob.refusalsAtMost else { continue }
+      signIns.jobs[id]?.refusals = SignInJob.Refusals(count: count + 1, last: refusal)
       dependencies.environment.log.log(
-        .notice, "foreign redirect answer", [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1)))])
+        .notice, "redirect answer refused",
+        [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1))), (.reason, .name(refusal.rawValue))])
     }
   }
 

@@ -167,7 +167,7 @@ package actor SignInCoordinator {
       if !job.isPending {
         jobs[job.id] = nil
       } else if job.expiresAt <= now {
-        finish(job.id, .failed(.signIn(.expired(foreignAnswers: job.foreignAnswers))))
+        finish(job.id, .failed(.signIn(.expired(refused: job.refusals.count, last: job.refusals.last))))
       } else {
         deviceFlow.ask(job.id, of: self)
       }
@@ -252,6 +252,9 @@ package actor SignInCoordinator {
     guard let status = status(of: id) else { throw await notFound() }
     return status
   }
+
+  /// What came to the redirect URI of a sign-in and was refused.
+  package func refusals(of id: String) -> SignInJob.Refusals { jobs[id]?.refusals ?? SignInJob.Refusals() }
 
   private func leave(_ id: String, _ waiter: UInt64) { waiters.remove(waiter, for: id) }
 

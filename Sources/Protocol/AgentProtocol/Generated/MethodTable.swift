@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
+  public static let schemaDigest = "0ab74e3a02a10d3b82927f4668a751f6d884597a90f15db4fc638d84f4210520"
 }

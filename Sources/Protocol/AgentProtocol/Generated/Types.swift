@@ -2392,15 +2392,24 @@ public struct WireSignInProgress: WireWritable, Sendable {
   public var signIn: String?
   public var status: WireSignInStatus
   public var account: AccountID?
+  /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+  /// sign-in goes on.
+  public var refused: Int?
+  /// Why the last of them was refused.
+  public var refusedBecause: WireRedirectRefusal?
 
   public init(
     signIn: String? = nil,
     status: WireSignInStatus,
-    account: AccountID? = nil
+    account: AccountID? = nil,
+    refused: Int? = nil,
+    refusedBecause: WireRedirectRefusal? = nil
   ) {
     self.signIn = signIn
     self.status = status
     self.account = account
+    self.refused = refused
+    self.refusedBecause = refusedBecause
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -2414,6 +2423,14 @@ public struct WireSignInProgress: WireWritable, Sendable {
     if let account {
       writer.key("account")
       writer.string(account.text)
+    }
+    if let refused {
+      writer.key("refused")
+      writer.integer(refused)
+    }
+    if let refusedBecause {
+      writer.key("refusedBecause")
+      writer.string(refusedBecause.rawValue)
     }
     writer.endObject()
   }

@@ -4907,6 +4907,12 @@ public struct SignInProgress: Record, WireRecord {
   public var signIn: String?
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String?
+  /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+  /// sign-in goes on.
+  public var refused: Int?
+  /// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`, `malformed`,
+  /// `foreignState`.
+  public var refusedBecause: RedirectRefusal?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -4914,20 +4920,26 @@ public struct SignInProgress: Record, WireRecord {
     status: SignInStatus,
     signIn: String? = nil,
     account: String? = nil,
+    refused: Int? = nil,
+    refusedBecause: RedirectRefusal? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.status = status
     self.signIn = signIn
     self.account = account
+    self.refused = refused
+    self.refusedBecause = refusedBecause
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["status", "signIn", "account"]
+  private static let memberNames: Set<String> = ["status", "signIn", "account", "refused", "refusedBecause"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     status = try members.required("status")
     signIn = try members.optional("signIn")
     account = try members.optional("account")
+    refused = try members.optional("refused")
+    refusedBecause = try members.optional("refusedBecause")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -4935,6 +4947,8 @@ public struct SignInProgress: Record, WireRecord {
     writer.member("status", status)
     writer.member("signIn", signIn)
     writer.member("account", account)
+    writer.member("refused", refused)
+    writer.member("refusedBecause", refusedBecause)
   }
 }
 
