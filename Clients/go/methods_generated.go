@@ -723,8 +723,9 @@ func (m *SignInMethods) Wait(ctx context.Context, params *SignInWaitParams) (*Si
 type SignInCompleteParams struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
-	// The whole URL, whose `State` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-	// token prove that it belongs to this sign-in.
+	// The whole URL, which must be the one that this sign-in sends the browser back to, with its `State`; or only the
+	// value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove that
+	// it belongs to this sign-in.
 	RedirectURL Secret `json:"redirectUrl"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

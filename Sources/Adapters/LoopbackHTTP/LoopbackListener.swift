@@ -46,7 +46,8 @@ public final class LoopbackListener: Sendable {
   ) throws(LoopbackError) {
     try self.init(
       host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes,
-      maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart, onUnreadable: onUnreadable, handlerForPort: { _ in handler })
+      maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart, onUnreadable: onUnreadable,
+      handlerForPort: { _ in handler })
   }
 
   /// The same, for a handler that has to know its port before the first request: an issuer contains it.

@@ -109,11 +109,13 @@ import AgentOAuth
     }
   }
 
-  @Test("Only the parameters of the answer have to be clean and single", arguments: [
-    ("code=c&state=s&x=1&x=2", true), ("code=c&state=s&x=%FF", true), ("code=c&state=s&x=%", true),
-    ("%FF=1&code=c&state=s", true), ("code=c&code=c&state=s", false), ("code=c&state=s&iss=a&iss=b", false),
-    ("error=a&error=b&state=s", false), ("code=%FF&state=s", false), ("code=c&state=%", false),
-  ])
+  @Test(
+    "Only the parameters of the answer have to be clean and single",
+    arguments: [
+      ("code=c&state=s&x=1&x=2", true), ("code=c&state=s&x=%FF", true), ("code=c&state=s&x=%", true),
+      ("%FF=1&code=c&state=s", true), ("code=c&code=c&state=s", false), ("code=c&state=s&iss=a&iss=b", false),
+      ("error=a&error=b&state=s", false), ("code=%FF&state=s", false), ("code=c&state=%", false),
+    ])
   func query_isReadDespiteForeignParameters(text: String, isRead: Bool) {
     let query = SecretQuery(Secret(text: text))
     #expect((query.map { !$0.hasDuplicates } ?? false) == isRead)

@@ -5057,8 +5057,9 @@ class SignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.
@@ -5325,8 +5326,9 @@ class AsyncSignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.

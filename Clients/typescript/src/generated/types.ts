@@ -2562,8 +2562,9 @@ export interface SignInCompleteParams {
   /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
   /**
-   * The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-   * token prove that it belongs to this sign-in.
+   * The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or only the
+   * value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove that it
+   * belongs to this sign-in.
    *
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */

@@ -60,7 +60,8 @@ extension AgentService {
       let drawn = environment.entropy.fraction() * Double(Self.redirectPorts.count)
       let port = Self.redirectPorts.lowerBound + UInt16(drawn)
       let listener = try? environment.redirects.listen(
-        host: redirect.host, port: port, path: redirect.path, onRequest: { _ in SignInPage.ended() }, onRefusal: { _ in })
+        host: redirect.host, port: port, path: redirect.path, onRequest: { _ in SignInPage.ended() },
+        onRefusal: { _ in })
       guard let listener else { continue }
       listener.stop()
       return port

@@ -247,5 +247,7 @@ extension IDTokenIdentity {
 
 extension JSONNode {
   /// The text of a member whose name is configured.
-  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+  package func text(ofMember name: String) -> String? {
+    members.first { equalCodePoints($0.key.string, name) }?.value.string
+  }
 }

@@ -8,7 +8,7 @@ extension JSONNode {
   package func subject(namedBy preset: ProviderPreset?) -> String? {
     if let subject = self["sub"]?.string { return subject }
     if let name = preset?.subjectMember {
-      return members.first { $0.key.string == name }?.value.string
+      return text(ofMember: name)
     }
     return self["id"]?.string ?? self["id"]?.integer.map(String.init)
   }

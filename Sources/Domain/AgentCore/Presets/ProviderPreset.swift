@@ -89,7 +89,9 @@ public struct ProviderPreset: Sendable {
     configuration.scopes = scopes
     configuration.tenant = tenant
     configuration.authorization.tenantClaim = tenantClaim
-    if takesAnyRedirectPath { configuration.redirect.path = ProviderConfiguration.Redirect.ownPath(of: configuration.name) }
+    if takesAnyRedirectPath {
+      configuration.redirect.path = ProviderConfiguration.Redirect.ownPath(of: configuration.name)
+    }
     describe(&configuration)
   }
 

@@ -125,7 +125,8 @@ struct SignIn {
         case "tooLarge":
           "the browser's cookies for this machine are larger than 64 KiB. Delete those of 127.0.0.1 and localhost in the browser and load its page again, or begin again with `--paste`"
         case "anotherUser": "it came from another user of this machine"
-        case "anotherPath": "it came to another path than this sign-in's. The provider may have another redirect address registered"
+        case "anotherPath":
+          "it came to another path than this sign-in's. The provider may have another redirect address registered"
         case "foreignState": "it belongs to another sign-in, or the provider leaves out `state`"
         case "anotherMethod": "it was not sent as a GET"
         default: "it could not be read"

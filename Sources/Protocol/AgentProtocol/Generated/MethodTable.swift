@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "0ab74e3a02a10d3b82927f4668a751f6d884597a90f15db4fc638d84f4210520"
+  public static let schemaDigest = "bd230bb6f5740611e8202fd2c02c49fecf215ef7f25ec72624d5268598110771"
 }
