@@ -95,6 +95,16 @@ package final class Connection {
     return true
   }
 
+  /// An open file of the database, by the code that asks SQLite for it; nil if there is none.
+  func file(_ which: Int32) throws(StoreFailure) -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    try check(sqlite3_file_control(handle, "main", which, &file))
+    return file
+  }
+
+  /// Drops the pages that no statement uses: they are read again from the file.
+  func releaseCachedPages() { sqlite3_db_release_memory(handle) }
+
   /// Begins to copy everything into another connection's database (sqlite3_backup_init); nil if SQLite refuses.
   func begin(to target: OpaquePointer) -> OpaquePointer? { sqlite3_backup_init(target, "main", handle, "main") }
 

@@ -41,9 +41,9 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: `missing` if they were removed or replaced under the running agent.
   func checkInPlace() throws(StoreFailure)
-  /// Checkpoints the WAL into the database file and truncates it, after an erasure; false if an open reader prevents
-  /// it.
-  func truncateLog() throws(StoreFailure) -> Bool
+  /// Removes every byte that deleted records left in the files; false if another process prevents it, for example an open
+  /// reader.
+  func eraseDeleted() throws(StoreFailure) -> Bool
   /// Runs SQLite's integrity check; empty if the database is sound.
   func integrityProblems() throws(StoreFailure) -> [String]
   /// Copies the whole store as of now into a new file at `path`. If the copy fails, the caller removes the partial

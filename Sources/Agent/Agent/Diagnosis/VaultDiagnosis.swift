@@ -172,8 +172,8 @@ package struct VaultDiagnosis {
       try revocations(&findings)
       if try vault.erasures.arePending() {
         findings.notice(
-          "erasures", "Erased data may still be in the database's write-ahead log.",
-          "Nothing to do: the agent wipes it when no other program reads the database.")
+          "erasures", "Erased data may still be in the database's files.",
+          "Nothing to do: the agent overwrites it when no other program reads the database.")
       }
     } catch {
       findings.add(error, "revocations")
