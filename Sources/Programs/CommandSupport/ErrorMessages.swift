@@ -42,7 +42,8 @@ public enum ErrorMessages {
       hints.append("Sign in again, as the server demands it: `\(command)`.")
       return hints
     }
-    if name == "untrustedServer", ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
+    // Where a parameter is at fault, no server was asked.
+    if name == "untrustedServer", data?["path"] == nil, ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
       hints.append(
         "The network may have a sign-in page that answers instead of the server: open any page in a browser.")
     }

@@ -416,9 +416,9 @@ class ProviderMisconfigured(LanyardError):
 
 class UntrustedServer(LanyardError):
     """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or
-    `tls`.
+    `tls`. With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
 
-    `data` may hold `account`, `reason`, `remedies`, `outcome`.
+    `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
     """
 
     code: Optional[int] = 3004
@@ -4066,7 +4066,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4079,7 +4080,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4258,7 +4260,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4273,7 +4276,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4410,7 +4414,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4518,7 +4523,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4531,7 +4537,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4710,7 +4717,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4725,7 +4733,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4862,7 +4871,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4946,7 +4956,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5004,7 +5015,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5055,7 +5067,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5130,7 +5143,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5214,7 +5228,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5272,7 +5287,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5323,7 +5339,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5398,7 +5415,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -6208,7 +6226,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6270,7 +6289,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6325,7 +6345,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6386,7 +6407,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6447,7 +6469,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6514,7 +6537,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6576,7 +6600,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6631,7 +6656,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6692,7 +6718,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6753,7 +6780,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6814,7 +6842,8 @@ class IdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6873,7 +6902,8 @@ class AsyncIdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6939,7 +6969,8 @@ class CredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7008,7 +7039,8 @@ class AsyncCredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7185,7 +7217,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7266,7 +7299,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7369,7 +7403,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7450,7 +7485,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7726,7 +7762,8 @@ class SnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7810,7 +7847,8 @@ class AsyncSnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.

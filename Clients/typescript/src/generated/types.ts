@@ -2331,7 +2331,7 @@ export interface ProviderAddParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
    */
   readonly caFile?: string | undefined;
   /** The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. */
@@ -2444,7 +2444,8 @@ export interface ProviderUpdateParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's. Empty: the agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now. Empty:
+   * the agent's.
    */
   readonly caFile?: string | undefined;
   /**

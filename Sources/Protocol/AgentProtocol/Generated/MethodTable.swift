@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
+  public static let schemaDigest = "638bb4592e9d98e33ae6c837815df4cfbb463b20ee55d9584382913e00c3993a"
 }
