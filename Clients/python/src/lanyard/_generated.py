@@ -2810,6 +2810,8 @@ class Session(Record):
             bring them back.
         authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
             nothing of any.
+        clock_behind_seconds: While `clock` is `suspect`: by how much the wall clock is behind the known time of
+            the provider.
         step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
             when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
@@ -2835,6 +2837,7 @@ class Session(Record):
     lost_scopes: Optional[List[str]] = None
     authorization_details: Optional[List[Dict[str, Any]]] = None
     server_time_offset_ms: Optional[int] = None
+    clock_behind_seconds: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
     token_binding: Optional[Union[TokenBinding, str]] = None

@@ -1912,6 +1912,8 @@ export interface Session {
   /** The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any. */
   readonly authorizationDetails?: readonly (Readonly<Record<string, unknown>>)[];
   readonly serverTimeOffsetMs?: number;
+  /** While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider. */
+  readonly clockBehindSeconds?: number;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
    * that a provider told are converted. Only `time.now` of a decision is trusted time.

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "638bb4592e9d98e33ae6c837815df4cfbb463b20ee55d9584382913e00c3993a"
+  public static let schemaDigest = "064bea9a08fba5586749127d1e705be7fca68d13851a6c6cbf7df53525a5089f"
 }
