@@ -72,7 +72,7 @@ struct RuleList: ParsableCommand {
           "The rule \(damaged) can't be read, so no tool gets a token. `lanyard rule remove \(damaged)` removes it.")
       }
       if rules.isEmpty { return Output.note("There is no rule. Add one: `lanyard rule add PATTERN ACCOUNT`.") }
-      var table = Table(["PATTERN", "ACCOUNT", "RULE"])
+      var table = Table(["PATTERN", "ACCOUNT", "RULE"], whole: ["PATTERN", "ACCOUNT", "RULE"])
       for rule in rules {
         let id = rule["account"]?.string ?? "-"
         table.add([
