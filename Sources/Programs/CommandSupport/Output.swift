@@ -6,10 +6,10 @@ internal import Synchronization
 public enum Output {
   /// `--quiet`: notes, warnings and the words about what was done are left out. Failures, questions, the instructions of a
   /// sign-in and what a command was asked for are not.
-  public static func beQuiet() { isQuiet.store(true, ordering: .relaxed) }
+  public static func beQuiet() { quiet.store(true, ordering: .relaxed) }
 
-  private static let isQuiet = Atomic(false)
-  static var isQuietNow: Bool { isQuiet.load(ordering: .relaxed) }
+  private static let quiet = Atomic(false)
+  public static var isQuiet: Bool { quiet.load(ordering: .relaxed) }
 
   /// Writes all bytes, also to a descriptor that accepts a part at a time. False if writing fails.
   public static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
@@ -44,7 +44,7 @@ public enum Output {
 
   /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program.
   public static func done(_ text: String) {
-    if !isQuietNow { answer(text: text) }
+    if !isQuiet { answer(text: text) }
   }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.
@@ -98,7 +98,7 @@ public enum Output {
 
   /// A line on stderr, unless the command is quiet.
   public static func note(_ line: String) {
-    if !isQuietNow { instruction(line) }
+    if !isQuiet { instruction(line) }
   }
 
   /// Lines on stderr that the person needs to go on; on a terminal, long ones are broken between words. `isLaidOut`:

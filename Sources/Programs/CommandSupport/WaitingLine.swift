@@ -29,7 +29,7 @@ struct WaitingLine: ~Copyable {
     return Self.canShow ? Int32(1_000 - passed % 1_000) : -1
   }
 
-  private static var canShow: Bool { Terminal.showsNotes && !Output.isQuietNow }
+  private static var canShow: Bool { Terminal.showsNotes && !Output.isQuiet }
 
   /// Shows the line if the wait is long enough. `subject` says once what is waited for.
   mutating func show(_ subject: () -> String?) {

@@ -77,7 +77,7 @@ struct AuditCommand: ParsableCommand {
         Output.answer(json: result.raw)
       } else if isIntact {
         let count = result["entries"]?.integer ?? 0
-        Output.answer("Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") unchanged.")
+        Output.answer(text: "Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") unchanged.")
       } else {
         for line in Self.broken(at: result["firstBroken"]?.integer) { Output.answer(line) }
       }
