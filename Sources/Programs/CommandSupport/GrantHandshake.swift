@@ -61,7 +61,7 @@ enum GrantHandshake {
     _ secret: borrowing SecretInput, on connection: inout AgentConnection
   ) throws(CommandFailure) {
     let patience = connection.patienceMilliseconds
-    connection.patienceMilliseconds = patienceMilliseconds
+    connection.patienceMilliseconds = min(patience ?? .max, patienceMilliseconds)
     defer { connection.patienceMilliseconds = patience }
     // `AgentConnection.request` wipes the writer's memory.
     let id = try secret.withBytes { (bytes) throws(CommandFailure) in

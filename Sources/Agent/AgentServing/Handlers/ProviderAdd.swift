@@ -25,7 +25,7 @@ enum ProviderAddHandler: MethodHandler {
     try await call.requireCertificates(at: params.caFile)
     if provider.needsDiscovery {
       do throws(AgentFailure) {
-        try await call.agent.discover(&provider)
+        try await call.agent.discover(&provider, isTyped: true)
       } catch {
         // Report a missing client id first, where the agent may have to be given one.
         guard params.clientId == nil, provider.preset?.registersClients != true,

@@ -80,7 +80,7 @@ enum ProviderUpdateHandler: MethodHandler {
     }
     if issuerChanged { provider.forgetMetadata() }
     if provider.needsDiscovery, provider.metadata == nil || params.issuer != nil || provider.lacksRequiredPKCE {
-      try await call.agent.discover(&provider)
+      try await call.agent.discover(&provider, isTyped: params.issuer != nil)
     }
   }
 

@@ -129,10 +129,10 @@ struct Login: ParsableCommand {
     let account = try AccountInfo.named(id, via: &agent)
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
-    Output.answer(
+    Output.done(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
-      Output.answer(Text.shown("Renamed: \(old) is \(account.label) now."))
+      Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
     if account.alias == nil, Terminal.showsNotes,
       let proposed = ProposedAlias.of(account, among: try AccountInfo.all(via: &agent))

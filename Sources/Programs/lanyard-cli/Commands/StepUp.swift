@@ -93,7 +93,7 @@ struct StepUp: ParsableCommand {
       (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
     }
     if common.json { return Output.answer(json: answer.json) }
-    Output.answer("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
+    Output.done("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
     let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) {
       $0["attemptsLeft"]?.integer
     }
@@ -173,10 +173,10 @@ struct StepUp: ParsableCommand {
     let left = status["attemptsLeft"]?.integer ?? 0
     guard status["enrolled"]?.bool == true else {
       return Output.answer(
-        left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
+        text:         left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
     }
     let until = status["validUntil"]?.string.flatMap { Moment($0) }
     let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"
-    Output.answer("A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
+    Output.answer(text: "A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
   }
 }

@@ -59,7 +59,7 @@ struct Trust: ParsableCommand {
 
   private func tell(_ path: String, of account: String?, isTrusted: Bool, _ outcome: String) {
     guard common.json else {
-      return Output.answer(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
+      return Output.done(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
     }
     var writer = JSONWriter()
     writer.beginObject()

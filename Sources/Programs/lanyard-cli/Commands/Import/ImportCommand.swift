@@ -153,7 +153,8 @@ struct ImportCommand: ParsableCommand {
     guard !entries.isEmpty else { return }
     // A screen has no room for the reasons: they stand below.
     let isScreen = Terminal.showsAnswers
-    var table = Table(["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"])
+    var table = Table(
+      ["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"], whole: ["NAME"], folded: ["SCOPES", "IMPORT"])
     for entry in entries {
       table.add([
         .init(entry.name, .bold), .init(entry.issuer ?? entry.server ?? "-"), .init(entry.user ?? "-"),

@@ -24,7 +24,7 @@ struct PolicyRefresh: ParsableCommand {
       return
     }
     if !common.json {
-      Output.answer(Text.shown(source.words))
+      Output.answer(text: Text.shown(source.words))
       if let problem = source.problem { Output.note(Text.shown(problem)) }
     }
     if source.problem != nil { try OtherAnswer.end(with: .other) }

@@ -120,7 +120,7 @@ struct ProviderAdd: ParsableCommand {
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
-      Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
+      Output.done(Text.shown("Added \(provider.name), \(provider.issuer)."))
       if settings.clientID == nil, provider.isRegistered {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }

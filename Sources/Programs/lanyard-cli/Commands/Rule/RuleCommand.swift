@@ -43,7 +43,7 @@ struct RuleAdd: ParsableCommand {
         writer.member("account", known.id)
       } result: { result in
         if common.json { return Output.answer(json: result.raw) }
-        Output.answer(Text.shown("\(known.label) answers for \(result["pattern"]?.string ?? pattern)."))
+        Output.done(Text.shown("\(known.label) answers for \(result["pattern"]?.string ?? pattern)."))
       }
     } catch {
       guard let problem = error.problem, problem.path == "/pattern" else { throw error }
@@ -72,7 +72,7 @@ struct RuleList: ParsableCommand {
           "The rule \(damaged) can't be read, so no tool gets a token. `lanyard rule remove \(damaged)` removes it.")
       }
       if rules.isEmpty { return Output.note("There is no rule. Add one: `lanyard rule add PATTERN ACCOUNT`.") }
-      var table = Table(["PATTERN", "ACCOUNT", "RULE"])
+      var table = Table(["PATTERN", "ACCOUNT", "RULE"], whole: ["PATTERN", "ACCOUNT", "RULE"])
       for rule in rules {
         let id = rule["account"]?.string ?? "-"
         table.add([
@@ -119,7 +119,7 @@ struct RuleRemove: ParsableCommand {
       answer.endObject()
       return answer.withBytes { Output.answer(json: $0) }
     }
-    Output.answer(Text.shown("Removed: \(wanted)."))
+    Output.done(Text.shown("Removed: \(wanted)."))
   }
 }
 

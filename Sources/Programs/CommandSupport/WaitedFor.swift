@@ -1,0 +1,56 @@
+internal import JSONRPC
+
+/// Whom a request waits for, as its parameters tell: a server, a provider, or the provider of an account.
+struct WaitedFor {
+  private let url, provider, account: String?
+  private let isPrompt: Bool
+
+  /// The time for the agent to say whose account it is.
+  private static let patienceMilliseconds: Int32 = 300
+
+  /// Nil if `params` can't be read. They are written anew: nothing keeps the request, which may hold a secret.
+  init?(_ params: (inout JSONWriter) -> Void) {
+    var writer = JSONWriter()
+    writer.beginObject()
+    params(&writer)
+    writer.endObject()
+    let found = writer.withBytes { bytes -> WaitedFor? in
+      var tape = JSONTape()
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { WaitedFor($0) }
+    }
+    guard let found else { return nil }
+    self = found
+  }
+
+  private init(_ params: JSONNode) {
+    url = params["url"]?.string
+    provider = params["provider"]?.string
+    account = params["account"]?.string
+    isPrompt = params["prompt"]?.isText("pinentry") == true || params["method"]?.isText("pinentry") == true
+  }
+
+  init(account: String) {
+    (url, provider, isPrompt) = (nil, nil, false)
+    self.account = account
+  }
+
+  /// Nil if it is the agent itself.
+  var name: String? {
+    if isPrompt { return "pinentry" }
+    return url.flatMap(Self.host) ?? provider ?? account.flatMap(Self.provider)
+  }
+
+  private static func host(of url: String) -> String? {
+    let parts = url.split(separator: "/", maxSplits: 2)
+    guard parts.count > 1, parts[0].last == ":" else { return nil }
+    return String(parts[1].prefix { $0 != "?" && $0 != "#" })
+  }
+
+  private static func provider(of account: String) -> String? {
+    let agent = try? Agent.connect(
+      mayStart: false, tellsWaiting: false, patienceMilliseconds: patienceMilliseconds)
+    guard var agent else { return nil }
+    return try? agent.call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string }
+  }
+}
