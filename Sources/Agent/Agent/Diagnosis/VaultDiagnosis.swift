@@ -153,6 +153,13 @@ package struct VaultDiagnosis {
         "Ask the administrator of the provider.")
     default: break
     }
+    if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {
+      findings.notice(
+        "idToken", of: profile,
+        "The provider's last refresh brought an ID token that is not given out: \(dropped.meaning). The session goes on, with its access tokens.",
+        "Only programs that use ID tokens notice it. `lanyard login --account \(profile.name)` gets a new one.",
+        "If it goes on, ask the administrator of the provider.")
+    }
     if profile.tokenBinding == .downgraded {
       findings.notice(
         "tokenBinding", of: profile,
