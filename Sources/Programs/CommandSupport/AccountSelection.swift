@@ -44,6 +44,9 @@ public struct AccountSelection: Sendable {
   /// The account that this command chose last: hints name it as the person did.
   static let last = Mutex<AccountSelection?>(nil)
 
+  /// The name that this command chose last; nil for the active account.
+  static var lastName: String? { last.withLock { $0 }.flatMap { $0.reason.isName ? $0.selector : nil } }
+
   private static func chosen(
     _ argument: String?, _ option: String?, asksTrust: Bool
   ) throws(CommandFailure) -> AccountSelection {

@@ -126,7 +126,8 @@ struct Login: ParsableCommand {
     } catch {
       throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
-    let account = try AccountInfo.named(id, via: &agent)
+    let admitted = try AccountInfo.named(id, via: &agent)
+    let account = try named(admitted, via: &agent)
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.done(
@@ -134,11 +135,26 @@ struct Login: ParsableCommand {
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
       Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
-    if account.alias == nil, Terminal.showsNotes,
-      let proposed = ProposedAlias.of(account, among: try AccountInfo.all(via: &agent))
-    {
-      Output.note(Text.shown("Give it a short name: `lanyard rename \(account.id) \(proposed)`."))
+    if admitted.alias == nil, account.alias != nil, Terminal.showsNotes {
+      Output.note(Text.shown("Give it another name: `lanyard rename \(account.label) NEW`."))
     }
+  }
+
+  /// Gives an account without an alias one, so that no person has to type its id. Another program may take the alias at
+  /// this moment: then the account has none.
+  private func named(_ account: AccountInfo, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
+    guard account.alias == nil, let all = try? AccountInfo.all(via: &agent),
+      let proposed = ProposedAlias.of(account, among: all)
+    else { return account }
+    do throws(CommandFailure) {
+      try agent.perform("account.rename") { writer in
+        writer.member("account", account.id)
+        writer.member("alias", proposed)
+      }
+    } catch {
+      return account
+    }
+    return try AccountInfo.named(account.id, via: &agent)
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -43,6 +43,8 @@ struct SignIn {
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let begun: BegunSignIn
     do throws(CommandFailure) {
+      // A device sign-in asks the provider itself.
+      if request.flow != .device { try ReachableProvider(name: request.provider).require(via: &agent) }
       begun = try begin(via: &agent)
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
@@ -139,6 +141,8 @@ struct SignIn {
   }
 
   private func complete(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    agent.waitsFor = request.provider
+    defer { agent.waitsFor = nil }
     let progress = try PastedAddress(signIn: begun.id).complete(via: &agent) { (result) throws(CommandFailure) in
       try Progress(result)
     }

@@ -95,7 +95,7 @@ struct ProviderAdd: ParsableCommand {
         FoundServer($0)
       }
     } catch {
-      var told = error
+      var told = error.naming(server: url)
       if error.problem?.path == "/url" {
         told.message = "\(url) is not the URL of a server: it begins with https://, or http:// on this machine."
         told.hints = []
@@ -121,6 +121,9 @@ struct ProviderAdd: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
       Output.done(Text.shown("Added \(provider.name), \(provider.issuer)."))
+      if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
+        Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
+      }
       if settings.clientID == nil, provider.isRegistered {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
