@@ -127,7 +127,10 @@ struct Login: ParsableCommand {
       throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
     let admitted = try AccountInfo.named(id, via: &agent)
-    let account = try named(admitted, via: &agent)
+    let proposed =
+      admitted.alias == nil ? ProposedAlias.of(admitted, among: (try? AccountInfo.all(via: &agent)) ?? []) : nil
+    var account = admitted
+    if let proposed, let renamed = named(proposed, id, via: &agent) { account = renamed }
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.done(
@@ -135,26 +138,21 @@ struct Login: ParsableCommand {
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
       Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
-    if admitted.alias == nil, account.alias != nil, Terminal.showsNotes {
-      Output.note(Text.shown("Give it another name: `lanyard rename \(account.label) NEW`."))
-    }
+    guard let proposed, Terminal.showsNotes else { return }
+    Output.note(
+      Text.shown(
+        account.alias == nil
+          ? "Give it a short name: `lanyard rename \(account.id) \(proposed)`."
+          : "Give it another name: `lanyard rename \(account.label) NEW`."))
   }
 
-  /// Gives an account without an alias one, so that no person has to type its id. Another program may take the alias at
-  /// this moment: then the account has none.
-  private func named(_ account: AccountInfo, via agent: inout AgentConnection) throws(CommandFailure) -> AccountInfo {
-    guard account.alias == nil, let all = try? AccountInfo.all(via: &agent),
-      let proposed = ProposedAlias.of(account, among: all)
-    else { return account }
-    do throws(CommandFailure) {
-      try agent.perform("account.rename") { writer in
-        writer.member("account", account.id)
-        writer.member("alias", proposed)
-      }
-    } catch {
-      return account
+  /// The account with this alias; nil if it can't have it, since another program took it at this moment.
+  private func named(_ alias: String, _ id: String, via agent: inout AgentConnection) -> AccountInfo? {
+    try? agent.perform("account.rename") { writer in
+      writer.member("account", id)
+      writer.member("alias", alias)
     }
-    return try AccountInfo.named(account.id, via: &agent)
+    return try? AccountInfo.named(id, via: &agent)
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

@@ -99,7 +99,7 @@ struct StepUp: ParsableCommand {
     }
     if let left, left <= Self.fewAttempts {
       Output.warning(
-        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up --enroll` sets a new one.")
+        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up\(AccountSelection.lastWord) --enroll` sets a new one.")
     }
   }
 
@@ -111,7 +111,7 @@ struct StepUp: ParsableCommand {
     }
     guard !isThere else { return }
     throw CommandFailure(
-      .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up --enroll` sets one."])
+      .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up\(AccountSelection.lastWord) --enroll` sets one."])
   }
 
   private func enroll(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {

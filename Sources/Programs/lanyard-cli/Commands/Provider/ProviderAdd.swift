@@ -121,14 +121,14 @@ struct ProviderAdd: ParsableCommand {
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
       Output.done(Text.shown("Added \(provider.name), \(provider.issuer)."))
-      if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
-        Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
-      }
       if settings.clientID == nil, provider.isRegistered {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
       provider.tellIgnoredEndpoints()
       guard Terminal.showsNotes else { return }
+      if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
+        Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
+      }
       if !provider.isRegistered { tellRedirect(result["provider"]?["redirect"]) }
       let device = known?.suggestsDevice == true ? " --device" : ""
       Output.note("Sign in: `lanyard login \(Text.shown(provider.name))\(device)`.")

@@ -42,10 +42,12 @@ extension CommandFailure {
     guard let url, let origin = AllowedOrigins.origin(of: url) else { return self }
     let host = String(origin.split(separator: "/").last ?? "")
     var told = self
+    // It looks at the providers that are there.
+    told.hints.removeAll { $0.contains("doctor --online") }
     switch name {
     case "offline":
       told.message = "\(host) can't be reached. Nothing was changed."
-      told.hints = ["Check the address for a slip, then the network: `lanyard doctor` shows whether the agent is online."]
+      told.hints = ["Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."]
     case "providerUnavailable": told.message = "\(host) does not answer now. Nothing was changed; try again later."
     case "untrustedServer": told.message = "\(host): \(message)"
     case "providerMisconfigured" where message.contains("of this issuer"):
