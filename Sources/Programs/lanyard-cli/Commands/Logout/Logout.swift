@@ -149,7 +149,7 @@ struct Logout: ParsableCommand {
     if open {
       guard !PrivateBrowser.hasOpened(address) else { return }
       Output.warning("No browser opened the page here.")
-    } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen() {
+    } else if mayAsk, !common.json, !Output.isQuiet, Terminal.canAsk, Browser.canOpen() {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
         !PrivateBrowser.hasOpened(address)
       {
