@@ -16,7 +16,9 @@ extension CommandFailure {
   /// A message without the sentence or clause that nothing was changed.
   public static func withoutChanges(_ message: String) -> String {
     var text = message
-    for (note, instead) in [("Nothing was changed; t", "T"), ("; nothing was changed.", "."), (" Nothing was changed.", "")] {
+    for (note, instead) in [
+      ("Nothing was changed; t", "T"), ("; nothing was changed.", "."), (" Nothing was changed.", ""),
+    ] {
       text = text.split(separator: note, omittingEmptySubsequences: false).joined(separator: instead)
     }
     return text

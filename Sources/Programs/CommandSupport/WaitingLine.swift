@@ -1,6 +1,6 @@
 /// The line "waiting for practice… 5 s" on the terminal of a person whose command waits: from the third second on, until
 /// the answer comes. Without a terminal, and with `--quiet`, it shows nothing.
-struct WaitingLine: ~Copyable {
+public struct WaitingLine: ~Copyable {
   /// A person who waits longer without a word thinks that the command hangs.
   private static let silentMilliseconds = 2_000
 
@@ -8,6 +8,8 @@ struct WaitingLine: ~Copyable {
   private let isAllowed: Bool
   private var name: String?
   private var line: StatusLine?
+
+  public init() { self.init(isAllowed: true) }
 
   /// - Parameter waited: the milliseconds that the command has waited already.
   init(isAllowed: Bool = true, waited: Int32 = 0) {
@@ -30,6 +32,9 @@ struct WaitingLine: ~Copyable {
   }
 
   private static var canShow: Bool { Terminal.showsNotes && !Output.isQuiet }
+
+  /// Shows the line if the wait for `subject` is long enough.
+  public mutating func show(_ subject: String) { show { subject } }
 
   /// Shows the line if the wait is long enough. `subject` says once what is waited for.
   mutating func show(_ subject: () -> String?) {
@@ -55,6 +60,14 @@ struct WaitingLine: ~Copyable {
       }
       show { nil }
     }
+  }
+
+  /// Waits until the descriptor is readable, as long as it takes.
+  mutating func waitUntilReadable(_ descriptor: Int32) {
+    while !ReadableDescriptor.waits(for: descriptor, until: .after(milliseconds: pause < 0 ? .max : pause)) {
+      show { nil }
+    }
+    clear()
   }
 
   /// Takes the line away before something else is shown.

@@ -51,7 +51,8 @@ struct NamedCommand {
     let typed = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
     guard let wrong = typed.first(where: { !options.contains($0) }) else { return nil }
     let meant = NearMiss.all(of: wrong, among: options.filter { $0.hasPrefix("--") }).map { "'\($0)'" }
-    let list = meant.count > 1 ? meant.dropLast().joined(separator: ", ") + " or " + meant[meant.count - 1] : meant.first
+    let list =
+      meant.count > 1 ? meant.dropLast().joined(separator: ", ") + " or " + meant[meant.count - 1] : meant.first
     return "Unknown option '\(wrong)'." + (list.map { " Did you mean \($0)?" } ?? "")
   }
 

@@ -17,7 +17,8 @@ struct ProviderRefusalsTests {
     let long = ProviderRefusals.cleaned(String(repeating: "word ", count: 100))
     #expect(long.count == 200)
     #expect(long.hasPrefix("word word ") && long.hasSuffix("…"))
-    #expect(ProviderRefusals.cleaned(String(repeating: "a b ", count: 50)) == String(repeating: "a b ", count: 50).dropLast())
+    #expect(
+      ProviderRefusals.cleaned(String(repeating: "a b ", count: 50)) == String(repeating: "a b ", count: 50).dropLast())
   }
 
   @Test("A short client secret that the provider repeats is hidden with the text around it")

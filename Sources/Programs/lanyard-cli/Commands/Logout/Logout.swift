@@ -161,7 +161,8 @@ struct Logout: ParsableCommand {
     guard !common.json else { return }
     // The address holds the ID token, with name and e-mail: on a terminal it is of use, in a log it is not.
     guard Terminal.showsAnswers else {
-      return Output.done("  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
+      return Output.done(
+        "  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
     }
     Output.done("  To end the session in the browser, too, open:")
     if !Output.isQuiet { Output.answer("  \(Text.shown(address))") }

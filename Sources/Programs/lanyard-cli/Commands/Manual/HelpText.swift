@@ -83,7 +83,8 @@ struct HelpText {
     Lanyard.helpMessage(for: command, includeHidden: true, columns: columns).split(separator: "\n")
       .filter { $0.hasPrefix("  -") }
       .flatMap { line in
-        line.prefix { $0 != "<" }.split(whereSeparator: { " /,".contains($0) }).prefix { $0.hasPrefix("-") }.map(String.init)
+        line.prefix { $0 != "<" }.split(whereSeparator: { " /,".contains($0) }).prefix { $0.hasPrefix("-") }.map(
+          String.init)
       }
   }
 

@@ -32,7 +32,8 @@ enum ManualPages {
     lines += section(.environment, title: "ENVIRONMENT")
     lines += [".SH FILES", ".TP", ".I .lanyard", "The account of a directory and of those below, if it is trusted."]
     lines += [
-      ".TP", ".I ~/.config/lanyard", "The agent's configuration, trusted directories, and what lanyard setup wrote.", ".TP",
+      ".TP", ".I ~/.config/lanyard", "The agent's configuration, trusted directories, and what lanyard setup wrote.",
+      ".TP",
       ".I ~/.local/state/lanyard", "The agent's sealed store.",
     ]
     lines += [".SH EXAMPLES"] + verbatim(help.examples.joined(separator: "\n"))
@@ -54,7 +55,9 @@ enum ManualPages {
     }
     var lines = head("lanyard-agent", "holds the accounts of one person and serves tokens to local programs")
     lines += [".SH SYNOPSIS", ".B lanyard\\-agent", escaped(usage)]
-    lines += [".SH DESCRIPTION", "Serves JSON\\-RPC 2.0 on a unix socket, or to one client on standard input and output."]
+    lines += [
+      ".SH DESCRIPTION", "Serves JSON\\-RPC 2.0 on a unix socket, or to one client on standard input and output.",
+    ]
     lines += rest.flatMap { [".PP", escaped($0.joined(separator: " "))] }
     lines += [".SH OPTIONS"] + verbatim(text(options)) + [".SH EXIT STATUS"] + verbatim(exit)
     lines += [".SH ENVIRONMENT", "As for the commands: ENVIRONMENT in lanyard(1).", ".SH SEE ALSO", "lanyard(1)"]

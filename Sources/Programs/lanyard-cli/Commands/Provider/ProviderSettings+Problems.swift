@@ -47,7 +47,9 @@ extension CommandFailure {
     switch name {
     case "offline":
       told.message = "\(host) can't be reached. Nothing was changed."
-      told.hints = ["Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."]
+      told.hints = [
+        "Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."
+      ]
     case "providerUnavailable": told.message = "\(host) does not answer now. Nothing was changed; try again later."
     case "untrustedServer": told.message = "\(host): \(message)"
     case "providerMisconfigured" where message.contains("of this issuer"):
