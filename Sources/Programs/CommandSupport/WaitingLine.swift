@@ -23,7 +23,7 @@ public struct WaitingLine: ~Copyable {
   }
 
   /// The milliseconds until `show` has something new to say; -1 if it never has.
-  var pause: Int32 {
+  public var pause: Int32 {
     guard isAllowed else { return -1 }
     let passed = began.passed
     // Ask for the terminal only once a wait is long: most commands end before.
@@ -71,5 +71,5 @@ public struct WaitingLine: ~Copyable {
   }
 
   /// Takes the line away before something else is shown.
-  mutating func clear() { line?.clear() }
+  public mutating func clear() { line?.clear() }
 }

@@ -3,7 +3,6 @@
 `WAYS` has every command of a hint in the sources, and what runs it. A hint without an entry fails.
 """
 
-import glob
 import importlib
 import json
 import os
@@ -130,9 +129,9 @@ WAYS = {
     "lanyard login … --alias …": "test_import.test_the_provider_is_added_and_the_person_signs_in",
     "lanyard login … --device": "test_real_sign_in.test_an_entered_code",
     "lanyard mcp URL": "test_setup_servers.test_a_program_without_a_file_gets_one_that_undo_removes",
-    "lanyard mcp … --account …": "MCP/test_authorization",
-    "lanyard mcp … --client-id ID": "MCP/test_authorization",
-    "lanyard mcp … --name NAME": "MCP/test_authorization",
+    "lanyard mcp … --account …": "MCP/test_sign_in.test_eachCall_isForTheAccountThatWasNamed",
+    "lanyard mcp … --client-id ID": "MCP/test_authorization.test_auth_pre_registration",
+    "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
 }
 # Texts in quotes that only begin like a command.
 OTHER_TEXTS = {"lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
@@ -155,10 +154,11 @@ class CollectionTests(Person):
             if way == NAME or way[0] == SHOWN:
                 continue
             with self.subTest(hint):
-                if "/" in way:
-                    self.assertTrue(glob.glob(os.path.join(PLACE, "..", f"{way}.py")))
-                    continue
                 module, _, name = way.rpartition(".")
+                if "/" in module:
+                    with open(os.path.join(PLACE, "..", f"{module}.py"), encoding="utf-8") as file:
+                        self.assertIn(f"def {name}(", file.read())
+                    continue
                 tests = importlib.import_module(module or "test_hints")
                 classes = [value for value in vars(tests).values() if isinstance(value, type)]
                 self.assertTrue(any(name in vars(value) for value in classes), way)
