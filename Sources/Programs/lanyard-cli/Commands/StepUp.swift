@@ -172,6 +172,8 @@ struct StepUp: ParsableCommand {
 
   private func show(_ status: JSONNode) {
     if common.json { return Output.answer(json: status.raw) }
+    // The status is what was asked for; after a change it only says that it was made.
+    guard action == .status || !Output.isQuiet else { return }
     let left = status["attemptsLeft"]?.integer ?? 0
     guard status["enrolled"]?.bool == true else {
       return Output.answer(
