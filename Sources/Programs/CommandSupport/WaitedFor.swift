@@ -20,9 +20,9 @@ struct WaitedFor {
     self.account = account
   }
 
-  /// Nil if it is the agent itself.
+  /// Nil if it is the agent itself; empty for a question of pinentry, which the person sees, perhaps on this terminal.
   var name: String? {
-    if isPrompt { return "pinentry" }
+    if isPrompt { return "" }
     return url.flatMap(Self.host) ?? provider ?? account.flatMap(Self.provider)
   }
 

@@ -36,11 +36,13 @@ public struct WaitingLine: ~Copyable {
   /// Shows the line if the wait for `subject` is long enough.
   public mutating func show(_ subject: String) { show { subject } }
 
-  /// Shows the line if the wait is long enough. `subject` says once what is waited for.
+  /// Shows the line if the wait is long enough. `subject` says once what is waited for; an empty
+  /// text shows no line.
   mutating func show(_ subject: () -> String?) {
     let passed = began.passed
     guard isAllowed, passed >= Self.silentMilliseconds, Self.canShow else { return }
     if name == nil { name = subject() ?? "the agent" }
+    guard name != "" else { return }
     line = line ?? StatusLine()
     line?.show("waiting for \(name ?? "")… \(began.passed / 1_000) s")
   }
