@@ -98,9 +98,12 @@ struct RuleRemove: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let wanted = rule
-    let rules = try agent.call("rule.list") { (result) throws(CommandFailure) in
-      (result["rules"].map { Array($0.elements) } ?? []).filter { $0["pattern"]?.isEqual(to: wanted) == true }
-        .compactMap { $0["rule"]?.string }
+    let (rules, patterns) = try agent.call("rule.list") { (result) throws(CommandFailure) in
+      let all = result["rules"].map { Array($0.elements) } ?? []
+      return (
+        all.filter { $0["pattern"]?.isEqual(to: wanted) == true }.compactMap { $0["rule"]?.string },
+        all.compactMap { $0["pattern"]?.string }
+      )
     }
     for id in rules.isEmpty ? [wanted] : rules {
       do throws(CommandFailure) {
@@ -109,7 +112,8 @@ struct RuleRemove: ParsableCommand {
         guard error.name == "notFound" || error.problem?.path == "/rule" else { throw error }
         throw CommandFailure(
           .other, name: "notFound", "There is no rule \(Text.shown(wanted)). Nothing was changed.",
-          hints: ["`lanyard rule list` lists the rules."])
+          hints: (NearMiss.of(wanted, among: patterns).map { ["Did you mean \($0)?"] } ?? [])
+            + ["`lanyard rule list` lists the rules."])
       }
     }
     if common.json {
