@@ -119,11 +119,80 @@ class Choosing(SharedCredentials):
         self.assertEqual(self.chosen("https://api.example/x"), ("home", "active"))
         self.assertEqual(self.chosen("https://api.example/x", user="work"), ("work", "selector"))
         self.assertEqual(self.chosen("https://api.example/x", user="somebody-else"), ("home", "active"))
-        with open(os.path.join(self.place, ".lanyard"), "w", encoding="utf-8") as file:
-            file.write("work\n")
-        os.chmod(file.name, 0o600)
+        self.put("work\n")
+        # It counts once the person trusts it.
+        self.assertEqual(self.chosen("https://api.example/x", workingDirectory=self.place), ("home", "active"))
+        self.trust(self.place)
         self.assertEqual(self.chosen("https://api.example/x", workingDirectory=self.place), ("work", "directory"))
         self.none("https://foreign.example/x", workingDirectory=self.place)
+
+    def trust(self, directory, *words):
+        """As the person of the agent, whose list is in the agent's home."""
+        self.lanyard("trust", *words, cwd=directory, HOME=self.agent.environment["HOME"])
+
+    def here(self, directory):
+        found = self.caller.call("account.resolve", {"workingDirectory": directory})
+        return {self.alice: "work", self.bob: "home"}[found["account"]], found["because"]
+
+    def put(self, text):
+        with open(os.path.join(self.place, ".lanyard"), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(file.name, 0o600)
+        return file.name
+
+    def test_a_file_of_the_directory_counts_once_it_is_trusted_as_it_is(self):
+        deep = os.path.join(self.place, "deep")
+        os.mkdir(deep)
+        for text in ("home\n", "\ufeffaccount = home\r\n"):
+            self.put(text)
+            self.assertEqual(self.here(deep), ("work", "active"), text)
+            self.trust(self.place)
+            self.assertEqual(self.here(deep), ("home", "directory"), text)
+        os.symlink(deep, os.path.join(self.place, "link"))
+        self.assertEqual(self.here(os.path.join(self.place, "link")), ("home", "directory"))
+        self.put("home\n# changed\n")
+        self.assertEqual(self.here(deep), ("work", "active"))
+        self.put("home\nwork\n")
+        self.assertEqual(self.here(deep), ("work", "active"))
+        self.put("\ufeffaccount = home\r\n")
+        self.trust(self.place, "--remove")
+        self.assertEqual(self.here(deep), ("work", "active"))
+
+    def test_a_file_of_the_directory_that_can_not_be_read_is_told(self):
+        path = os.path.join(self.place, ".lanyard")
+        for make in (
+                lambda: os.symlink("nowhere", path), lambda: os.mkfifo(path), lambda: os.mkdir(path),
+                lambda: self.put("# long\n" * 1000)):
+            make()
+            for place in (self.place, os.path.join(self.place, "deep"), "file://" + self.place):
+                error = self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": place}))
+                self.assertEqual(error.data["path"], "/workingDirectory")
+            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        self.assertEqual(self.here(self.place), ("work", "active"))
+        self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": "deep"}))
+
+    def test_a_directory_that_is_not_utf8(self):
+        directory = os.path.join(os.fsencode(self.place), b"caf\xe9")
+        os.mkdir(directory)
+        with open(os.path.join(directory, b".lanyard"), "w") as file:
+            file.write("home\n")
+        self.trust(directory)
+        self.assertEqual(self.here("file://" + self.place + "/caf%e9"), ("home", "directory"))
+        self.assertEqual(self.chosen("https://api.example/x", workingDirectory="file://" + self.place + "/caf%E9"),
+                         ("home", "directory"))
+        shown = self.lanyard("resolve", "https://api.example/x", cwd=directory, HOME=self.agent.environment["HOME"]).stdout
+        self.assertIn("home: a .lanyard file names it", shown)
+
+    def test_a_file_that_was_never_trusted_stops_no_helper(self):
+        path = os.path.join(self.place, ".lanyard")
+        asked = "protocol=https\nhost=api.example\n\n"
+        for make in (lambda: self.put("work\nhome\n"), lambda: self.put("home\n"), lambda: os.symlink("nowhere", path),
+                     lambda: os.mkdir(path)):
+            make()
+            ran = self.lanyard("credential", "git", "get", input=asked)
+            self.assertIn("password=" + self.token("work"), ran.stdout)
+            self.assertEqual(ran.stderr, "")
+            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
     def test_rules_of_one_pattern_are_told_apart_by_the_user(self):
         self.rule("https://git.example/*", "work")

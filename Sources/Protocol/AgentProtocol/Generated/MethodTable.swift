@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
+  public static let schemaDigest = "677b31b67da57c68266e8c700367bb0b6faa725597246b15faa0baa2ceebfdda"
 }

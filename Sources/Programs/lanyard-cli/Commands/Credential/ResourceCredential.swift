@@ -1,4 +1,5 @@
 import CommandSupport
+import DirectoryFiles
 import Glibc
 import JSONRPC
 
@@ -75,8 +76,8 @@ struct ResourceCredential {
   /// The working directory, if a `.lanyard` file that the person trusts names the account there. A helper runs without a
   /// person who could be asked.
   private static func trustedDirectory() throws(CommandFailure) -> String? {
-    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    return AgentPaths.workingDirectory
+    guard try DirectoryFile.trustedNearest() != nil else { return nil }
+    return PathBytes.workingDirectory?.wireText
   }
 
   /// Gets an access token and passes it to `body`.
