@@ -127,7 +127,7 @@ struct AccountSearch {
         "The account \(selector) is not for \(options.url.origin), so its token was not sent there.",
         hints: [
           "Leave out --account to sign in to this server, or, if its tokens are meant for it, "
-            + "`lanyard provider update \(found.provider) --allow-origin \(options.url.origin)`."
+            + "`lanyard provider update \(found.provider) --allowed-origin \(options.url.origin)`."
         ])
     }
     return ServerAccount(id: found.id, label: found.label, provider: provider)
