@@ -1,3 +1,4 @@
+internal import DirectoryFiles
 internal import JSONRPC
 internal import Synchronization
 
@@ -62,8 +63,9 @@ public struct AccountSelection: Sendable {
     }
     if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }
     if let file = try DirectoryFile.nearest() {
+      let account = try file.namedAccount()
       if asksTrust { try file.requireTrust() }
-      return AccountSelection(file.account, because: .file(file.path), isTrusted: asksTrust || file.isTrusted)
+      return AccountSelection(account, because: .file(file.path.shown), isTrusted: asksTrust || file.isTrusted)
     }
     return AccountSelection("@active", because: .active)
   }

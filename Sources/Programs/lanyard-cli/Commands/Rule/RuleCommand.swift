@@ -37,6 +37,8 @@ struct RuleAdd: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    // `github.com` is the host, as `https://github.com` is.
+    let pattern = pattern.contains(":") || pattern.hasPrefix("/") ? pattern : "https://\(pattern)"
     do throws(CommandFailure) {
       try agent.call("rule.add") { writer in
         writer.member("pattern", pattern)
