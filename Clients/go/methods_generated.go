@@ -848,7 +848,9 @@ func (m *AccountMethods) Rename(ctx context.Context, params *AccountRenameParams
 type AccountResolveParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Selector *string `json:"selector,omitempty"`
-	// An absolute path. The nearest `.lanyard` file in it or above decides.
+	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
+	// if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is
+	// chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`

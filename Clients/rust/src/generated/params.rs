@@ -375,7 +375,9 @@ inputs! {
     AccountResolveParams {} optional {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         selector: String,
-        /// An absolute path. The nearest `.lanyard` file in it or above decides.
+        /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+        /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other
+        /// account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,

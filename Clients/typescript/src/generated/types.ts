@@ -2594,7 +2594,11 @@ export interface AccountRenameParams {
 export interface AccountResolveParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly selector?: string | undefined;
-  /** An absolute path. The nearest `.lanyard` file in it or above decides. */
+  /**
+   * An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides if
+   * the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is chosen in
+   * its place.
+   */
   readonly workingDirectory?: string | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;

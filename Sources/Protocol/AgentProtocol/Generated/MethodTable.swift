@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "064bea9a08fba5586749127d1e705be7fca68d13851a6c6cbf7df53525a5089f"
+  public static let schemaDigest = "5dd8a925093cedf73816d9e35118b7bd15ef23078d1ae487b19e093911c3c7bc"
 }
