@@ -25,7 +25,9 @@ extension ExchangeMachine {
     case (.queue, .providerIsSilent): return fail(run, .offline("notAnswering"), nil)
     case (.prepare, .prepared(.ready(let intent))): return go(run, to: .connect(intent))
     case (.prepare, .prepared(.graceElapsed)): return fail(run, .unknownOutcome("graceElapsed"), nil)
-    case (.prepare, .prepared(.noRefreshToken)): return fail(run, .reauthenticate(reason: "noRefreshToken"), nil)
+    case (.prepare, .prepared(.storeFailed)): return fail(run, .store, nil)
+    case (.prepare, .prepared(.noRefreshToken)):
+      return fail(run, .reauthenticate(reason: TokenMachine.noRefreshToken), nil)
     case (_, .sent(let reply)): return sent(run, step, reply)
     case (.stage(let answer), .staged(let staging)): return staged(run, answer, staging)
     case (.judge(let answer), .judged(let judgement)): return judged(run, answer, judgement)

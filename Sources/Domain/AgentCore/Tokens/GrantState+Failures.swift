@@ -12,12 +12,12 @@ extension GrantState {
     _ attempt: TokenMachine.Attempt, _ failure: ExchangeFailure, at now: BootInstant
   ) -> [TokenMachine.Effect] {
     if !attempt.isReplay { replay.answerWasLost(sentAt: attempt.startedAt, replayIsSpent: false) }
-    let effects = set(.unknown, tellPerson: !mayRecover(at: now))
+    let effects = set(.unknown)
     // A server that has trouble is not asked again at once: the replay would meet the same trouble.
     if case .unknownOutcome(let reason, let retryAfter) = failure, reason.hasPrefix("status") {
       pause.hold(failure, for: max(retryAfter ?? .zero, replay.pause(at: now)), at: now)
     }
-    return attempt.isReplay ? effects + [.sessionExpired(reason: TokenMachine.outcomeUnknown)] : effects
+    return effects
   }
 
   /// What a failure means for later requests: for all of them, or for those of its audience.
@@ -29,7 +29,7 @@ extension GrantState {
     case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
       .misconfigured where attempt.isReplay:
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
-      return [.stateChanged, .sessionExpired(reason: TokenMachine.outcomeUnknown)]
+      return []
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
     case .locked: return stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
@@ -39,7 +39,7 @@ extension GrantState {
     case .misconfigured(let error): return stand(.misconfigured(error), at: now)
     case .interaction(let claims):
       audiences[attempt.key].interaction = TokenMachine.Interaction(claims: claims, heardAt: now)
-      return [.persistHealth, .stateChanged]
+      return [.persistHealth]
     case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
     case .unexplained:
       let failures = audiences[attempt.key].rejections + 2
@@ -57,7 +57,7 @@ extension GrantState {
         length = max(length, replay.pause(at: now))
       }
       pause.hold(failure, for: length, at: now)
-      return [.persistHealth, .stateChanged]
+      return [.persistHealth]
     case .unknownOutcome:
       // Refresh tokens are not rotated, so that the lost answer cost nothing.
       pause.hold(failure, for: pause.backoff(jitter), at: now)
@@ -66,7 +66,7 @@ extension GrantState {
       // Nothing was sent, so the right to one replay is not spent.
       if attempt.isReplay { replay.giveBack() }
       pause.hold(failure, for: failure == .store ? TokenMachine.storePause : pause.backoff(jitter), at: now)
-      return [.stateChanged]
+      return []
     }
   }
 
@@ -79,7 +79,7 @@ extension GrantState {
 
   /// The provider issues bearer tokens where only bound ones are served.
   mutating func refuseBearerTokens(at now: BootInstant) -> [TokenMachine.Effect] {
-    stand(.misconfigured(TokenMachine.notBound), at: now) + [.stateChanged]
+    stand(.misconfigured(TokenMachine.notBound), at: now)
   }
 
   /// An error that the agent does not know, for the standard token: at first it is taken for a temporary one.
@@ -88,7 +88,7 @@ extension GrantState {
   ) -> [TokenMachine.Effect] {
     if pause.isLastUnexplained { return stand(.reauthenticate(reason: TokenMachine.unexplainedRefusal), at: now) }
     pause.hold(failure, for: RetryPause.length(after: failure, failures: pause.failures + 2, jitter), at: now)
-    return [.persistHealth, .stateChanged]
+    return [.persistHealth]
   }
 
   /// The provider refused in a way that time does not mend. It answered: an earlier failure that asked for patience is

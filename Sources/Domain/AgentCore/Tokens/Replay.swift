@@ -43,8 +43,8 @@ struct Replay {
   /// explicit choice in the provider's configuration; `replayLast` waits until no access token is left, when the person
   /// would have to sign in anyway.
   func isForgiven(at now: BootInstant, lastExpiry: BootInstant?) -> Bool {
-    guard let lost else { return false }
-    if rule.reuse == .none || isWithinGrace(lost, at: now) { return true }
+    guard lost != nil else { return false }
+    if rule.reuse == .none || graceEnd.map({ now < $0 }) == true { return true }
     switch rule.onUnknownOutcome {
     case .replayOnce: return rule.reuse == .strict
     case .replayLast: return lastExpiry == nil
@@ -52,9 +52,10 @@ struct Replay {
     }
   }
 
-  private func isWithinGrace(_ lost: LostRequest, at now: BootInstant) -> Bool {
-    guard rule.reuse == .grace, let sentAt = lost.sentAt else { return false }
-    return now < sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
+  /// When `grace` forgives no second use any more; nil where it never did.
+  var graceEnd: BootInstant? {
+    guard rule.reuse == .grace, let sentAt = lost?.sentAt else { return nil }
+    return sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
   }
 
   /// When `replayLast` allows the replay that it does not allow yet.
@@ -66,8 +67,7 @@ struct Replay {
   /// Before a replay to a server that has trouble: long enough for a restart, and within the grace, if there is one.
   func pause(at now: BootInstant) -> Milliseconds {
     let pause = Milliseconds.seconds(30)
-    guard rule.reuse == .grace, let sentAt = lost?.sentAt else { return pause }
-    let left = sentAt + Milliseconds.seconds(rule.graceSeconds) / 2 - now
+    guard let left = graceEnd.map({ $0 - now }) else { return pause }
     return left > .zero ? min(pause, left / 2) : pause
   }
 
