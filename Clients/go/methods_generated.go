@@ -442,7 +442,7 @@ type ProviderAddParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
 	Proxy *string `json:"proxy,omitempty"`
@@ -565,7 +565,8 @@ type ProviderUpdateParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's. Empty: the agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+	// Empty: the agent's.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. Empty:
 	// the agent's.

@@ -1,3 +1,4 @@
+internal import AgentModel
 public import AgentPorts
 internal import CPlatform
 internal import DirectoryFiles
@@ -60,7 +61,7 @@ public enum BrokeredAuthorities {
   public static func perform(_ request: BrokerRequest) {
     let file = open(request.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0, let bytes = contents(of: file) else { return }
-    let certificates = certificates(in: bytes)
+    let certificates = PEMCertificates.blocks(in: bytes)
     guard !certificates.isEmpty else { return }
     let copy = lanyard_memory_file("authorities")
     guard copy >= 0 else { return }
@@ -85,26 +86,5 @@ public enum BrokeredAuthorities {
       }
     }
     return bytes.count == size ? bytes : nil
-  }
-
-  /// The blocks of a PEM file that are certificates (RFC 7468 §5; `TRUSTED` is OpenSSL's), so that a key that lies in the
-  /// same file stays where it is.
-  package static func certificates(in pem: [UInt8]) -> [UInt8] {
-    let labels = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"]
-    var found: [UInt8] = []
-    var block: (end: [UInt8], bytes: [UInt8])?
-    for line in pem.split(separator: 0x0A) {
-      let text = Array(line.reversed().drop { $0 == 0x0D || $0 == 0x20 || $0 == 0x09 }.reversed())
-      if let label = labels.first(where: { text == Array("-----BEGIN \($0)-----".utf8) }) {
-        block = (Array("-----END \(label)-----".utf8), [])
-      }
-      guard block != nil else { continue }
-      block?.bytes += text + [0x0A]
-      if let whole = block, text == whole.end {
-        found += whole.bytes
-        block = nil
-      }
-    }
-    return found
   }
 }

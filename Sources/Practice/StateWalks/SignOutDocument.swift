@@ -50,7 +50,6 @@ struct SignOutDocument {
     case .send: "send another entry"
     case .tellSignedOut: "tell the outcome"
     case .tellErased: "tell what was erased"
-    case .resumeErasure: "wipe what is left"
     }
   }
 

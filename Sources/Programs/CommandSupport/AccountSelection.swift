@@ -45,6 +45,12 @@ public struct AccountSelection: Sendable {
   /// The account that this command chose last: hints name it as the person did.
   static let last = Mutex<AccountSelection?>(nil)
 
+  /// The account as the person named it, behind a command in a hint: ` work`; empty for the active account.
+  public static var lastWord: String { lastName.map { " " + ErrorMessages.shellWord($0) } ?? "" }
+
+  /// The name that this command chose last; nil for the active account.
+  static var lastName: String? { last.withLock { $0 }.flatMap { $0.reason.isName ? $0.selector : nil } }
+
   private static func chosen(
     _ argument: String?, _ option: String?, asksTrust: Bool
   ) throws(CommandFailure) -> AccountSelection {

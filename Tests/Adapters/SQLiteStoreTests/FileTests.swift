@@ -100,9 +100,9 @@ import Testing
     try #require(sqlite3_open_v2(directory.database, &reader, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
     try #require(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM record;", nil, nil, nil) == SQLITE_OK)
     try store.commit([.deletePartition(.alice)])
-    #expect(try store.truncateLog() == false)
+    #expect(try store.eraseDeleted() == false)
     sqlite3_close(reader)
-    #expect(try store.truncateLog())
+    #expect(try store.eraseDeleted())
     #expect(FileManager.default.contents(atPath: directory.database + "-wal")?.isEmpty == true)
   }
 

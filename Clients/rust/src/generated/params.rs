@@ -154,7 +154,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         proxy: String,
@@ -242,7 +243,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's. Empty: the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now. Empty: the agent's.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         /// Empty: the agent's.

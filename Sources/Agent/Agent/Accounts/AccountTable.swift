@@ -110,14 +110,15 @@ extension AccountTable {
     return profile
   }
 
-  /// The accounts whose id or alias is `word`, else whose mail address it is. The provider chooses the name of a person,
+  /// The accounts whose id or alias is `word`, else whose mail address it is, in capital letters or small ones. The provider chooses the name of a person,
   /// so it counts last, and only if `byName` is true: for words that a person typed.
   package func matches(_ word: String, byName: Bool = false) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
     guard exact.isEmpty else { return exact }
-    let mailed = all.filter { $0.email == word }
-    return mailed.isEmpty && byName ? all.filter { $0.displayName == word } : mailed
+    let folded = word.lowercased()
+    let mailed = all.filter { $0.email?.lowercased() == folded }
+    return mailed.isEmpty && byName ? all.filter { $0.displayName?.lowercased() == folded } : mailed
   }
 
   /// The accounts that belong to a provider.

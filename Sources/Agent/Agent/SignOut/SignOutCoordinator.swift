@@ -10,7 +10,6 @@ package struct SignOutCoordinator: Sendable {
   let dependencies: AccountDependencies
   package let accounts: AccountDirectory
   package let revocations: RevocationWorker
-  package let erasures: ErasureWorker
 
   /// The result of a sign-out, for its caller.
   package struct Answer: Sendable {
@@ -150,7 +149,6 @@ package struct SignOutCoordinator: Sendable {
       events.publish(
         .accountSignedOut(job.machine.mode, data: outcome.data, revocation: outcome.revocation), account: id)
     case .tellErased: for erased in done.erased { events.publish(.accountErased, account: erased) }
-    case .resumeErasure: dependencies.background.start { [erasures] in await erasures.resume() }
     }
   }
 }

@@ -72,8 +72,6 @@ public struct SignOutMachine: Hashable, Sendable {
     case tellSignedOut(Outcome)
     /// Tell subscribers which accounts left no trace.
     case tellErased
-    /// Wipe in the background what is left on the disk.
-    case resumeErasure
   }
 
   public let mode: SignOutMode
@@ -145,8 +143,7 @@ public struct SignOutMachine: Hashable, Sendable {
   private mutating func end(_ departure: Departure, _ revocation: RevocationOutcome) -> [Effect] {
     let outcome = Outcome(data: data(departure), revocation: revocation)
     state = .signedOut(outcome)
-    let wipe: [Effect] = outcome.data == .erased ? [] : [.resumeErasure]
-    return [.tellSignedOut(outcome), .tellErased] + wipe
+    return [.tellSignedOut(outcome), .tellErased]
   }
 
   private func data(_ departure: Departure) -> DataDisposition {

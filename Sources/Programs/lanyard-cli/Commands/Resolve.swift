@@ -34,7 +34,7 @@ struct Resolve: ParsableCommand {
     if common.json { return Output.answer(json: found.json) }
     let account = try AccountInfo.named(found.account, via: &agent)
     let pattern = try found.rule.flatMap { (rule) throws(CommandFailure) in try Self.pattern(of: rule, via: &agent) }
-    Output.answer(Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule))"))
+    Output.answer(text: Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule))"))
   }
 
   private static func pattern(

@@ -70,7 +70,7 @@ struct Trust: ParsableCommand {
   private func tell(_ path: PathBytes, of account: String?, isTrusted: Bool, _ outcome: String) {
     let path = path.shown
     guard common.json else {
-      return Output.answer(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
+      return Output.done(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
     }
     var writer = JSONWriter()
     writer.beginObject()

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "677b31b67da57c68266e8c700367bb0b6faa725597246b15faa0baa2ceebfdda"
+  public static let schemaDigest = "5dd8a925093cedf73816d9e35118b7bd15ef23078d1ae487b19e093911c3c7bc"
 }

@@ -22,7 +22,7 @@ struct SetupList {
     var rows: [Row] = []
     for entry in entries { rows.append(try row(for: entry)) }
     if common.json { return answer(rows) }
-    var table = Table(["TOOL", "URL", "ACCOUNT", "STATE"])
+    var table = Table(["TOOL", "URL", "ACCOUNT", "STATE"], whole: ["URL", "ACCOUNT"], folded: ["TOOL", "STATE"])
     for row in rows {
       table.add([
         .init(row.tool + (row.project.map { " in \($0)" } ?? "")), .init(row.url), .init(row.account),

@@ -117,7 +117,7 @@ struct StatusReport {
       let isOpen = if case .active = selection.reason { true } else { false }
       if isOpen, problem.name == "accountNotFound" {
         facts.add("Account", "none")
-        facts.add("Next", "`lanyard \(agent.accounts == 0 ? "login" : "switch")`")
+        facts.add("Next", "`lanyard \(agent.signedIn == 0 ? "login" : "switch")`")
         return
       }
       facts.add("Account", isOpen ? "the active one" : selection.selector)
