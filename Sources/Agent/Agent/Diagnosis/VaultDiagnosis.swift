@@ -274,6 +274,12 @@ extension Findings {
       problem(
         check, "Others could read or replace the store's files, or other files are in their place.",
         "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
+    case .vault(.store(.link(let name)), _):
+      problem(
+        check,
+        "`\(name)` in the state directory is a symbolic link. The store follows none: its files must lie in one private directory.",
+        "Put the file itself, and those beside it (-wal), in the place of the link.",
+        "Or move the whole directory, and name it by `LANYARD_STATE_DIR`.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,
