@@ -2395,6 +2395,8 @@ class Provider(Record):
         post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider (OpenID
             Connect RP-Initiated Logout 1.0 §2).
         allowed_origins: Origins that `request.send` may send requests to.
+        allowed_fields: Names of header fields and parameters that requests to the allowed origins may have beside
+            plain ones, without regard to case and marks.
         pins: For each host the digests of its public keys, including backup pins.
         pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
         ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
@@ -2432,6 +2434,7 @@ class Provider(Record):
     post_logout_redirect_uri: Optional[str] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
+    allowed_fields: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
     pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
@@ -4013,6 +4016,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4064,6 +4068,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4119,6 +4125,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4204,6 +4211,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4258,6 +4266,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4315,6 +4325,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4470,6 +4481,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4521,6 +4533,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4576,6 +4590,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4661,6 +4676,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4715,6 +4731,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4772,6 +4790,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
