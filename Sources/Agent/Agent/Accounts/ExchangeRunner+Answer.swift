@@ -61,7 +61,10 @@ extension ExchangeRunner {
     account.rareParts.confirmer?.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
     account.identity.adopt(data.idToken, for: answer.key, of: account)
-    if let token = data.idToken.stored { account.loaded?.idTokenIdentity = token.identity }
+    // Of the sign-in, if that had one: a later one may name a later sign-in of the person.
+    if let token = data.idToken.stored, account.loaded?.idTokenIdentity == nil {
+      account.loaded?.idTokenIdentity = token.identity
+    }
     data.token = nil
     if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
       data.token = account.tokens.take(token, boundTo: renewed.grant.deviceKey, from: provider, of: account)

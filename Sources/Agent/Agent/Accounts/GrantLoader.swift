@@ -36,10 +36,12 @@ final class GrantLoader {
       let machine = TokenMachine(
         memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, toldState: profile.restingState,
         at: now)
+      var identity = found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }
+      identity?.authTime = grant.authTime ?? identity?.authTime
       account.loaded = Account.Loaded(
         profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
         lastFailure: signedOut ? nil : grant.memory.lastFailure,
-        idTokenIdentity: found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }, rights: found?.rights)
+        idTokenIdentity: identity, rights: found?.rights)
       account.loaded?.forgetRefreshTokenIfDisabled()
       account.exchanges.machine.loaded(epoch: profile.epoch)
       if let found, !signedOut {
