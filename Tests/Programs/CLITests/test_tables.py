@@ -177,14 +177,14 @@ class ProgramTests(Person):
         with open(os.path.join(self.work, ".lanyard"), "w", encoding="utf-8") as file:
             file.write("account = work\n")
         for words in (
-            ["trust"], ["trust", "--remove"], ["switch", "work"], ["rename", "work", "acme"],
+            ["trust"], ["trust", "--remove"], ["account", "set", "work", "--browser", "/bin/true"], ["switch", "work"], ["rename", "work", "acme"],
             ["provider", "add", "corp", "--issuer", "https://corp.example", "--client-id", "x"],
             ["provider", "update", "idp", "--client-id", "y"], ["provider", "remove", "idp"], ["lock"], ["unlock"],
             ["rule", "add", "https://a.example/*", "work"], ["rule", "remove", "rule_1"], ["grant", "revoke", "gra_1"],
             ["revocations", "abandon", "rev_1"], ["revocations", "send"], ["operations", "cancel", "op_1", "-u", "work"],
             ["key", "rotate"], ["key", "remove", "1"], ["step-up", "work"], ["policy", "check", policy],
             ["backup", os.path.join(self.home, "b"), "--pw-file", secret], ["logout", "work"], ["forget", "work", "--yes"],
-            ["account", "set", "home", "--browser", "/bin/true"], ["stop"],
+            ["stop"],
         ):
             with self.subTest(words):
                 input = {"input": "2468\n"} if words[0] == "step-up" else {}
