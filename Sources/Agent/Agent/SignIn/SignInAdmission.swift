@@ -173,9 +173,9 @@ struct SignInAdmission: Sendable {
       dependencies.events.publish(
         .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
-    } else if admitted.previousState != .active {
+    } else if admitted.previousState != profile.restingState {
       dependencies.events.publish(
-        .sessionStateChanged(.active, previous: admitted.previousState), account: profile.id)
+        .sessionStateChanged(profile.restingState, previous: admitted.previousState), account: profile.id)
     }
     if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
       dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)

@@ -96,7 +96,8 @@ extension Provider {
     var (newPlaces, oldPlaces) = (new.endpoints, old.endpoints)
     (newPlaces.token, oldPlaces.token) = (nil, nil)
     return newPlaces != oldPlaces || new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
-      || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins || new.dpop != old.dpop
+      || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins
+      || new.allowedFields != old.allowedFields || new.dpop != old.dpop
       || new.requiresPKCE != old.requiresPKCE || new.identity != old.identity
       || new.authorization.entitlementsURL != old.authorization.entitlementsURL
   }

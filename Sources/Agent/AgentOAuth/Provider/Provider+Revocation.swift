@@ -10,6 +10,7 @@ extension Provider {
     part.configuration.errorCodes = [:]
     part.configuration.authorization = .init()
     part.configuration.allowedOrigins = []
+    part.configuration.allowedFields = []
     part.configuration.policy = nil
     part.former = []
     part.own = []
