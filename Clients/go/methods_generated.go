@@ -666,7 +666,9 @@ type SignInBeginParams struct {
 	Flow SignInFlow `json:"flow"`
 	// Scopes. In any order; the agent sorts them.
 	Scopes []string `json:"scopes,omitempty"`
-	// The account to sign in again; another subject is refused.
+	// The account to sign in again; another subject is refused. Where `ACRValues`, `MaxAgeSeconds` and `Claims` are
+	// absent, and where `Scopes` are, the sign-in asks for those of the last error `interactionRequired` of this
+	// account, until a sign-in met them.
 	Account *string `json:"account,omitempty"`
 	// An account's alias. A name that the person chose. It does not start like an id.
 	Alias *string `json:"alias,omitempty"`

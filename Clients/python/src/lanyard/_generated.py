@@ -4926,7 +4926,9 @@ class SignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
@@ -5198,7 +5200,9 @@ class AsyncSignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.

@@ -292,7 +292,9 @@ inputs! {
     } optional {
         /// Scopes. In any order; the agent sorts them.
         scopes: [String],
-        /// The account to sign in again; another subject is refused.
+        /// The account to sign in again; another subject is refused. Where `acr_values`, `max_age_seconds` and
+        /// `claims` are absent, and where `scopes` are, the sign-in asks for those of the last error
+        /// `interactionRequired` of this account, until a sign-in met them.
         account: String,
         /// An account's alias. A name that the person chose. It does not start like an id.
         alias: String,

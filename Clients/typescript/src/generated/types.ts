@@ -2497,7 +2497,11 @@ export interface SignInBeginParams {
   readonly flow: SignInFlow;
   /** Scopes. In any order; the agent sorts them. */
   readonly scopes?: readonly string[] | undefined;
-  /** The account to sign in again; another subject is refused. */
+  /**
+   * The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and `claims` are
+   * absent, and where `scopes` are, the sign-in asks for those of the last error `interactionRequired` of this account,
+   * until a sign-in met them.
+   */
   readonly account?: string | undefined;
   /** An account's alias. A name that the person chose. It does not start like an id. */
   readonly alias?: string | undefined;
