@@ -380,8 +380,9 @@ type ProviderAddParams struct {
 	Name string `json:"name"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
-	// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-	// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
+	// Absent: for `Identity` `resource` the client of another provider of the same issuer that the person configured;
+	// else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
+	// takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
 	// `ErrInvalidParams` otherwise. `Provider.Remove` deletes the registration (RFC 7592).
 	ClientID *string `json:"clientId,omitempty"`
 	// A client's secret.

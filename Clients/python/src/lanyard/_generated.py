@@ -4028,7 +4028,8 @@ class ProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).
@@ -4485,7 +4486,8 @@ class AsyncProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).

@@ -92,9 +92,11 @@ inputs! {
     } optional {
         /// A URL.
         issuer: String,
-        /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-        /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses
-        /// with `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC 7592).
+        /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
+        /// configured; else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`)
+        /// if the provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and
+        /// refuses with `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC
+        /// 7592).
         client_id = "clientId": String,
         /// A client's secret.
         client_secret = "clientSecret": Secret,

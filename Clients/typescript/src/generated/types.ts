@@ -2248,7 +2248,8 @@ export interface ProviderAddParams {
   /** A URL. */
   readonly issuer?: string | undefined;
   /**
-   * Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
+   * Absent: for `identity` `resource` the client of another provider of the same issuer that the person configured;
+   * else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
    * takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
    * `InvalidParamsError` otherwise. `provider.remove` deletes the registration (RFC 7592).
    */

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "7240db7bcf8824ad281cbf93dadf1ebfd990972c2a30bf89886af0ddb48ada00"
+  public static let schemaDigest = "5d962cbd3f8a8e4f72a17862bcd729a4701a8dd57cd2569b0d042df0df30ab20"
 }
