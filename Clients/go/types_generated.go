@@ -1706,6 +1706,9 @@ type Provider struct {
 	PersistAccessTokens   *bool   `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys, including backup pins.
 	Pins map[string][]string `json:"pins,omitempty"`
 	// From then on, by the provider's time, only the certificate authorities count.

@@ -44,6 +44,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var persistAccessTokens: Bool
   /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
+  /// Names that requests to `allowedOrigins` may have beside plain ones (docs/requests.md, Names in a request).
+  public var allowedFields: [String] = []
   /// Public key pins (`sha256/BASE64`) by host name in small letters.
   public var pins: [String: [String]]
   /// From then on `pins` say nothing any more; nil: they hold for ever.

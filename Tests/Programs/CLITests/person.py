@@ -101,15 +101,13 @@ class Person(unittest.TestCase):
         to type may be a function of what stands there. `size` is lines and columns, `stderr` a file where that goes."""
         child, terminal = pty.fork()
         if child == 0:
-            # A child that fails before the program starts must not go on with the tests: each would fork again.
+            # A child that can't start the command must not go on as a second run of the tests.
             try:
                 os.chdir(self.work)
                 fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
                 if stderr:
                     os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT, 0o600), 2)
                 os.execve(self.command(words)[0], self.command(words), self.settings(environment))
-            except BaseException as error:  # pylint: disable=broad-except
-                os.write(2, f"{error}\n".encode())
             finally:
                 os._exit(127)
         decoder = codecs.getincrementaldecoder("utf-8")()

@@ -954,6 +954,9 @@ records! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys, including backup pins.
         pins: { [String] },
         /// From then on, by the provider's time, only the certificate authorities count.

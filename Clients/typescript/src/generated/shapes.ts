@@ -661,6 +661,7 @@ export const Provider: Shape<types.Provider> =
     postLogoutRedirectUri: optional(text),
     persistAccessTokens: optional(boolean),
     allowedOrigins: optional(list(text)),
+    allowedFields: optional(list(text)),
     pins: optional(map(list(text))),
     pinsExpireAt: optional(instant),
     caFile: optional(text),

@@ -139,7 +139,7 @@ package struct VaultDiagnosis {
       )
       return findings
     }
-    switch vault.tables.tokenCache.state(of: id) ?? profile.restingState {
+    switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
       findings.notice(
         "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")

@@ -239,7 +239,8 @@ final class AccountIdentity {
   private func hold(_ failure: DocumentFailure, of account: isolated Account) -> AgentFailure {
     failedChecks += 1
     let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = max(Backoff.shortest, Backoff.pause(failures: failedChecks, jitter: jitter))
+    let pause = Backoff.forCallers(
+      max(Backoff.shortest, Backoff.pause(failures: failedChecks, jitter: jitter)), jitter: jitter)
     let refusal: TokenMachine.Refusal =
       switch failure {
       case .offline: .offline(retryAfter: pause)

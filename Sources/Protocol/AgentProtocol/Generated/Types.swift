@@ -1829,6 +1829,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: WireMap<[String]>?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -1871,6 +1874,7 @@ public struct WireProvider: WireWritable, Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: WireMap<[String]>? = nil,
     pinsExpireAt: Timestamp? = nil,
     caFile: String? = nil,
@@ -1905,6 +1909,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -2011,6 +2016,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let allowedOrigins {
       writer.key("allowedOrigins")
       writer.list(allowedOrigins) { item, writer in writer.string(item) }
+    }
+    if let allowedFields {
+      writer.key("allowedFields")
+      writer.list(allowedFields) { item, writer in writer.string(item) }
     }
     if let pins {
       writer.key("pins")

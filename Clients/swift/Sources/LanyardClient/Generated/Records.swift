@@ -3574,6 +3574,9 @@ public struct Provider: Record, WireRecord {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: [String: [String]]?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -3619,6 +3622,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -3654,6 +3658,7 @@ public struct Provider: Record, WireRecord {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -3664,7 +3669,7 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3693,6 +3698,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri = try members.optional("postLogoutRedirectUri")
     persistAccessTokens = try members.optional("persistAccessTokens")
     allowedOrigins = try members.optional("allowedOrigins")
+    allowedFields = try members.optional("allowedFields")
     pins = try members.optional("pins")
     pinsExpireAt = try members.optional("pinsExpireAt")
     caFile = try members.optional("caFile")
@@ -3730,6 +3736,7 @@ public struct Provider: Record, WireRecord {
     writer.member("postLogoutRedirectUri", postLogoutRedirectUri)
     writer.member("persistAccessTokens", persistAccessTokens)
     writer.member("allowedOrigins", allowedOrigins)
+    writer.member("allowedFields", allowedFields)
     writer.member("pins", pins)
     writer.member("pinsExpireAt", pinsExpireAt)
     writer.member("caFile", caFile)
