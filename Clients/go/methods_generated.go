@@ -436,6 +436,9 @@ type ProviderAddParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.
@@ -559,6 +562,9 @@ type ProviderUpdateParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.

@@ -2395,6 +2395,8 @@ class Provider(Record):
         post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider (OpenID
             Connect RP-Initiated Logout 1.0 §2).
         allowed_origins: Origins that `request.send` may send requests to.
+        allowed_fields: Names of header fields and parameters that requests to the allowed origins may have beside
+            plain ones, without regard to case and marks.
         pins: For each host the digests of its public keys, including backup pins.
         pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
         ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
@@ -2432,6 +2434,7 @@ class Provider(Record):
     post_logout_redirect_uri: Optional[str] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
+    allowed_fields: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
     pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
@@ -4013,6 +4016,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4065,6 +4069,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4120,6 +4126,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4205,6 +4212,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4259,6 +4267,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4316,6 +4326,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4471,6 +4482,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4523,6 +4535,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4578,6 +4592,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4663,6 +4678,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4717,6 +4733,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4774,6 +4792,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,

@@ -149,6 +149,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.
@@ -238,6 +241,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.

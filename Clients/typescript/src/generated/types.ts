@@ -1592,6 +1592,11 @@ export interface Provider {
   readonly persistAccessTokens?: boolean;
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[];
   /** For each host the digests of its public keys, including backup pins. */
   readonly pins?: Readonly<Record<string, readonly string[]>>;
   /** From then on, by the provider's time, only the certificate authorities count. */
@@ -2326,6 +2331,11 @@ export interface ProviderAddParams {
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[] | undefined;
   /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[] | undefined;
+  /**
    * For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count beside
    * the certificate authorities, for the provider's endpoints and for `request.send`. An empty object removes them.
    */
@@ -2438,6 +2448,11 @@ export interface ProviderUpdateParams {
   readonly persistAccessTokens?: boolean | undefined;
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[] | undefined;
+  /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[] | undefined;
   /**
    * For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count beside
    * the certificate authorities, for the provider's endpoints and for `request.send`. An empty object removes them.

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "5d962cbd3f8a8e4f72a17862bcd729a4701a8dd57cd2569b0d042df0df30ab20"
+  public static let schemaDigest = "642c5d309fdcba5bcad36d46a8ad118db14f52df577ac7953585178668aae8dc"
 }
