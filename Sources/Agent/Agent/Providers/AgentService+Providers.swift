@@ -31,9 +31,18 @@ extension AgentService {
   /// Gives the client an id where the person gave none: the Client ID Metadata Document of the agent's configuration
   /// where the provider takes one, else one that the provider makes (docs/providers.md, The client's id).
   ///
-  /// - Parameter keepsRedirectPath: the person chose the path of the redirect URI. Else a client that the provider makes
-  ///   gets a path of its own.
-  package func identifyClient(_ provider: inout Provider, keepsRedirectPath: Bool) async throws(AgentFailure) {
+  /// - Parameters:
+  ///   - mayTakeClient: for a resource: a client that the person configured for the same authorization server comes first,
+  ///     in the order of MCP.
+  ///   - keepsRedirectPath: the person chose the path of the redirect URI. Else a client that the provider makes gets a
+  ///     path of its own.
+  package func identifyClient(
+    _ provider: inout Provider, mayTakeClient: Bool, keepsRedirectPath: Bool
+  ) async throws(AgentFailure) {
+    if mayTakeClient, let known = try await knownClient(for: provider) {
+      provider.takeClient(of: known)
+      return
+    }
     guard provider.metadata?.clientIDMetadataDocuments == true,
       let document = environment.configuration.clientIDMetadataDocument
     else {
@@ -45,6 +54,15 @@ extension AgentService {
     provider.configuration.clientID = document
     // The document is public, so that no secret can stand in it.
     provider.configuration.tokenEndpointAuthMethod = .publicClient
+  }
+
+  /// The first by name, so that each resource of a server gets the same client.
+  private func knownClient(for provider: Provider) async throws(AgentFailure) -> Provider? {
+    let document = environment.configuration.clientIDMetadataDocument
+    return try await vault.read { vault throws(AgentFailure) in
+      vault.providerTable.all.values.filter { $0.lendsClient(to: provider, notOf: document) }
+        .min { $0.configuration.name < $1.configuration.name }
+    }
   }
 
   /// Registers the agent at a provider that is being added without a client of its own.

@@ -135,6 +135,7 @@ package final class AgentService: Sendable {
   package var time: TimeKeeper { tables.time }
   package var connectivity: ConnectivityState { dependencies.connectivity }
   package var gate: ExchangeGate { dependencies.gate }
+  package var demands: LastDemands { dependencies.demands }
 
   // MARK: life
 

@@ -29,6 +29,13 @@ extension VaultActor {
     else { return nil }
     return ScopeSet(provider.configuration.scopes + loaded.grant.scopes.names).names
   }
+
+  /// The scopes of a sign-in again that asks for more: those of the provider, those that the account has, and these.
+  package func scopes(of profile: AccountProfile, adding more: [String]) -> [String]? {
+    guard let vault, let provider = vault.providerTable.all[profile.provider] else { return nil }
+    let granted = (try? vault.journal.load(profile))?.grant.scopes.names ?? []
+    return ScopeSet(provider.configuration.scopes + granted + more).names
+  }
 }
 
 /// The records that a completed sign-in adds to the vault.

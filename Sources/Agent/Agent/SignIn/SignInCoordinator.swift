@@ -293,12 +293,24 @@ package actor SignInCoordinator {
   }
 
   func finish(_ id: String, _ status: SignInJob.Status) {
-    guard jobs[id]?.isPending == true else { return }
+    guard let job = jobs[id], job.isPending else { return }
     jobs[id]?.status = status
+    settleDemand(of: job, status)
     codeFlow.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
     jobs[id]?.deviceKey = nil
     waiters.resumeAll(for: id)
+  }
+
+  /// A demand is met by a sign-in of its account. One that the provider can't meet would stop each later sign-in, too, so
+  /// the next one asks for nothing of it.
+  private func settleDemand(of job: SignInJob, _ status: SignInJob.Status) {
+    switch status {
+    case .completed(let account): dependencies.demands.forget(account)
+    case .pending, .failed(.signIn(.cancelled)), .failed(.signIn(.expired)), .failed(.locked), .failed(.shuttingDown):
+      break
+    case .failed: if job.wishes.answersDemand, let account = job.wishes.account { dependencies.demands.forget(account) }
+    }
   }
 
   /// Outcomes can be asked for a while; a client that begins and cancels in a loop gets no more memory for it.

@@ -81,6 +81,8 @@ package struct SignInJob: Sendable {
     /// Rights in detail; nil asks for none.
     package var details: AuthorizationDetails?
     package var authentication: RequestedAuthentication
+    /// It asks for what `LastDemands` has of the account.
+    package var answersDemand = false
 
     package init(
       account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil,

@@ -49,6 +49,7 @@ package struct SignOutCoordinator: Sendable {
     switch job.machine.state {
     case .committing: return await commit(&job)
     case .releasing:
+      dependencies.demands.forget(job.account.id)
       await job.account.release(.token(.signedOut, job.account.id))
       return job.machine.released()
     case .surrendering:
