@@ -111,6 +111,15 @@ public enum StoreFailure: Error, Sendable, Equatable {
   case missing
   /// A later version of the agent wrote the file: it has schema `found`, this program supports up to `known`.
   case newerSchema(found: Int, known: Int)
+
+  /// True if the file itself prevents its use, and not the disk, its rights or another program: another copy helps, and
+  /// waiting does not.
+  public var isOfTheFile: Bool {
+    switch self {
+    case .corrupt, .missing, .newerSchema: true
+    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .hardLinked: false
+    }
+  }
 }
 
 /// A group of records with encryption keys of its own: the vault, or one incarnation of an account.

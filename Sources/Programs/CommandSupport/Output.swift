@@ -113,13 +113,13 @@ public enum Output {
 
   /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
-    let failure = failure.namingAccount()
+    let failure = failure.namingAccount().leavingOutChanges()
     if json {
       note(json: failure.json)
     } else if failure.isRaw, let wire = failure.wire {
       note(json: wire)
     } else {
-      let failure = failure.describingCandidates()
+      let failure = failure.describingCandidates().suggestingNames()
       instruction("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }

@@ -35,7 +35,34 @@ extension LanyardAgent {
     }
     opened.wait()
     if let failure = failure.value {
-      end(failure.isStore ? .storeFailed : .vaultClosed, says: "lanyard-agent: \(failure.message)\n")
+      switch failure {
+      case .store(let failure): end(failure, options.stateDirectory)
+      case .unavailable(let message): end(.storeFailed, says: "lanyard-agent: \(message)\n")
+      case .vault(let message): end(.vaultClosed, says: "lanyard-agent: \(message)\n")
+      }
+    }
+  }
+
+  /// Ends where the store in a state directory can't be opened.
+  static func end(_ failure: StoreFailure, _ stateDirectory: String) -> Never {
+    end(failure.isOfTheFile ? .vaultClosed : .storeFailed, says: "lanyard-agent: \(message(failure, stateDirectory))\n")
+  }
+
+  private static func message(_ failure: StoreFailure, _ stateDirectory: String) -> String {
+    switch failure {
+    case .missing:
+      return """
+        the store in \(stateDirectory) is gone: lanyard.sqlite is missing or empty, but a note beside the anchors says \
+        that it held a vault. Nothing was created. Put the newest copy of the directory back. If there is none, start once \
+        with --new-store, which begins an empty store; then sign in again, or `lanyard restore` a backup.
+        """
+    case .corrupt:
+      return """
+        the store in \(stateDirectory) is damaged: lanyard.sqlite or its -wal can't be read. Nothing was sent. Put the \
+        newest copy of the directory back. If there is none, move both files away and start once with --new-store, which \
+        begins an empty store; then sign in again, or `lanyard restore` a backup.
+        """
+    default: return "the store in \(stateDirectory) can't be opened: \(AgentServer.cause(of: failure))."
     }
   }
 

@@ -129,7 +129,7 @@ import AgentOAuth
     let client = Server([
       "https://idp.test/jwks": .init(bytes: [0xEF, 0xBB, 0xBF] + Array(#"{"keys":[]}"#.utf8))
     ]).client { $0.configuration.endpoints.jwks = "https://idp.test/jwks" }
-    #expect(try await client.documents.readKeys(into: nil)?.keys.isEmpty == true)
+    #expect(try await client.documents.readKeys(into: nil)?.set.keys.isEmpty == true)
   }
 
   /// The issuer in it still has to be the one that was asked for (RFC 8414 §3.3).

@@ -416,9 +416,9 @@ class ProviderMisconfigured(LanyardError):
 
 class UntrustedServer(LanyardError):
     """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or
-    `tls`.
+    `tls`. With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
 
-    `data` may hold `account`, `reason`, `remedies`, `outcome`.
+    `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
     """
 
     code: Optional[int] = 3004
@@ -2810,6 +2810,8 @@ class Session(Record):
             bring them back.
         authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
             nothing of any.
+        clock_behind_seconds: While `clock` is `suspect`: by how much the wall clock is behind the known time of
+            the provider.
         step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
             when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
@@ -2835,6 +2837,7 @@ class Session(Record):
     lost_scopes: Optional[List[str]] = None
     authorization_details: Optional[List[Dict[str, Any]]] = None
     server_time_offset_ms: Optional[int] = None
+    clock_behind_seconds: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
     token_binding: Optional[Union[TokenBinding, str]] = None
@@ -4066,7 +4069,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4079,7 +4083,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4258,7 +4263,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4273,7 +4279,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4410,7 +4417,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4518,7 +4526,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4531,7 +4540,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4710,7 +4720,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4725,7 +4736,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4862,7 +4874,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4946,7 +4959,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5004,7 +5018,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5055,7 +5070,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5130,7 +5146,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5214,7 +5231,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5272,7 +5290,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5323,7 +5342,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5398,7 +5418,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5557,7 +5578,9 @@ class AccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -5798,7 +5821,9 @@ class AsyncAccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -6208,7 +6233,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6270,7 +6296,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6325,7 +6352,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6386,7 +6414,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6447,7 +6476,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6514,7 +6544,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6576,7 +6607,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6631,7 +6663,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6692,7 +6725,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6753,7 +6787,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6814,7 +6849,8 @@ class IdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6873,7 +6909,8 @@ class AsyncIdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6939,7 +6976,8 @@ class CredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7008,7 +7046,8 @@ class AsyncCredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7185,7 +7224,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7266,7 +7306,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7369,7 +7410,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7450,7 +7492,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7726,7 +7769,8 @@ class SnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7810,7 +7854,8 @@ class AsyncSnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.

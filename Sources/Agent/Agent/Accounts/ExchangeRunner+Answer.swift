@@ -58,6 +58,7 @@ extension ExchangeRunner {
     account.rareParts.confirmer?.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
     account.identity.adopt(data.idToken, for: answer.key, of: account)
+    if let token = data.idToken.stored { account.loaded?.idTokenIdentity = token.identity }
     data.token = nil
     if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
       data.token = account.tokens.take(token, boundTo: renewed.grant.deviceKey, from: provider, of: account)
@@ -82,28 +83,33 @@ extension ExchangeRunner {
 }
 
 extension Account.Loaded {
-  /// The first claim of a refreshed ID token that differs from the earlier one and must not (OpenID Connect Core
-  /// §12.2); nil if the ID token is acceptable.
+  /// That the ID token of an answer names another issuer or another person: nil if it is this account's, or names none.
+  /// Judged before the token is read otherwise.
   fileprivate func identityChange(in idToken: Secret?) -> IDTokenFailure? {
     guard let idToken, !profile.identity.isUnproven else { return nil }
-    // One that names another person is no less theirs if another of its claims is malformed.
-    if let subject = IDTokenIdentity.subject(of: idToken), subject != profile.identity.subject {
-      return .subjectChanged
-    }
-    guard let refreshed = IDTokenIdentity.read(idToken) else { return nil }
-    return idTokenIdentity?.changes(in: refreshed).first
+    let known = idTokenIdentity?.issuer ?? profile.identity.issuer
+    // Without an ID token the sign-in knew the address that all tenants share, and not the tenant's issuer.
+    let pattern = idTokenIdentity == nil ? IssuerPattern(sharedAddress: known) : nil
+    return idToken.withBytes { IDTokenOwner(of: $0) }.change(
+      fromIssuer: { equalCodePoints($0, known) || pattern?.covers($0) == true }, subject: profile.identity.subject)
   }
 }
 
 extension IDTokenIdentity {
-  /// The identity in an ID token, in memory beside its account, whose texts are mostly the same.
+  /// The identity in an ID token, in memory beside its account.
   init?(_ token: Secret, sharingTextsOf profile: AccountProfile) {
-    guard var read = Self.read(token) else { return nil }
-    read.issuer = read.issuer.shared(with: profile.identity.issuer)
-    read.subject = read.subject.shared(with: profile.identity.subject)
+    guard let read = Self.read(token) else { return nil }
+    self = read.sharingTexts(of: profile)
+  }
+
+  /// Its texts are mostly those of the account.
+  func sharingTexts(of profile: AccountProfile) -> IDTokenIdentity {
+    var shared = self
+    shared.issuer = issuer.shared(with: profile.identity.issuer)
+    shared.subject = subject.shared(with: profile.identity.subject)
     let clientID = profile.issuedBy.clientID
-    read.audiences = read.audiences.map { $0.shared(with: clientID) }
-    read.authorizedParty = read.authorizedParty?.shared(with: clientID)
-    self = read
+    shared.audiences = audiences.map { $0.shared(with: clientID) }
+    shared.authorizedParty = authorizedParty?.shared(with: clientID)
+    return shared
   }
 }

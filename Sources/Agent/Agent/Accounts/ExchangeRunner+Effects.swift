@@ -77,7 +77,9 @@ extension ExchangeRunner {
       account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
     case .lostRequest(let sentAt, let wasReplay):
       account.perform(
-        account.loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: now) ?? [])
+        account.loaded?.machine.recoveredWithoutAnswer(
+          sentAt: sentAt, wasReplay: wasReplay, at: now,
+          jitter: account.dependencies.environment.entropy.fraction()) ?? [])
     }
   }
 

@@ -29,6 +29,11 @@ struct RenewedGrant {
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
     if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    switch idToken {
+    case .kept: grant.droppedIDToken = nil
+    case .invalid(let failure): grant.droppedIDToken = failure
+    case .none: break
+    }
     if let token = idToken.stored { grant.verifiedIDToken = token.isVerified ? Fingerprint.of(token.secret) : nil }
     // An answer for another resource tells what that token has.
     if answer.key == .standard, let told = response.authorizationDetails { grant.details = told.isEmpty ? nil : told }

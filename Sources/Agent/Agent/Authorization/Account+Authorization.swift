@@ -35,6 +35,7 @@ extension Account {
       state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
       confirmationAge: age, token: PolicyFacts.Token(machine.standardToken, at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
+    facts.clockBehind = time.behind
     // The data of a signed-out account is sealed or gone, and it has no token.
     guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut

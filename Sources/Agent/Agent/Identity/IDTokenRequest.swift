@@ -8,6 +8,7 @@ struct IDTokenRequest {
 
   func answer(from account: isolated Account) async throws(AgentFailure) -> IDTokenAnswer {
     var hasRefreshed = false
+    var hasReadKeys = false
     while true {
       try await account.load()
       if account.loaded?.machine.health == .signedOut { throw .token(.signedOut, account.id) }
@@ -20,6 +21,16 @@ struct IDTokenRequest {
         ? .refresh : account.identity.machine.step(minimum: minimumLifetime, isLast: hasRefreshed, at: now)
       switch step {
       case .answer(let serial):
+        let mustReadKeys = account.identity.mustReadKeys(for: serial, of: account)
+        // Its key was withdrawn.
+        guard account.identity[serial] != nil else { continue }
+        if mustReadKeys, !hasReadKeys {
+          hasReadKeys = true
+          // Without an answer the token is as good as it was.
+          try? await AccountIdentity.check(of: account)
+          if Task.isCancelled { throw .cancelled }
+          continue
+        }
         guard let answer = answer(serial, at: now, from: account) else { throw .locked }
         return answer
       case .verify:
@@ -52,7 +63,7 @@ struct IDTokenRequest {
     // An attempt would end the session of an access token that still lives.
     if loaded.grant.refreshToken == nil, loaded.machine.health == .ok {
       if !account.identity.wasIssued { throw .identityLacks(.noIDToken, account.id) }
-      throw .token(.reauthenticate(reason: "noRefreshToken"), account.id)
+      throw .token(.reauthenticate(reason: TokenMachine.noRefreshToken), account.id)
     }
     _ = try await account.answer(to: .forced, for: .standard)
   }

@@ -91,6 +91,7 @@ struct SignInAdmission: Sendable {
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
       refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
+    if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
     grant.deviceKey = deviceKey
     grant.requestedDetails = answer.details
     // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).

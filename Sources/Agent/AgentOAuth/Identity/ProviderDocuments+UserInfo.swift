@@ -67,11 +67,12 @@ extension ProviderDocuments {
   private func verify(_ token: CompactJWT, _ keySets: KeySets?) async throws(UserInfoFailure) {
     let configuration = client.provider.configuration
     if let known = keySets?.keys(of: configuration.name, issuer: configuration.issuer),
-      (try? known.hasSigned(token, by: client.signatures)) == true
+      client.clock.boot() - known.readAt < KeySets.lifetime,
+      (try? known.set.hasSigned(token, by: client.signatures)) == true
     {
       return
     }
-    let keys: JWKSet?
+    let keys: IssuerKeys?
     do throws(DocumentFailure) {
       keys = try await readKeys(into: keySets)
     } catch {
@@ -79,7 +80,7 @@ extension ProviderDocuments {
     }
     do throws(IDTokenFailure) {
       guard let keys else { throw .keyNotFound }
-      guard try keys.hasSigned(token, by: client.signatures) else { throw .signatureInvalid }
+      guard try keys.set.hasSigned(token, by: client.signatures) else { throw .signatureInvalid }
     } catch {
       throw .unproven(error)
     }
@@ -102,6 +103,16 @@ extension Secret {
       // The first letters of an object's encoding.
       guard bytes.starts(with: "ey".utf8), bytes.allSatisfy({ (0x21...0x7E).contains($0) }) else { return nil }
       return 1 + bytes.count { $0 == UInt8(ascii: ".") }
+    }
+  }
+}
+
+extension JWKSet {
+  /// True if one of the keys signed an answer of userinfo, whose algorithms the metadata lists apart from those of ID
+  /// tokens.
+  fileprivate func hasSigned(_ token: CompactJWT, by signatures: any SignatureVerifier) throws(IDTokenFailure) -> Bool {
+    try candidates(for: token, announced: []).contains {
+      signatures.isValid(token.signature, over: token.signedBytes, by: $0, algorithm: token.algorithm)
     }
   }
 }

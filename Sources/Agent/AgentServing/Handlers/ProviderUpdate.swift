@@ -31,6 +31,7 @@ enum ProviderUpdateHandler: MethodHandler {
     var provider = known
     try configure(&provider, params, call)
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
+    try await call.requireCertificates(at: params.caFile)
     try await readDocuments(of: &provider, params, after: known, call)
     // Now it is known where the new provider is: what belongs to another stays with that.
     provider.authenticate(by: params.clientSecret, key: params.clientKey, after: known)

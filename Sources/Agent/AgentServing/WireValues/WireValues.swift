@@ -81,6 +81,7 @@ extension WireSession {
         phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
         lastError: facts.lastError.map { WireLastFailure($0) }),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
+      clockBehindSeconds: facts.time.clock == .suspect ? Int(facts.time.behind.wholeSeconds) : nil,
       deviceKeyId: facts.deviceKeyID, tokenBinding: facts.tokenBinding.map { WireTokenBinding($0) },
       remedies: facts.remedies.map { WireRemedy($0) },
       generation: Int(facts.generation))

@@ -65,7 +65,8 @@ struct PolicyEvaluation {
 
   private mutating func checkClock(_ rule: Capability) {
     // `shrink` needs no check: all ages in `facts` are measured on trusted time (docs/offline.md, Time).
-    if facts.clock == .suspect && rule.onClockSuspect == .deny { fail(.clock, .clockSuspect) }
+    guard facts.clock == .suspect, rule.onClockSuspect == .deny else { return }
+    fail(.clock, .clockSuspect, facts.clockBehind.map { ["behindSeconds": seconds($0)] } ?? [:])
   }
 
   private mutating func checkSnapshot(_ rule: Capability) {

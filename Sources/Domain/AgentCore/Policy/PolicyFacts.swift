@@ -56,6 +56,8 @@ public struct PolicyFacts: Hashable, Sendable {
   /// The uses of capabilities with a budget. Without an entry the budget does not count.
   public var budgets: [String: BudgetWindow] = [:]
   public var clock: ClockTrust
+  /// By how much a suspect clock is behind the known time; nil if that is only assumed.
+  public var clockBehind: Milliseconds?
 
   public init(
     state: State, isOnline: Bool, confirmationAge: Milliseconds?, token: Token, tokenScopes: Set<String>? = nil,

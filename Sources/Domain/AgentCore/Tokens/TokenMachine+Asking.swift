@@ -54,11 +54,11 @@ extension TokenMachine {
     return tokens.keys.compactMap { grant.renewal(of: $0, at: now) }.min()
   }
 
-  /// When it begins to show that the refresh token may be spent: the access token is served until then. If the rule
-  /// allows a replay then, `renew` begins it.
+  /// When it begins to show that the refresh token may be spent: the access token is served until then. The next such
+  /// moment is when the rule allows a replay, which `renew` begins.
   public func doubtShows(at now: BootInstant) -> BootInstant? {
-    guard health == .unknown, let token = standardToken, now < token.expiresAt else { return nil }
-    return token.expiresAt
+    guard health == .unknown else { return nil }
+    return [standardToken?.expiresAt, grant.lastReplay(at: now)].compactMap { $0 }.filter { now < $0 }.min()
   }
 
   /// Renews what is due and was used lately: one at a time (I1), the longest due first.

@@ -37,7 +37,7 @@ extension TokenMachine {
     }
   }
 
-  /// The provider may be reachable again: the pause no longer holds the next caller back. The account counts as offline
-  /// until the next request to the provider.
-  public mutating func reconnected() { if isOffline { grant.pause.end() } }
+  /// The provider may be reachable again: a pause after a failure that may come from the network ends. The account counts
+  /// as offline until the next request to the provider.
+  public mutating func reconnected() { if lastFailure?.mayComeFromTheNetwork == true { grant.pause.end() } }
 }

@@ -72,7 +72,18 @@ extension TokenMachine {
     case offline(retryAfter: Milliseconds)
     case untrustedServer(TrustFailure)
     case unavailable(retryAfter: Milliseconds)
+    case noAnswer(Silence)
     case store
+  }
+
+  /// The provider did not answer, and nothing is known of the request but that.
+  public enum Silence: Hashable, Sendable {
+    /// The caller gave up waiting. The exchange goes on, and its result is kept.
+    case stillWaiting
+    /// The attempt ended without an answer.
+    case ended(retryAfter: Milliseconds)
+    /// The refresh token may be spent: it is sent once more no sooner than then.
+    case inDoubt(retryAfter: Milliseconds)
   }
 
   public enum Effect: Hashable, Sendable {
@@ -96,7 +107,8 @@ extension TokenMachine.Refusal {
       switch failure {
       case .offline: .offline(retryAfter: pause)
       case .untrustedServer(let reason): .untrustedServer(reason)
-      case .transient, .unexplained, .unknownOutcome: .unavailable(retryAfter: pause)
+      case .transient, .unexplained, .unknownOutcome:
+        failure.isWithoutAnswer ? .noAnswer(.ended(retryAfter: pause)) : .unavailable(retryAfter: pause)
       case .reauthenticate(let reason): .reauthenticate(reason: reason)
       case .locked: .locked
       case .interaction(let claims): .interaction(claims: claims)

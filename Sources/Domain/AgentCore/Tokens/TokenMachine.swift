@@ -6,7 +6,9 @@ public import AgentModel
 /// - I2: a waiter is answered exactly once.
 /// - I3: an answer to an attempt that is not the current one changes nothing.
 /// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
-/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers.
+/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers; one
+///   whose client it refuses, one in `recheckConfiguration`.
+/// - I6: after a failure all callers together make one attempt a pause.
 ///
 /// The machine knows who waits and which exchange is in flight; what is known of the grant, and what stands against an
 /// exchange, is in its `GrantState`. What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in
@@ -99,6 +101,9 @@ public struct TokenMachine: Sendable {
   /// `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
   public static let recheckWhenForced = Milliseconds.seconds(120)
 
+  /// A refusal of the client or of its configuration may be mended by the person who forces a refresh then.
+  public static let recheckConfiguration = Milliseconds.seconds(5)
+
   /// An account that was disabled, or a client that was misconfigured, may be mended without a word to the agent: a
   /// caller that only asks for a token finds out after this time.
   public static let recheckWhenAsked = Milliseconds.seconds(900)
@@ -112,6 +117,7 @@ public struct TokenMachine: Sendable {
   public static let storePause = Milliseconds.seconds(1)
 
   public static let outcomeUnknown = "outcomeUnknown"
+  public static let noRefreshToken = "noRefreshToken"
   public static let unexplainedRefusal = "unexplainedRefusal"
   public static let noUsableToken = "noUsableToken"
   public static let notBound = "notBound"

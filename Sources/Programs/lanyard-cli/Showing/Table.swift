@@ -32,7 +32,8 @@ struct Table {
   init(_ titles: [String], whole: Set<String> = [], folded: Set<String> = []) {
     rows = [titles.map { Cell($0, .faint) }]
     self.folded = Set(titles.indices.filter { folded.contains(titles[$0]) })
-    self.whole = Set(titles.indices.filter { whole.contains(titles[$0]) || titles[$0].isEmpty }).subtracting(self.folded)
+    self.whole = Set(titles.indices.filter { whole.contains(titles[$0]) || titles[$0].isEmpty }).subtracting(
+      self.folded)
   }
 
   mutating func add(_ row: [Cell]) { rows.append(row) }

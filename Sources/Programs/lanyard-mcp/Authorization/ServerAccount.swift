@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CommandSupport
+internal import DirectoryFiles
 internal import JSONRPC
 internal import MCPBridge
 
@@ -105,8 +106,7 @@ struct AccountSearch {
   /// `LANYARD_ACCOUNT`, or a `.lanyard` file that the person trusts.
   private func elsewhere() throws(CommandFailure) -> String? {
     if let named = Environment.value("LANYARD_ACCOUNT") { return named }
-    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    return file.account
+    return try DirectoryFile.trustedNearest()?.namedAccount()
   }
 
   /// The account that was named. One that does not fit is refused if it was demanded, and is passed over otherwise.

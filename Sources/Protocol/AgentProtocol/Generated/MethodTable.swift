@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
+  public static let schemaDigest = "5dd8a925093cedf73816d9e35118b7bd15ef23078d1ae487b19e093911c3c7bc"
 }

@@ -205,7 +205,7 @@ struct SetupCommand: ParsableCommand {
 
   /// Shows the changes, and asks unless `--yes` was given.
   private func confirm(_ changes: [any SetupChange], _ question: String) throws(CommandFailure) {
-    if !common.json { Self.show(changes) }
+    if !common.json, !(yes && Output.isQuiet) { Self.show(changes) }
     if yes { return }
     guard Terminal.canAsk, !common.json else {
       throw .usage(

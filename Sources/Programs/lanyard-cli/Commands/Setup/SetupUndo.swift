@@ -40,7 +40,7 @@ struct SetupUndo {
       if !left.changes.isEmpty { kept.append(left) }
     }
     // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
-    if !common.json { SetupCommand.show(written) }
+    if !common.json, !Output.isQuiet { SetupCommand.show(written) }
     for change in written.reversed() { try change.undo() }
     record.entries = others + kept
     try record.write()
