@@ -62,7 +62,7 @@ final class Acceptor: Sendable {
     guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
     let slot = ConnectionSlot(Connection(descriptor, stop: stop))
     let isStarted = threads.start { [makeReader, onUnreadable, handler] in
-      slot.take()?.serve(reading: makeReader(), onUnreadable: onUnreadable, handler: handler)
+      slot.take()?.serve(reading: makeReader, onUnreadable: onUnreadable, handler: handler)
     }
     if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
   }

@@ -19,9 +19,9 @@ struct Connection: ~Copyable {
   }
 
   func serve(
-    reading reader: consuming RequestReader, onUnreadable: (Int) -> Void, handler: (HTTPRequest) -> HTTPReply
+    reading makeReader: () -> RequestReader, onUnreadable: (Int) -> Void, handler: (HTTPRequest) -> HTTPReply
   ) {
-    switch readRequest(by: reader) {
+    switch readRequest(by: makeReader()) {
     case .request(let request): perform(handler(request), isHead: request.method == "HEAD")
     case .refused(let status):
       onUnreadable(status)
@@ -36,7 +36,7 @@ struct Connection: ~Copyable {
     case gone
   }
 
-  private func readRequest(by reader: consuming RequestReader) -> Outcome {
+  private func readRequest(by reader: RequestReader) -> Outcome {
     var reader = reader
     defer { reader.wipe() }
     let deadline = MonotonicTime.now.milliseconds + Self.requestMilliseconds

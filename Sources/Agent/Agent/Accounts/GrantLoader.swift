@@ -37,7 +37,7 @@ final class GrantLoader {
         memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, toldState: profile.restingState,
         at: now)
       var identity = found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }
-      identity?.authTime = grant.authTime ?? identity?.authTime
+      if let authTime = grant.authTime { identity?.authTime = authTime }
       account.loaded = Account.Loaded(
         profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
         lastFailure: signedOut ? nil : grant.memory.lastFailure,

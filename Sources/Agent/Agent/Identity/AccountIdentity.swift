@@ -247,7 +247,7 @@ final class AccountIdentity {
       switch failure {
       case .offline: .offline(retryAfter: pause)
       case .untrusted(let reason): .untrustedServer(reason)
-      case .unavailable, .malformed, .issuerMismatch: .unavailable(retryAfter: pause)
+      case .unavailable, .malformed, .issuerMismatch, .redirected: .unavailable(retryAfter: pause)
       }
     let told = AgentFailure.token(refusal, account.id)
     held = (told, account.clock.boot() + pause)

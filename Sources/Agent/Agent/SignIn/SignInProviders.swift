@@ -49,7 +49,7 @@ struct SignInProviders: Sendable {
 
   /// True if another server of this agent could have made an answer that shows neither its address nor its `iss`.
   func hasOthers(than provider: Provider) async throws(AgentFailure) -> Bool {
-    try await others(than: provider) { !equalCodePoints($0.configuration.issuer, provider.configuration.issuer) } != nil
+    try await others(than: provider) { !provider.isSameServer(as: $0) } != nil
   }
 
   private func others(

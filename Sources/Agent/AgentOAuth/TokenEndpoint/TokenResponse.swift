@@ -33,7 +33,7 @@ package struct TokenResponse: Sendable {
   /// of these, and no refresh token can be found in it either.
   package init?(body: Secret) {
     let body = body.withoutPreface
-    let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> TokenResponse? in
+    let read = ProviderJSON.read(body) { node -> TokenResponse? in
       guard node.kind == .array else { return TokenResponse(node) }
       let elements = Array(node.elements.prefix(2))
       return elements.count == 1 ? TokenResponse(elements[0]) : nil
@@ -216,7 +216,7 @@ extension TokenEndpointRefusal {
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
     isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
-    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface, duplicateKeys: .allowed) { node in
+    let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word

@@ -209,6 +209,8 @@ extension RightsFailure {
       "The server that knows what this account may do can't be reached. The last snapshot is kept; try again later."
     case .unavailable:
       "The provider could not say what this account may do. The last snapshot is kept; try again later."
+    case .redirected(_, let origin):
+      "The address that says what this account may do \(DocumentFailure.leads(to: origin)). The last snapshot is kept; the token was not sent there."
     case .refused:
       "The provider's answer does not say what this account may do. The last snapshot is kept. Name the claim or the URL that says it by `provider.update`."
     }

@@ -54,7 +54,10 @@ extension SignInFailure {
       "The provider did not authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):
       "The provider's ID token is not valid (\(failure.rawValue)). Nothing was kept."
-    case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.keysUnread(let failure)):
+      "The keys that prove who signed in could not be read: \(failure.cause). Nothing was kept."
+    case .identity(.subjectMissing): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.notNamed(let answer)): answer.message + " Nothing was kept."
     case .identity(.noEndpoint):
       "The provider has no userinfo endpoint, so it does not say who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is not a token response. Nothing was kept."
@@ -77,6 +80,39 @@ extension SignInFailure {
     case .exchange(let failure): failure.signInMessage
     case .answerRejected(let failure, _): failure.message
     case .importedTokenSpent(let failure): failure.message + " The imported token is used up."
+    }
+  }
+}
+
+extension UnnamedPerson {
+  fileprivate var message: String {
+    switch self {
+    case .document(let failure): "The provider did not say who signed in: \(failure.cause)."
+    case .userInfo(.malformed): "The provider did not say who signed in: its userinfo is no JSON object."
+    case .userInfo(.encrypted):
+      "The provider did not say who signed in: its userinfo is encrypted. Ask the administrator of the server to send it signed or as JSON to this client."
+    case .userInfo(.unproven(let failure)):
+      "The provider's userinfo is signed, and the agent does not believe it (\(failure.rawValue))."
+    case .userInfo(.keysUnread(let failure)):
+      "The provider's userinfo is signed, and its keys could not be read: \(failure.cause)."
+    case .members(let found):
+      "The provider did not say who signed in: its userinfo has no text `sub` or `id` at its top. It has \(found)."
+    case .introspection: "The provider did not say who signed in: it does not name the person of this token."
+    }
+  }
+}
+
+extension DocumentFailure {
+  /// Why a document could not be read, as a clause.
+  fileprivate var cause: String {
+    switch self {
+    case .offline: "the server can't be reached"
+    case .untrusted: "the server could not be trusted"
+    case .unavailable(status: 0): "no answer came"
+    case .unavailable(let status): "the server answered with status \(status)"
+    case .malformed: "the answer is not what it should be"
+    case .issuerMismatch: "it names another issuer"
+    case .redirected(let origin): "the address \(Self.leads(to: origin))"
     }
   }
 }
