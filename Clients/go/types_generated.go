@@ -371,7 +371,8 @@ const (
 )
 
 // RevocationOutcome: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
-// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
+// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`:
+// the request failed, and is not sent again since the token has expired by the lifetime that the provider told.
 // `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. A newer agent may send other
 // words.
 type RevocationOutcome string
@@ -381,6 +382,7 @@ const (
 	RevocationOutcomeConfirmed   RevocationOutcome = "confirmed"
 	RevocationOutcomeQueued      RevocationOutcome = "queued"
 	RevocationOutcomeRefused     RevocationOutcome = "refused"
+	RevocationOutcomeAbandoned   RevocationOutcome = "abandoned"
 	RevocationOutcomeUnsupported RevocationOutcome = "unsupported"
 	RevocationOutcomeNotNeeded   RevocationOutcome = "notNeeded"
 )
@@ -672,9 +674,10 @@ type AccountSignOutResult struct {
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-	// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-	// `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
 	// `Revocation.Retry` may come before.

@@ -898,13 +898,15 @@ class ResolutionBasis(OpenEnum):
 
 class RevocationOutcome(OpenEnum):
     """The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-    provider can't revoke tokens. `notNeeded`: there was no token.
+    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+    request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+    `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token.
     """
 
     CONFIRMED = "confirmed"
     QUEUED = "queued"
     REFUSED = "refused"
+    ABANDONED = "abandoned"
     UNSUPPORTED = "unsupported"
     NOT_NEEDED = "notNeeded"
 
@@ -1196,8 +1198,9 @@ class AccountSignOutResult(Record):
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
-            `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
-            `queued`, `refused`, `unsupported`, `notNeeded`.
+            `abandoned`: the request failed, and is not sent again since the token has expired by the lifetime that the
+            provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of
+            `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
         end_session_url: A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "5dd8a925093cedf73816d9e35118b7bd15ef23078d1ae487b19e093911c3c7bc"
+  public static let schemaDigest = "d3935d51991095fb12bf00a35a352d439a594a9624736d1620e17901e6dd8032"
 }
