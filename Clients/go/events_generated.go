@@ -46,9 +46,10 @@ type AccountSignedOutData struct {
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-	// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-	// `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

@@ -118,9 +118,10 @@ public struct AccountSignedOutData: Record, WireRecord {
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
   /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-  /// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-  /// `unsupported`, `notNeeded`.
+  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+  /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+  /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+  /// `refused`, `abandoned`, `unsupported`, `notNeeded`.
   public var revocation: RevocationOutcome
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
