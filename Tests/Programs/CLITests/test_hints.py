@@ -98,6 +98,9 @@ WAYS = {
     "lanyard provider update NAME --allowed-origin https://api.example": "test_an_origin_is_added_beside_the_others",
     "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_from_a_pipe",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
+    "lanyard provider update … --allowed-field …": "Proxy/test_raw.test_the_person_allows_a_field",
+    "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
+    "lanyard resolve …": "test_an_address_as_git_has_it_is_advised_as_an_https_one",
     "lanyard resolve URL": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule add PATTERN ACCOUNT": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule add URL ACCOUNT": "test_a_url_is_answered_by_the_rule_that_is_advised",
@@ -134,7 +137,9 @@ WAYS = {
     "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
 }
 # Texts in quotes that only begin like a command.
-OTHER_TEXTS = {"lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
+OTHER_TEXTS = {
+    "lanyard proxy: …: … was left out: …. `lanyard provider update … --allowed-field …` allows it.",
+    "lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
 PLACE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -536,6 +541,14 @@ class ProviderHintTests(Following):
         self.assertIn("login", self.answer("credential", "netrc", url))
         self.answer("rule", "add", "https://other.example", "work")
         self.assertTrue(self.answer("resolve", "https://other.example/x").startswith("work: "))
+
+    def test_an_address_as_git_has_it_is_advised_as_an_https_one(self):
+        self.two_accounts()
+        self.answer("rule", "add", "https://github.com/acme/*", "home")
+        done = self.lanyard("resolve", "git@github.com:acme/app.git")
+        if done.returncode == 0:
+            return self.assertTrue(done.stdout.startswith("home: "))
+        self.assertTrue(self.follow(done.stderr, "lanyard resolve").startswith("home: "))
 
     def test_a_damaged_rule_is_removed_by_its_name(self):
         self.two_accounts()
