@@ -65,7 +65,7 @@ WAYS = {
     "lanyard login ……": "test_a_provider_that_was_added_is_signed_in_at",
     "lanyard login --account …": "test_an_ended_session_is_signed_in_again",
     "lanyard login…": "test_an_ended_session_is_signed_in_again",
-    "lanyard login … --paste": "test_an_unreachable_browser_is_answered_by_paste",
+    "lanyard login… --paste": "test_an_unreachable_browser_is_answered_by_paste",
     "lanyard logout …": "test_an_account_that_is_signed_in_is_signed_out_before_it_is_forgotten",
     "lanyard logout --yes": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
     "lanyard logout --all": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
