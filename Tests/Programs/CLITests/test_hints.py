@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -19,7 +20,7 @@ import urllib.request
 import hints
 from fake_agent import Error
 from people import WORK, accounts
-from person import PATIENCE_SECONDS, Person
+from person import BINARIES, PATIENCE_SECONDS, Person
 from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
@@ -201,6 +202,15 @@ class CollectionTests(Person):
 
 class Following(RealProvider):
     """Runs what a message advises."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        shutil.copy2(os.path.join(BINARIES, "lanyard-export"), cls.install)
+
+    def add_provider(self):
+        """One that says who a person is."""
+        self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "lanyard-demo")
 
     def follow(self, told, beginning, *, fill=None, code=0, **options):
         """Runs the first advised command that begins so, its words in capitals filled in, and returns what it prints."""
