@@ -225,10 +225,16 @@ class Following(RealProvider):
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 
+    def sign_in(self, user, *words):
+        return self.at_its_page(user, "login", "idp", *words)
+
     def sign_in_by(self, told, beginning, user):
         """Runs the advised sign-in, as the person at its page."""
         found = next(command for command in advice(told) if command.startswith(beginning))
-        process = self.start(*shlex.split(found)[1:], "--no-browser")
+        return self.at_its_page(user, *shlex.split(found)[1:])
+
+    def at_its_page(self, user, *words):
+        process = self.start(*words, "--no-browser")
         self.post("/practice/options", autoApprove=user)
         with urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS) as page:
             page.read()
@@ -670,6 +676,7 @@ class AgentHintTests(Following):
         self.assertIn("The agent found no pinentry", self.follow(told, "lanyard doctor", code=1))
 
     def test_an_export_without_a_destination_names_them(self):
+        self.instance()
         told = self.lanyard("export")
         self.assertNotEqual(told.returncode, 0)
         for command in ("lanyard export journald", "lanyard export syslog", "lanyard export otlp URL"):
