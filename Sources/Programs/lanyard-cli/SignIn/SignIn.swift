@@ -54,7 +54,7 @@ struct SignIn {
     // The browser fetches its page while the sign-in waits.
     let page = begun.openBrowser(request)
     defer { page?.close() }
-    begun.show(request, wasOpened: page != nil)
+    begun.show(request, wasOpened: page != nil, provider: nameBehindLogin(via: &agent))
     do throws(CommandFailure) {
       if request.flow == .paste { return try complete(begun, via: &agent) }
       return try wait(begun, via: &agent)
@@ -63,6 +63,12 @@ struct SignIn {
       if error.status == .interrupted || request.flow == .paste { cancel(begun, via: &agent) }
       throw error.naming(signIn: request)
     }
+  }
+
+  /// ` idp`, where a sign-in has to name its provider; empty if there is only one.
+  private func nameBehindLogin(via agent: inout AgentConnection) -> String {
+    guard let all = try? ProviderInfo.all(via: &agent), all.count > 1 else { return "" }
+    return " " + request.provider
   }
 
   private func begin(via agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
