@@ -445,7 +445,7 @@ type ProviderAddParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
 	Proxy *string `json:"proxy,omitempty"`
@@ -571,7 +571,8 @@ type ProviderUpdateParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's. Empty: the agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+	// Empty: the agent's.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. Empty:
 	// the agent's.
@@ -853,7 +854,9 @@ func (m *AccountMethods) Rename(ctx context.Context, params *AccountRenameParams
 type AccountResolveParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Selector *string `json:"selector,omitempty"`
-	// An absolute path. The nearest `.lanyard` file in it or above decides.
+	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
+	// if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is
+	// chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`

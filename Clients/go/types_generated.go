@@ -2043,6 +2043,8 @@ type Session struct {
 	// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
 	AuthorizationDetails []map[string]json.RawMessage `json:"authorizationDetails,omitempty"`
 	ServerTimeOffsetMs   *int64                       `json:"serverTimeOffsetMs,omitempty"`
+	// While `Clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+	ClockBehindSeconds *int64 `json:"clockBehindSeconds,omitempty"`
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.
 	StepUpValidUntil *time.Time `json:"stepUpValidUntil,omitempty"`

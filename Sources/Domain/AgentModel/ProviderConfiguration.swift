@@ -228,6 +228,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
+  /// `id_token_signing_alg_values_supported`; empty if the metadata does not say.
+  public var idTokenAlgorithms: [String] = []
   /// `dpop_signing_alg_values_supported` (RFC 9449 §5.1); empty if the metadata does not say.
   public var dpopAlgorithms: [String] = []
   /// `authorization_details_types_supported` (RFC 9396 §10); empty if the metadata does not say.

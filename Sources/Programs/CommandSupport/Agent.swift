@@ -4,10 +4,28 @@ internal import Glibc
 /// Connects to the agent of this user.
 public enum Agent {
   /// Connects to the agent. Starts one if none runs, unless `mayStart` is false or `LANYARD_NO_START` is set.
-  public static func connect(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
+  ///
+  /// - Parameters:
+  ///   - tellsWaiting: a person at the terminal is told whom a call on the connection waits for.
+  ///   - patienceMilliseconds: how long each call waits for its answer; nil: as long as it takes.
+  public static func connect(
+    mayStart: Bool, tellsWaiting: Bool = true, patienceMilliseconds: Int32? = nil
+  ) throws(CommandFailure) -> AgentConnection {
+    var connection = try greeted(mayStart, tellsWaiting, patienceMilliseconds)
+    connection.patienceMilliseconds = patienceMilliseconds
+    return connection
+  }
+
+  private static func greeted(
+    _ mayStart: Bool, _ tellsWaiting: Bool, _ patience: Int32?
+  ) throws(CommandFailure) -> AgentConnection {
     var connection = try find(mayStart: mayStart)
+    connection.tellsWaiting = tellsWaiting
+    connection.patienceMilliseconds = patience
     if try GrantHandshake.make(on: &connection) { return connection }
-    return try find(mayStart: mayStart)
+    connection = try find(mayStart: mayStart)
+    connection.tellsWaiting = tellsWaiting
+    return connection
   }
 
   private static func find(mayStart: Bool) throws(CommandFailure) -> AgentConnection {

@@ -29,11 +29,14 @@ struct AgentStarter {
   func start() throws(CommandFailure) -> AgentConnection {
     let lock = try openLock()
     defer { close(lock) }
+    var line = WaitingLine()
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       if let connection = try Agent.connection(to: socket) { return connection }
       guard !timeIsOver else {
+        line.clear()
         throw failure("Another command has been starting the agent for \(Self.patienceSeconds) s.")
       }
+      line.show { nil }
       usleep(Self.pauseMicroseconds)
     }
     if let connection = try Agent.connection(to: socket) { return connection }
@@ -41,7 +44,7 @@ struct AgentStarter {
       let log = AgentLog()
       defer { log.close() }
       try launch(log)
-      if let connection = try firstConnection(log) { return connection }
+      if let connection = try firstConnection(log, &line) { return connection }
     }
   }
 
@@ -74,7 +77,9 @@ struct AgentStarter {
   }
 
   /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.
-  private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection? {
+  private func firstConnection(
+    _ log: AgentLog, _ line: inout WaitingLine
+  ) throws(CommandFailure) -> AgentConnection? {
     while true {
       if let connection = try Agent.connection(to: socket) { return connection }
       switch AgentExit.ofChild() {
@@ -85,8 +90,10 @@ struct AgentStarter {
       case nil: break
       }
       guard !timeIsOver else {
+        line.clear()
         throw failure("A new agent did not answer within \(Self.patienceSeconds) s.", hints: log.hints)
       }
+      line.show { nil }
       usleep(Self.pauseMicroseconds)
     }
   }

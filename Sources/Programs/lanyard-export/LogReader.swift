@@ -22,7 +22,7 @@ final class LogReader {
   /// Connects, and tells what the agent's configuration says, as the agent holds it. The other calls need this connection:
   /// after another one, the store may be another one.
   func begin() throws(CommandFailure) -> AuditSettings {
-    if connection == nil { connection = try Agent.connect(mayStart: mayStart) }
+    if connection == nil { connection = try Agent.connect(mayStart: mayStart, tellsWaiting: false) }
     return try call("agent.status") { result in
       guard let audit = result["audit"] else { return AuditSettings() }
       let destinations = audit["export"]?.elements.compactMap { AuditDestination($0) }

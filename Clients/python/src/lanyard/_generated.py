@@ -416,9 +416,9 @@ class ProviderMisconfigured(LanyardError):
 
 class UntrustedServer(LanyardError):
     """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or
-    `tls`.
+    `tls`. With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
 
-    `data` may hold `account`, `reason`, `remedies`, `outcome`.
+    `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
     """
 
     code: Optional[int] = 3004
@@ -2813,6 +2813,8 @@ class Session(Record):
             bring them back.
         authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
             nothing of any.
+        clock_behind_seconds: While `clock` is `suspect`: by how much the wall clock is behind the known time of
+            the provider.
         step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
             when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
@@ -2838,6 +2840,7 @@ class Session(Record):
     lost_scopes: Optional[List[str]] = None
     authorization_details: Optional[List[Dict[str, Any]]] = None
     server_time_offset_ms: Optional[int] = None
+    clock_behind_seconds: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
     token_binding: Optional[Union[TokenBinding, str]] = None
@@ -4072,7 +4075,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4085,7 +4089,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4268,7 +4273,8 @@ class ProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4283,7 +4289,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4421,7 +4428,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4532,7 +4540,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4545,7 +4554,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4728,7 +4738,8 @@ class AsyncProviderMethods:
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4743,7 +4754,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4881,7 +4893,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4965,7 +4978,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5023,7 +5037,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5074,7 +5089,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5149,7 +5165,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5233,7 +5250,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5291,7 +5309,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5342,7 +5361,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5417,7 +5437,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5576,7 +5597,9 @@ class AccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -5817,7 +5840,9 @@ class AsyncAccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -6227,7 +6252,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6289,7 +6315,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6344,7 +6371,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6405,7 +6433,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6466,7 +6495,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6533,7 +6563,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6595,7 +6626,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6650,7 +6682,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6711,7 +6744,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6772,7 +6806,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6833,7 +6868,8 @@ class IdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6892,7 +6928,8 @@ class AsyncIdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6958,7 +6995,8 @@ class CredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7027,7 +7065,8 @@ class AsyncCredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7204,7 +7243,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7285,7 +7325,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7388,7 +7429,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7469,7 +7511,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7745,7 +7788,8 @@ class SnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7829,7 +7873,8 @@ class AsyncSnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.

@@ -157,7 +157,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         proxy: String,
@@ -248,7 +249,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's. Empty: the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now. Empty: the agent's.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         /// Empty: the agent's.
@@ -379,7 +381,9 @@ inputs! {
     AccountResolveParams {} optional {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         selector: String,
-        /// An absolute path. The nearest `.lanyard` file in it or above decides.
+        /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+        /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other
+        /// account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,

@@ -851,6 +851,7 @@ export const Session: Shape<types.Session> =
     lostScopes: optional(list(text)),
     authorizationDetails: optional(list(map(anything))),
     serverTimeOffsetMs: optional(integer),
+    clockBehindSeconds: optional(integer),
     stepUpValidUntil: optional(instant),
     deviceKeyId: optional(text),
     tokenBinding: optional(text),

@@ -1917,6 +1917,8 @@ export interface Session {
   /** The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any. */
   readonly authorizationDetails?: readonly (Readonly<Record<string, unknown>>)[];
   readonly serverTimeOffsetMs?: number;
+  /** While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider. */
+  readonly clockBehindSeconds?: number;
   /**
    * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
    * that a provider told are converted. Only `time.now` of a decision is trusted time.
@@ -2341,7 +2343,7 @@ export interface ProviderAddParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
    */
   readonly caFile?: string | undefined;
   /** The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. */
@@ -2459,7 +2461,8 @@ export interface ProviderUpdateParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's. Empty: the agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now. Empty:
+   * the agent's.
    */
   readonly caFile?: string | undefined;
   /**
@@ -2606,7 +2609,11 @@ export interface AccountRenameParams {
 export interface AccountResolveParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly selector?: string | undefined;
-  /** An absolute path. The nearest `.lanyard` file in it or above decides. */
+  /**
+   * An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides if
+   * the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is chosen in
+   * its place.
+   */
   readonly workingDirectory?: string | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;

@@ -5,8 +5,25 @@ package import AgentStore
 
 /// The requests to a provider while it is being configured.
 extension AgentService {
-  package func discover(_ provider: inout Provider) async throws(AgentFailure) {
-    let metadata = try await client(of: provider).documents.discoverOrExplain()
+  /// Reads the provider's documents.
+  ///
+  /// - Parameter isTyped: a person gave the issuer. Whether it ends with a slash is easily mistaken, and both forms have
+  ///   their document at the same place: the issuer becomes the one that the document names. It is compared exactly from
+  ///   then on (RFC 8414 §3.3).
+  package func discover(_ provider: inout Provider, isTyped: Bool = false) async throws(AgentFailure) {
+    let metadata: ServerMetadata
+    do throws(AgentFailure) {
+      metadata = try await client(of: provider).documents.discoverOrExplain()
+    } catch {
+      guard isTyped, !provider.configuration.isExact, case .provider(.document(let failure)) = error,
+        failure.isNoDocument
+      else { throw error }
+      var other = provider
+      let issuer = provider.configuration.issuer
+      other.configuration.issuer = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer + "/"
+      guard let found = try? await client(of: other).documents.discover() else { throw error }
+      (provider, metadata) = (other, found)
+    }
     provider.learn(metadata, at: time.now(for: provider.configuration.name))
     try provider.requirePKCE()
   }

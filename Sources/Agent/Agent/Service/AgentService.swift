@@ -29,7 +29,6 @@ package final class AgentService: Sendable {
   package let accounts: AccountDirectory
   package let signIns: SignInCoordinator
   package let revocations: RevocationWorker
-  package let erasures: ErasureWorker
   package let operations: OperationWorker
   package let policySource: PolicySourceWorker
   package let signOuts: SignOutCoordinator
@@ -65,6 +64,7 @@ package final class AgentService: Sendable {
     self.onShutDown = onShutDown
     startedAt = environment.clock.wall()
     let vaultHandle = Handle<VaultActor>()
+    let erasureHandle = Handle<ErasureWorker>()
     let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, policySource: environment.policySource,
@@ -85,6 +85,9 @@ package final class AgentService: Sendable {
             guard let vault = vaultHandle.value else { return nil }
             return await AuditRecorder.settleRepeats(for: vault)
           }
+        },
+        erasureIsHeldUp: { [background] holdUp in
+          background.start { await erasureHandle.value?.retry(after: holdUp) }
         }))
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
@@ -104,9 +107,9 @@ package final class AgentService: Sendable {
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
     revoker.value = revocations
-    erasures = ErasureWorker(dependencies: dependencies)
+    erasureHandle.value = ErasureWorker(vault: vault, clock: environment.clock, background: background)
     signOuts = SignOutCoordinator(
-      dependencies: dependencies, accounts: accounts, revocations: revocations, erasures: erasures)
+      dependencies: dependencies, accounts: accounts, revocations: revocations)
     operations = OperationWorker(
       dependencies: dependencies, accounts: accounts, revocations: revocations,
       decisions: PolicyDecisionPoint(
@@ -177,7 +180,6 @@ package final class AgentService: Sendable {
   /// Resumes work that an end of the agent or a lock of the vault interrupted.
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
-    background.start { [erasures] in await erasures.resume() }
     background.start { [operations] in await operations.resume() }
     background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }

@@ -1,47 +1,42 @@
 internal import AgentModel
-internal import AgentPorts
-internal import AgentStore
+package import AgentPorts
+package import AgentStore
 
-/// Finishes an erasure that an open reader of the store prevented: after that reader closes, or at the next start.
+/// Finishes erasures that the store could not finish in their own commit (docs/sign-out.md, Modes).
 package actor ErasureWorker {
-  private let dependencies: AccountDependencies
+  private let vault: VaultActor
+  private let clock: any AgentClock
   private let alarm: Alarm
   private var isWaiting = false
-  private var pause = ErasureWorker.shortest
+  private var retries = 0
 
-  private static let shortest = Milliseconds.seconds(30)
-  private static let longest = Milliseconds.seconds(600)
-
-  package init(dependencies: AccountDependencies) {
-    self.dependencies = dependencies
-    alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+  package init(vault: VaultActor, clock: any AgentClock, background: BackgroundWork) {
+    self.vault = vault
+    self.clock = clock
+    alarm = Alarm(clock: clock, background: background)
   }
 
-  /// Tries outstanding erasures after a start, an unlock, and a sign-out with an unfinished erasure.
-  package func resume() async {
+  package func retry(after holdUp: ErasureHoldUp) {
     guard !isWaiting else { return }
-    for id in (try? await dependencies.vault.commit { vault throws(AgentFailure) in try vault.erasures.finish() }) ?? []
-    {
-      dependencies.events.publish(.accountErased, account: id)
-    }
-    guard
-      (try? await dependencies.vault.read { vault throws(AgentFailure) in try vault.erasures.arePending() }) == true,
-      !isWaiting
-    else {
-      pause = Self.shortest
-      return
-    }
     isWaiting = true
-    let due = dependencies.environment.clock.boot() + pause
-    pause = min(pause * 2, Self.longest)
-    alarm.set(due) {
-      await self.lookAgain()
-      return nil
-    }
+    alarm.set(nextAttempt(after: holdUp)) { await self.lookAgain() }
   }
 
-  private func lookAgain() async {
+  private func lookAgain() async -> BootInstant? {
+    if let holdUp = await vault.resumeErasures() { return nextAttempt(after: holdUp) }
     isWaiting = false
-    await resume()
+    retries = 0
+    return nil
+  }
+
+  private func nextAttempt(after holdUp: ErasureHoldUp) -> BootInstant {
+    defer { retries += 1 }
+    // A reader ends in its own time, which may be hours. A store that failed may work again at once.
+    let (shortest, longest): (Int64, Int64) =
+      switch holdUp {
+      case .reader: (30, 600)
+      case .failure: (1, 30)
+      }
+    return clock.boot() + .seconds(min(shortest << Int64(min(retries, 5)), longest))
   }
 }

@@ -10,7 +10,6 @@ package struct SignOutCoordinator: Sendable {
   let dependencies: AccountDependencies
   package let accounts: AccountDirectory
   package let revocations: RevocationWorker
-  package let erasures: ErasureWorker
 
   /// The result of a sign-out, for its caller.
   package struct Answer: Sendable {
@@ -139,7 +138,7 @@ package struct SignOutCoordinator: Sendable {
     guard let done = job.signedOut else { return }
     let (id, events) = (job.account.id, dependencies.events)
     switch effect {
-    case .publishState: dependencies.tokenCache.setState(.signedOut, of: id)
+    case .tellState where done.previousState == .signedOut: break  // a hard sign-out after a soft one
     case .tellState: events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
     case .tellSwitched: events.publish(.accountSwitched(active: nil, previous: id), account: id)
     case .send(let entry):
@@ -150,7 +149,6 @@ package struct SignOutCoordinator: Sendable {
       events.publish(
         .accountSignedOut(job.machine.mode, data: outcome.data, revocation: outcome.revocation), account: id)
     case .tellErased: for erased in done.erased { events.publish(.accountErased, account: erased) }
-    case .resumeErasure: dependencies.background.start { [erasures] in await erasures.resume() }
     }
   }
 }

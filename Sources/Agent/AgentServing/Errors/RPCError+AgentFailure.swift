@@ -47,6 +47,7 @@ extension AgentFailure {
       failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .token(.noAnswer, _): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .roleRefused(let code, _): code
@@ -88,6 +89,7 @@ extension AgentFailure {
       .signIn(.exchange(.untrustedServer(let reason))), .provider(.document(.untrusted(let reason))),
       .provider(.registration(.untrusted(let reason))):
       reason
+    case .provider(.noAuthorities): .unknownAuthority
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.trustFailure
     default: nil
     }
@@ -155,6 +157,7 @@ extension AgentFailure {
     case .provider(.clientIDMissing):
       Self.parameter(
         "/clientId", "the id of a client that the provider knows, where the agent can't register itself")
+    case .provider(.noAuthorities): Self.parameter("/caFile", "a readable file with certificates in PEM form")
     case .keySlot(let failure): failure.wireParameter.map { Self.parameter($0.path, $0.expected) } ?? []
     case .backup(let failure): failure.expectedPath.map { Self.parameter("/path", $0) } ?? []
     default: []
@@ -203,7 +206,7 @@ extension TokenMachine.Refusal {
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
     case .offline: [.connect]
-    case .unavailable, .store: []
+    case .unavailable, .noAnswer, .store: []
     }
   }
 }

@@ -60,8 +60,6 @@ public struct SignOutMachine: Hashable, Sendable {
 
   /// An effect that the shell performs at once, without waiting.
   public enum Effect: Hashable, Sendable {
-    /// Show the account as signed out.
-    case publishState
     /// Tell subscribers the state.
     case tellState
     /// Tell subscribers that no account is active.
@@ -72,8 +70,6 @@ public struct SignOutMachine: Hashable, Sendable {
     case tellSignedOut(Outcome)
     /// Tell subscribers which accounts left no trace.
     case tellErased
-    /// Wipe in the background what is left on the disk.
-    case resumeErasure
   }
 
   public let mode: SignOutMode
@@ -102,7 +98,7 @@ public struct SignOutMachine: Hashable, Sendable {
   public mutating func released() -> [Effect] {
     guard case .releasing(let departure) = state else { return [] }
     state = .surrendering(departure)
-    return [.publishState, .tellState] + (departure.wasActive ? [.tellSwitched] : [])
+    return [.tellState] + (departure.wasActive ? [.tellSwitched] : [])
   }
 
   /// `held` is the entry of a token that the transaction did not know of; nil if there is none.
@@ -145,8 +141,7 @@ public struct SignOutMachine: Hashable, Sendable {
   private mutating func end(_ departure: Departure, _ revocation: RevocationOutcome) -> [Effect] {
     let outcome = Outcome(data: data(departure), revocation: revocation)
     state = .signedOut(outcome)
-    let wipe: [Effect] = outcome.data == .erased ? [] : [.resumeErasure]
-    return [.tellSignedOut(outcome), .tellErased] + wipe
+    return [.tellSignedOut(outcome), .tellErased]
   }
 
   private func data(_ departure: Departure) -> DataDisposition {

@@ -13,7 +13,7 @@ public enum DataDisposition: String, CaseIterable, Hashable, Sendable {
   case sealed
   /// The keys are destroyed, and no trace is left on the disk.
   case erased
-  /// The keys are destroyed. A reader of the store holds a trace up: `ErasureWorker` wipes it later.
+  /// The keys are destroyed. A reader of the store, or a failure of it, prevents the rest: `ErasureWorker` tries again.
   case erasurePending
 }
 

@@ -149,9 +149,9 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.checkWritable(bytes: bytes) }
   }
 
-  func truncateLog() throws(StoreFailure) -> Bool {
+  func eraseDeleted() throws(StoreFailure) -> Bool {
     guard !plan.logIsHeld else { return false }
-    return try call { (store) throws(StoreFailure) in try store.truncateLog() }
+    return try call { (store) throws(StoreFailure) in try store.eraseDeleted() }
   }
 
   func integrityProblems() throws(StoreFailure) -> [String] {

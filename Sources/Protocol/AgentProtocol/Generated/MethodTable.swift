@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "cce5099cd485b83942692857c2844c24215aaaeed165da42a063ee7a8caa9053"
+  public static let schemaDigest = "859b68c9d8049b3d384e9e8c2408c099939997b7f3287fc351a97768a2e462f6"
 }

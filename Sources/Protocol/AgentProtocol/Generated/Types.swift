@@ -2273,6 +2273,8 @@ public struct WireSession: WireWritable, Sendable {
   public var refresh: WireRefreshState
   public var serverTimeOffsetMs: Int?
   public var clock: WireClockTrust
+  /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+  public var clockBehindSeconds: Int?
   public var stepUpValidUntil: Timestamp?
   /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the provider's last
   /// answer (`tokenBinding`); absent for bearer tokens.
@@ -2299,6 +2301,7 @@ public struct WireSession: WireWritable, Sendable {
     refresh: WireRefreshState,
     serverTimeOffsetMs: Int? = nil,
     clock: WireClockTrust,
+    clockBehindSeconds: Int? = nil,
     stepUpValidUntil: Timestamp? = nil,
     deviceKeyId: String? = nil,
     tokenBinding: WireTokenBinding? = nil,
@@ -2320,6 +2323,7 @@ public struct WireSession: WireWritable, Sendable {
     self.refresh = refresh
     self.serverTimeOffsetMs = serverTimeOffsetMs
     self.clock = clock
+    self.clockBehindSeconds = clockBehindSeconds
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
     self.tokenBinding = tokenBinding
@@ -2375,6 +2379,10 @@ public struct WireSession: WireWritable, Sendable {
     }
     writer.key("clock")
     writer.string(clock.rawValue)
+    if let clockBehindSeconds {
+      writer.key("clockBehindSeconds")
+      writer.integer(clockBehindSeconds)
+    }
     if let stepUpValidUntil {
       writer.key("stepUpValidUntil")
       writer.timestamp(stepUpValidUntil)

@@ -4673,6 +4673,8 @@ public struct Session: Record, WireRecord {
   /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
   public var authorizationDetails: [[String: JSON]]?
   public var serverTimeOffsetMs: Int?
+  /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+  public var clockBehindSeconds: Int?
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
   /// that a provider told are converted. Only `time.now` of a decision is trusted time.
   public var stepUpValidUntil: Date?
@@ -4702,6 +4704,7 @@ public struct Session: Record, WireRecord {
     lostScopes: [String]? = nil,
     authorizationDetails: [[String: JSON]]? = nil,
     serverTimeOffsetMs: Int? = nil,
+    clockBehindSeconds: Int? = nil,
     stepUpValidUntil: Date? = nil,
     deviceKeyId: String? = nil,
     tokenBinding: TokenBinding? = nil,
@@ -4724,13 +4727,14 @@ public struct Session: Record, WireRecord {
     self.lostScopes = lostScopes
     self.authorizationDetails = authorizationDetails
     self.serverTimeOffsetMs = serverTimeOffsetMs
+    self.clockBehindSeconds = clockBehindSeconds
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
     self.tokenBinding = tokenBinding
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
+  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "clockBehindSeconds", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4750,6 +4754,7 @@ public struct Session: Record, WireRecord {
     lostScopes = try members.optional("lostScopes")
     authorizationDetails = try members.optional("authorizationDetails")
     serverTimeOffsetMs = try members.optional("serverTimeOffsetMs")
+    clockBehindSeconds = try members.optional("clockBehindSeconds")
     stepUpValidUntil = try members.optional("stepUpValidUntil")
     deviceKeyId = try members.optional("deviceKeyId")
     tokenBinding = try members.optional("tokenBinding")
@@ -4774,6 +4779,7 @@ public struct Session: Record, WireRecord {
     writer.member("lostScopes", lostScopes)
     writer.member("authorizationDetails", authorizationDetails)
     writer.member("serverTimeOffsetMs", serverTimeOffsetMs)
+    writer.member("clockBehindSeconds", clockBehindSeconds)
     writer.member("stepUpValidUntil", stepUpValidUntil)
     writer.member("deviceKeyId", deviceKeyId)
     writer.member("tokenBinding", tokenBinding)

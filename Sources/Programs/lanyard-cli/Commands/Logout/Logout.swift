@@ -70,9 +70,11 @@ struct Logout: ParsableCommand {
         Output.answer(json: outcome.json)
       } else {
         outcome.show()
+        if outcome.leavesNoneActive { tellNoneActive(via: &agent) }
       }
       endSession(outcome, mayAsk: true)
     } catch {
+      if error.name == "agentLocked" { throw error.explaining(signOutOf: selection) }
       try tellAlreadyDone(error, selection, via: &agent)
     }
   }
@@ -98,7 +100,7 @@ struct Logout: ParsableCommand {
     if failure.name == "signedOut", let id = failure.account {
       guard !common.json else { return Output.answer(json: #"{"account":"\#(id)","state":"signedOut"}"#) }
       let account = try AccountInfo.named(id, via: &agent)
-      Output.answer(Text.shown("\(account.label) (\(account.person)) is signed out already."))
+      Output.done(Text.shown("\(account.label) (\(account.person)) is signed out already."))
     } else if failure.name == "accountNotFound", isActive {
       Output.answer(common.json ? "{}" : "No account is active, so none was signed out.")
     } else if failure.name == "accountNotFound",
@@ -106,12 +108,28 @@ struct Logout: ParsableCommand {
     {
       // The name may be that of an erased account, which no longer has it.
       guard !common.json else { return Output.answer("{}") }
-      Output.answer(Text.shown("No account is called \(selection.selector), so none was signed out."))
-      Output.answer("  An account that --hard erased has no name any more: see `lanyard list`.")
+      Output.done(Text.shown("No account is called \(selection.selector), so none was signed out."))
+      Output.done("  An account that --hard erased has no name any more: see `lanyard list`.")
     } else {
       throw failure
     }
   }
+
+  /// Names the command that makes another account the active one, as far as one is signed in.
+  func tellNoneActive(via agent: inout AgentConnection) {
+    guard !Output.isQuiet, let all = try? AccountInfo.all(via: &agent), !all.contains(where: \.isActive) else { return }
+    let others = all.filter { $0.state != "signedOut" }.map { ErrorMessages.shellWord($0.label) }
+    switch others.count {
+    case 0: Output.done("  No account is signed in now: `lanyard login` signs in.")
+    case 1: Output.done("  No account is active now: `lanyard switch \(others[0])` makes that one active.")
+    default:
+      let commands = others.prefix(Self.mostProposed).map { "`lanyard switch \($0)`" }.joined(separator: ", ")
+      Output.done("  No account is active now. Choose one: \(commands).")
+    }
+  }
+
+  /// Accounts that `tellNoneActive` names; `lanyard list` has the others.
+  private static let mostProposed = 3
 
   func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
     // A person sees the account's name; `--json` needs only the answer.
@@ -131,7 +149,7 @@ struct Logout: ParsableCommand {
     if open {
       guard !PrivateBrowser.hasOpened(address) else { return }
       Output.warning("No browser opened the page here.")
-    } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen() {
+    } else if mayAsk, !common.json, !Output.isQuiet, Terminal.canAsk, Browser.canOpen() {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
         !PrivateBrowser.hasOpened(address)
       {
@@ -141,6 +159,12 @@ struct Logout: ParsableCommand {
       }
     }
     guard !common.json else { return }
-    Output.answer("  To end the session in the browser, too, open:\n  \(Text.shown(address))")
+    // The address holds the ID token, with name and e-mail: on a terminal it is of use, in a log it is not.
+    guard Terminal.showsAnswers else {
+      return Output.done(
+        "  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
+    }
+    Output.done("  To end the session in the browser, too, open:")
+    if !Output.isQuiet { Output.answer("  \(Text.shown(address))") }
   }
 }

@@ -27,10 +27,12 @@ struct SignOutOutcome {
   /// Prints the outcome.
   func show() {
     guard let account else { return }
-    Output.answer(Text.shown("Signed out: \(account.label) (\(account.person))."))
-    for line in lines(data: account) + revocationLines { Output.answer("  \(Text.shown(line))") }
-    if account.isActive { Output.answer("  No account is active now: `lanyard switch` chooses one.") }
+    Output.done(Text.shown("Signed out: \(account.label) (\(account.person))."))
+    for line in lines(data: account) + revocationLines { Output.done("  \(Text.shown(line))") }
   }
+
+  /// The account was the active one, so that none is now.
+  var leavesNoneActive: Bool { account?.isActive == true }
 
   /// What happened to the data. `account.list` shows the id of an erased account until it is forgotten.
   private func lines(data account: AccountInfo) -> [String] {
@@ -67,7 +69,8 @@ struct SignOutOutcome {
         endSessionURL == nil
           ? "To end them now, sign out at the provider's own page."
           : "To end them now, end the session at the provider, too.",
-        "If the provider gave you a client secret, `lanyard provider add` takes it.",
+        "If the provider gave you a client secret,",
+        "`lanyard provider update \(provider) --client-secret-file -` takes it.",
       ]
     case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
     case "notNeeded": ["There was no token to revoke."]

@@ -16,9 +16,11 @@ struct OperationsShow: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
+    let owner = common.json ? nil : try? AccountInfo.named(account, via: &agent)
+    let origins = owner.flatMap { AllowedOrigins(of: $0.provider, via: &agent) }
     try agent.call("operation.get", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
-      OperationInfo(result).show()
+      OperationInfo(result, of: owner, origins: origins).show()
       Output.answer(LaidOutJSON.text(result))
     }
   }

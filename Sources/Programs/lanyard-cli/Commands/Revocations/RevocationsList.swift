@@ -19,11 +19,17 @@ struct RevocationsList: ParsableCommand {
     let entries = result["revocations"].map { Array($0.elements) } ?? []
     if entries.isEmpty { return Output.note("No revocation waits.") }
     for entry in entries {
-      Output.answer(
-        Text.shown("\(word(entry, "id"))  \(word(entry, "accountLabel")) at \(word(entry, "issuer"))"))
-      Output.answer("  \(Text.shown(plan(entry)))")
-      if let trouble = trouble(entry) { Output.answer("  \(Text.shown(trouble))") }
+      for line in lines(entry) { Output.answer(text: line) }
     }
+  }
+
+  /// What is to be revoked, when it is sent, and what went wrong. On a screen the id has a line of its own if it has to.
+  static func lines(_ entry: JSONNode) -> [String] {
+    let what = Text.shown("\(word(entry, "accountLabel")) at \(word(entry, "issuer"))")
+    let first = "\(Text.shown(word(entry, "id")))  \(what)"
+    let isLong = Terminal.showsAnswers && TextWidth.of(first) > Terminal.answerColumns
+    return (isLong ? [Text.shown(word(entry, "id")), "  \(what)"] : [first])
+      + ["  \(Text.shown(plan(entry)))"] + (trouble(entry).map { ["  \(Text.shown($0))"] } ?? [])
   }
 
   private static func word(_ entry: JSONNode, _ name: StaticString) -> String { entry[name]?.string ?? "-" }
@@ -43,7 +49,7 @@ struct RevocationsList: ParsableCommand {
   }
 
   /// The last failure. After each of them the token may still be valid.
-  private static func trouble(_ entry: JSONNode) -> String? {
+  static func trouble(_ entry: JSONNode) -> String? {
     switch entry["lastError"]?["name"]?.string {
     case "offline"?: "The provider could not be reached."
     case "providerUnavailable"?: "The provider could not revoke it now; until then the token stays valid."

@@ -69,7 +69,7 @@ public enum ProviderAdd: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     public var proxy: String?
@@ -367,7 +367,8 @@ public enum ProviderUpdate: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's. Empty: the agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+    /// Empty: the agent's.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     /// Empty: the agent's.

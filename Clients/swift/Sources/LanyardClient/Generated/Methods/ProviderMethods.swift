@@ -65,7 +65,8 @@ public struct ProviderMethods: Sendable {
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none.
   ///   - policy: A policy's name.
@@ -219,7 +220,8 @@ public struct ProviderMethods: Sendable {
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's. Empty: the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now. Empty: the agent's.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none. Empty: the agent's.
   ///   - policy: A policy's name.
