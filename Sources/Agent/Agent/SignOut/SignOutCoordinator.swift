@@ -16,7 +16,7 @@ package struct SignOutCoordinator: Sendable {
     package var outcome: SignOutMachine.Outcome
     /// It holds the ID token.
     package var endSessionURL: Secret?
-    /// When the next revocation that waits is sent, by the wall clock. Nil if none waits.
+    /// When the next revocation that waits is sent, on the timeline of its provider. Nil if none waits.
     package var nextAttemptAt: Timestamp?
   }
 
@@ -110,7 +110,7 @@ package struct SignOutCoordinator: Sendable {
     }
     return waiting?.compactMap { entry -> Timestamp? in
       guard entry.nextAttemptAt > dependencies.time.now(for: entry.provider) else { return nil }
-      return dependencies.time.wall(entry.nextAttemptAt, of: entry.provider)
+      return entry.nextAttemptAt
     }.min()
   }
 
