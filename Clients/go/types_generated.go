@@ -1448,7 +1448,8 @@ type Operation struct {
 	Response *OperationResponse `json:"response,omitempty"`
 	// The rejection of an operation.
 	Rejection *OperationRejection `json:"rejection,omitempty"`
-	// The last failure.
+	// The last failure; of an operation that waits, what holds it up: `ErrDenied` with the reason of the decision
+	// where a policy does.
 	LastError *LastFailure `json:"lastError,omitempty"`
 	// What the client told when it settled the operation.
 	Detail json.RawMessage `json:"detail,omitempty"`

@@ -2103,7 +2103,8 @@ class Operation(Record):
         decision: A decision.
         response: The response to an operation's request.
         rejection: The rejection of an operation.
-        last_error: The last failure.
+        last_error: The last failure; of an operation that waits, what holds it up: `Denied` with the reason of the
+            decision where a policy does.
         detail: What the client told when it settled the operation.
         request: A request that the agent delivers.
         payload: The payload as enqueued.

@@ -730,7 +730,8 @@ records! {
         response: OperationResponse,
         /// The rejection of an operation.
         rejection: OperationRejection,
-        /// The last failure.
+        /// The last failure; of an operation that waits, what holds it up: `ErrorCode::Denied` with the reason of the
+        /// decision where a policy does.
         last_error = "lastError": LastFailure,
         /// What the client told when it settled the operation.
         detail: Value,

@@ -1335,7 +1335,10 @@ export interface Operation {
   readonly response?: OperationResponse;
   /** The rejection of an operation. */
   readonly rejection?: OperationRejection;
-  /** The last failure. */
+  /**
+   * The last failure; of an operation that waits, what holds it up: `DeniedError` with the reason of the decision where
+   * a policy does.
+   */
   readonly lastError?: LastFailure;
   /** What the client told when it settled the operation. */
   readonly detail?: unknown;

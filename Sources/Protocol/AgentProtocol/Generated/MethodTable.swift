@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "064bea9a08fba5586749127d1e705be7fca68d13851a6c6cbf7df53525a5089f"
+  public static let schemaDigest = "a0cf41c180f9e22d6a79c472cdb0e8bdfff8ccb6524759e748259c8761fdd402"
 }

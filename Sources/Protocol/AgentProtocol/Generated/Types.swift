@@ -1323,6 +1323,8 @@ public struct WireOperation: WireWritable, Sendable {
   public var decision: WireDecision?
   public var response: WireOperationResponse?
   public var rejection: WireOperationRejection?
+  /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+  /// policy does.
   public var lastError: WireLastFailure?
   /// What the client told when it settled the operation.
   public var detail: RawJSON?

@@ -2810,7 +2810,8 @@ public struct AgentOperation: Record, WireRecord {
   public var response: OperationResponse?
   /// The rejection of an operation.
   public var rejection: OperationRejection?
-  /// The last failure.
+  /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+  /// policy does.
   public var lastError: LastFailure?
   /// What the client told when it settled the operation.
   public var detail: JSON?
