@@ -667,7 +667,8 @@ type AccountSignOutResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+	// The mode that counted: `hard` where the configuration demands it (`DemandedBy`), whatever was asked for. One of
+	// `soft`, `hard`, `offline`.
 	Mode SignOutMode `json:"mode"`
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
@@ -676,6 +677,8 @@ type AccountSignOutResult struct {
 	// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
 	// `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
+	// The configuration file that demands that every sign-out erases; absent if none does.
+	DemandedBy *string `json:"demandedBy,omitempty"`
 	// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
 	// `Revocation.Retry` may come before.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
@@ -873,6 +876,8 @@ type AgentStatusResult struct {
 	Accounts *AccountCounts `json:"accounts,omitempty"`
 	// The path of the configuration file that the agent read at its start; absent without one.
 	Configuration *string `json:"configuration,omitempty"`
+	// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+	HardSignOutDemandedBy *string `json:"hardSignOutDemandedBy,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.
 	Audit *AuditSettings `json:"audit,omitempty"`
 	// What the administrator's files set; absent if they set nothing.

@@ -1192,12 +1192,14 @@ class AccountSignOutResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        mode: The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked
+            for. One of `soft`, `hard`, `offline`.
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
             `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
             `queued`, `refused`, `unsupported`, `notNeeded`.
+        demanded_by: The configuration file that demands that every sign-out erases; absent if none does.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
         end_session_url: A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated
@@ -1208,6 +1210,7 @@ class AccountSignOutResult(Record):
     mode: Union[SignOutMode, str]
     data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
+    demanded_by: Optional[str] = None
     next_attempt_at: Optional[datetime] = None
     end_session_url: Optional[str] = field(default=None, repr=False)
 
@@ -1418,6 +1421,8 @@ class AgentStatusResult(Record):
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
+        hard_sign_out_demanded_by: The configuration file that demands that every sign-out erases (`signOut`);
+            absent if none does.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
         administrator: What the administrator's files set; absent if they set nothing.
         policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
@@ -1438,6 +1443,7 @@ class AgentStatusResult(Record):
     confinement: Union[Confinement, str]
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
+    hard_sign_out_demanded_by: Optional[str] = None
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
     policy_source: Optional[PolicySource] = None
@@ -3188,8 +3194,8 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3580,8 +3586,8 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5626,7 +5632,7 @@ class AccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:
@@ -5867,7 +5873,7 @@ class AsyncAccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:

@@ -108,7 +108,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        /// The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked for.
+        /// One of `soft`, `hard`, `offline`.
         mode: SignOutMode,
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
@@ -118,6 +119,8 @@ records! {
         /// `refused`, `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     } optional {
+        /// The configuration file that demands that every sign-out erases; absent if none does.
+        demanded_by = "demandedBy": String,
         /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network
         /// or `revocation().retry` may come before.
         next_attempt_at = "nextAttemptAt": Timestamp,
@@ -288,6 +291,8 @@ records! {
         accounts: AccountCounts,
         /// The path of the configuration file that the agent read at its start; absent without one.
         configuration: String,
+        /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+        hard_sign_out_demanded_by = "hardSignOutDemandedBy": String,
         /// For programs that export the audit log; absent if the configuration has no member `audit`.
         audit: AuditSettings,
         /// What the administrator's files set; absent if they set nothing.

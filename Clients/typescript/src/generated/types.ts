@@ -560,7 +560,10 @@ export interface AccountSignOutResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** The mode of a sign-out. One of `soft`, `hard`, `offline`. */
+  /**
+   * The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for. One of
+   * `soft`, `hard`, `offline`.
+   */
   readonly mode: SignOutMode;
   /** What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`. */
   readonly data: DataDisposition;
@@ -571,6 +574,8 @@ export interface AccountSignOutResult {
    * `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
+  /** The configuration file that demands that every sign-out erases; absent if none does. */
+  readonly demandedBy?: string;
   /**
    * With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
    * `revocation.retry` may come before.
@@ -758,6 +763,8 @@ export interface AgentStatusResult {
   readonly accounts?: AccountCounts;
   /** The path of the configuration file that the agent read at its start; absent without one. */
   readonly configuration?: string;
+  /** The configuration file that demands that every sign-out erases (`signOut`); absent if none does. */
+  readonly hardSignOutDemandedBy?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
   readonly audit?: AuditSettings;
   /** What the administrator's files set; absent if they set nothing. */

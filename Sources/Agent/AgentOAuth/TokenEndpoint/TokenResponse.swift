@@ -242,7 +242,8 @@ extension JSONNode {
     let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
     return names.compactMap { self[$0] }
       // A number there repeats the status.
-      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }.filter { $0.kind == .string }
+      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
+      .filter { $0.kind == .string }
   }
 
   /// True for an object that says that it is an error, whatever its status says.

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "a0cf41c180f9e22d6a79c472cdb0e8bdfff8ccb6524759e748259c8761fdd402"
+  public static let schemaDigest = "42af51fa6b7c31ee975db3cd6fcf53b4c8315e0453fa188e1ec050023c15c508"
 }

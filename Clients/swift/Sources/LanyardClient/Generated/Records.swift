@@ -333,7 +333,8 @@ public struct AccountRule: Record, WireRecord {
 public struct AccountSignOutResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+  /// The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for. One of
+  /// `soft`, `hard`, `offline`.
   public var mode: SignOutMode
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
@@ -342,6 +343,8 @@ public struct AccountSignOutResult: Record, WireRecord {
   /// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
   /// `unsupported`, `notNeeded`.
   public var revocation: RevocationOutcome
+  /// The configuration file that demands that every sign-out erases; absent if none does.
+  public var demandedBy: String?
   /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
   /// `revocation.retry` may come before.
   public var nextAttemptAt: Date?
@@ -355,6 +358,7 @@ public struct AccountSignOutResult: Record, WireRecord {
     mode: SignOutMode,
     data: DataDisposition,
     revocation: RevocationOutcome,
+    demandedBy: String? = nil,
     nextAttemptAt: Date? = nil,
     endSessionUrl: Secret? = nil,
     extra: ExtraMembers = [:]
@@ -363,18 +367,20 @@ public struct AccountSignOutResult: Record, WireRecord {
     self.mode = mode
     self.data = data
     self.revocation = revocation
+    self.demandedBy = demandedBy
     self.nextAttemptAt = nextAttemptAt
     self.endSessionUrl = endSessionUrl
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "mode", "data", "revocation", "nextAttemptAt", "endSessionUrl"]
+  private static let memberNames: Set<String> = ["account", "mode", "data", "revocation", "demandedBy", "nextAttemptAt", "endSessionUrl"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
     mode = try members.required("mode")
     data = try members.required("data")
     revocation = try members.required("revocation")
+    demandedBy = try members.optional("demandedBy")
     nextAttemptAt = try members.optional("nextAttemptAt")
     endSessionUrl = try members.optional("endSessionUrl")
     extra = members.others(than: Self.memberNames)
@@ -385,6 +391,7 @@ public struct AccountSignOutResult: Record, WireRecord {
     writer.member("mode", mode)
     writer.member("data", data)
     writer.member("revocation", revocation)
+    writer.member("demandedBy", demandedBy)
     writer.member("nextAttemptAt", nextAttemptAt)
     writer.member("endSessionUrl", endSessionUrl)
   }
@@ -965,6 +972,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var accounts: AccountCounts?
   /// The path of the configuration file that the agent read at its start; absent without one.
   public var configuration: String?
+  /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+  public var hardSignOutDemandedBy: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
   public var audit: AuditSettings?
   /// What the administrator's files set; absent if they set nothing.
@@ -989,6 +998,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement: Confinement,
     accounts: AccountCounts? = nil,
     configuration: String? = nil,
+    hardSignOutDemandedBy: String? = nil,
     audit: AuditSettings? = nil,
     administrator: AdministratorState? = nil,
     policySource: PolicySource? = nil,
@@ -1008,13 +1018,14 @@ public struct AgentStatusResult: Record, WireRecord {
     self.confinement = confinement
     self.accounts = accounts
     self.configuration = configuration
+    self.hardSignOutDemandedBy = hardSignOutDemandedBy
     self.audit = audit
     self.administrator = administrator
     self.policySource = policySource
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit", "administrator", "policySource"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "hardSignOutDemandedBy", "audit", "administrator", "policySource"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -1031,6 +1042,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement = try members.required("confinement")
     accounts = try members.optional("accounts")
     configuration = try members.optional("configuration")
+    hardSignOutDemandedBy = try members.optional("hardSignOutDemandedBy")
     audit = try members.optional("audit")
     administrator = try members.optional("administrator")
     policySource = try members.optional("policySource")
@@ -1052,6 +1064,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("confinement", confinement)
     writer.member("accounts", accounts)
     writer.member("configuration", configuration)
+    writer.member("hardSignOutDemandedBy", hardSignOutDemandedBy)
     writer.member("audit", audit)
     writer.member("administrator", administrator)
     writer.member("policySource", policySource)
