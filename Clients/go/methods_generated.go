@@ -435,6 +435,9 @@ type ProviderAddParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.
@@ -558,6 +561,9 @@ type ProviderUpdateParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.
@@ -848,7 +854,9 @@ func (m *AccountMethods) Rename(ctx context.Context, params *AccountRenameParams
 type AccountResolveParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Selector *string `json:"selector,omitempty"`
-	// An absolute path. The nearest `.lanyard` file in it or above decides.
+	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
+	// if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is
+	// chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`

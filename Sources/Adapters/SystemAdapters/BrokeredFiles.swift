@@ -1,6 +1,7 @@
 internal import AgentModel
 public import AgentPorts
 internal import CPlatform
+internal import DirectoryFiles
 internal import Glibc
 
 /// `.lanyard` files, which lie anywhere: the broker searches for them.
@@ -10,17 +11,33 @@ public struct BrokeredDirectoryAccounts: DirectoryAccounts {
   public init(broker: Broker) { self.broker = broker }
 
   public func account(for directory: String) async throws(DirectoryAccountsFailure) -> String? {
-    // No directory has a longer path, so that no file can be there (PATH_MAX).
-    guard directory.utf8.count < Int(PATH_MAX), !directory.utf8.contains(0) else { return nil }
-    guard let answer = await broker.askAside(.directoryAccount, directory) else { throw DirectoryAccountsFailure() }
-    return answer.bytes.first == Self.found ? String(answer.text.dropFirst()) : nil
+    guard let path = PathBytes(wireText: directory) else { throw .noDirectory }
+    guard path.bytes.count < Int(PATH_MAX) else { throw .unreadable }
+    guard let answer = await broker.askAside(.directoryAccount, directory) else { throw .unavailable }
+    switch answer.bytes.first {
+    case Self.found: return String(answer.text.dropFirst())
+    case Self.unreadable: throw .unreadable
+    default: return nil
+    }
   }
 
   private static let found = UInt8(ascii: "=")
+  private static let unreadable = UInt8(ascii: "!")
 
   /// In the broker.
   public static func perform(_ request: BrokerRequest) {
-    request.answer(DotLanyardFiles().account(for: request.text).map { "=" + $0 } ?? "-")
+    request.answer(answer(for: request.text))
+  }
+
+  /// The first character tells which: `=` and the account, `!` for a file that can't be read, `-` for none.
+  static func answer(for directory: String) -> String {
+    guard let path = PathBytes(wireText: directory) else { return "-" }
+    do throws(DirectoryFileFault) {
+      guard let file = try DirectoryFile.nearest(to: path), TrustedFiles().contains(file) else { return "-" }
+      return file.account.map { "=\($0)" } ?? "!"
+    } catch {
+      return "!"
+    }
   }
 }
 

@@ -35,7 +35,7 @@ extension Fleet {
     let machine = agents[agent].machine
     guard machine.health != .signedOut else { return }
     var next = now
-    if let token = machine.servedToken, boot < token.refreshAt { next = moment(token.refreshAt) }
+    if let token = machine.standardToken, boot < token.refreshAt { next = moment(token.refreshAt) }
     if agents[agent].isUnwell, let until = machine.nextAttemptAt {
       next = max(next, moment(until))
       heap.plan(.rest, of: agent, at: max(now, moment(until)) + 1)
@@ -62,7 +62,7 @@ extension Fleet {
   }
 
   func perform(_ effects: [TokenMachine.Effect], _ agent: Int) {
-    for effect in effects {
+    for effect in agents[agent].machine.tell(at: boot) + effects {
       switch effect {
       case .exchange(let attempt):
         agents[agent].exchanges.attemptBegan(attempt)
@@ -72,7 +72,7 @@ extension Fleet {
       case .sessionExpired:
         personIsTold()
         planSignIn(agent)
-      case .persistHealth, .stateChanged: break
+      case .persistHealth, .stateChanged, .withdrawTokens: break
       }
     }
   }

@@ -147,6 +147,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.
@@ -236,6 +239,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.
@@ -375,7 +381,9 @@ inputs! {
     AccountResolveParams {} optional {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         selector: String,
-        /// An absolute path. The nearest `.lanyard` file in it or above decides.
+        /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+        /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other
+        /// account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,

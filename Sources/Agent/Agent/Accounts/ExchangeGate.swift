@@ -96,13 +96,20 @@ package final class ExchangeGate: Sendable {
   /// True if the issuer is not silent, or answers now.
   func answers(_ issuer: String) async -> Bool {
     guard let probe = state.withLock({ $0.queue.isSilent(issuer) ? $0.probes[issuer] : nil }) else { return true }
-    if await probe() {
+    return await answers(issuer, probe)
+  }
+
+  /// True if the issuer answers `probe` now. If not, it is silent.
+  func answers(_ issuer: String, _ probe: @escaping @Sendable () async -> Bool) async -> Bool {
+    let hasAnswered = await probe()
+    if hasAnswered {
       answered(issuer)
     } else {
+      fellSilent(issuer, probe: probe)
       state.withLock { $0.queue.didNotAnswer(issuer, at: clock.boot()) }
       planLook()
     }
-    return !isSilent(issuer)
+    return hasAnswered
   }
 
   /// The agent ends: resumes every exchange in the queue with a refusal, so that it sends nothing.

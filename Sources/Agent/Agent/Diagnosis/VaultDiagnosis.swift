@@ -139,7 +139,7 @@ package struct VaultDiagnosis {
       )
       return findings
     }
-    switch vault.tables.tokenCache.state(of: id) ?? profile.restingState {
+    switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
       findings.notice(
         "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
@@ -152,6 +152,13 @@ package struct VaultDiagnosis {
         "session", of: profile, "The provider says that this account is disabled.",
         "Ask the administrator of the provider.")
     default: break
+    }
+    if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {
+      findings.notice(
+        "idToken", of: profile,
+        "The provider's last refresh brought an ID token that is not given out: \(dropped.meaning). The session goes on, with its access tokens.",
+        "Only programs that use ID tokens notice it. `lanyard login --account \(profile.name)` gets a new one.",
+        "If it goes on, ask the administrator of the provider.")
     }
     if profile.tokenBinding == .downgraded {
       findings.notice(
@@ -267,6 +274,12 @@ extension Findings {
       problem(
         check, "Others could read or replace the store's files, or other files are in their place.",
         "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
+    case .vault(.store(.link(let name)), _):
+      problem(
+        check,
+        "`\(name)` in the state directory is a symbolic link. The store follows none: its files must lie in one private directory.",
+        "Put the file itself, and those beside it (-wal), in the place of the link.",
+        "Or move the whole directory, and name it by `LANYARD_STATE_DIR`.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,

@@ -108,6 +108,7 @@ struct OperationDelivery: Sendable {
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: permit.decision, departure) }
     // The answer is kept, and told to callers that may not have the token.
     outgoing.showsToken = false
+    outgoing.isOfLimitedCaller = operation.requester.grant != nil
     var judge = RequestJudge(worker.decisions, for: operation.requester)
     judge.permit = permit
     let sender = RequestSender(outgoing, of: worker.accounts.account(id), judge: judge) { () throws(AgentFailure) in }

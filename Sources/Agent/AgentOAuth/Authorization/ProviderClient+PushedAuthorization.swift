@@ -40,7 +40,8 @@ extension ProviderClient {
         else { return nil }
         return text
       }
-      return uri.map { .pushed(requestURI: $0) } ?? .failed(.transient("notAnOAuthAnswer", retryAfter: nil))
+      return uri.map { .pushed(requestURI: $0) }
+        ?? .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil))
     }
     let refusal = TokenEndpointRefusal(response, now: now)
     if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }

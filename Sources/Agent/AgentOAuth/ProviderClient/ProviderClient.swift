@@ -134,7 +134,7 @@ package struct ProviderClient: Sendable {
       case .foreign, .withoutTokens:
         let pause = TokenEndpointRefusal(response, now: now).retryAfter
         let bounded = pause.map { min($0, FailureClassifier.longestPause) }
-        return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
+        return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: bounded))
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))

@@ -86,12 +86,15 @@ package struct ProviderDocuments: Sendable {
   package func answers() async -> Bool {
     let issuer = client.provider.configuration.issuer
     let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    let fields = [HTTPField("Accept", "application/json")]
-    switch await client.send(
-      client.request("GET", base + "/.well-known/openid-configuration", fields: fields, body: nil))
-    {
-    case .response(let response): return response.status < 500
-    case .notConnected, .untrusted, .unknown: return false
-    }
+    if await isAnswered(base + "/.well-known/openid-configuration") { return true }
+    // The documents of a provider may be on another server than its token endpoint, which refuses this request: it takes
+    // POST alone (RFC 6749 §3.2).
+    guard let tokenEndpoint = client.provider.endpoints.token else { return false }
+    return await isAnswered(tokenEndpoint)
+  }
+
+  private func isAnswered(_ url: String) async -> Bool {
+    let request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
+    return if case .response(let response) = await client.send(request) { response.status < 500 } else { false }
   }
 }

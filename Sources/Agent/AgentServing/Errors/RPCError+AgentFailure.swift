@@ -47,6 +47,7 @@ extension AgentFailure {
       failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .token(.noAnswer, _): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .roleRefused(let code, _): code
@@ -205,7 +206,7 @@ extension TokenMachine.Refusal {
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
     case .offline: [.connect]
-    case .unavailable, .store: []
+    case .unavailable, .noAnswer, .store: []
     }
   }
 }

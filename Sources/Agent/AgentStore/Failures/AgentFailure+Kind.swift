@@ -59,7 +59,7 @@ extension TokenMachine.Refusal {
     case .misconfigured: .providerMisconfigured
     case .offline: .offline
     case .untrustedServer: .untrustedServer
-    case .unavailable: .providerUnavailable
+    case .unavailable, .noAnswer: .providerUnavailable
     case .store: .storeUnavailable
     }
   }

@@ -46,6 +46,14 @@ public enum FailureClassifier {
   /// The word for a refusal by status alone.
   static func word(of status: Int) -> String { "status\(status)" }
 
+  /// A 2xx response that is no answer of the protocol, as portals and proxies send a page.
+  public static let notAnOAuthAnswer = "notAnOAuthAnswer"
+
+  /// A portal answers with a page, with a redirect to one, or with the status that says so (RFC 6585 §6).
+  static func mayBeOfAPortal(_ word: String) -> Bool {
+    word == notAnOAuthAnswer || word == Self.word(of: 511) || (300...399).contains { word == Self.word(of: $0) }
+  }
+
   private static func failure(
     _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String, because reason: String? = nil
   ) -> ExchangeFailure {

@@ -62,6 +62,30 @@ public enum ExchangeFailure: Hashable, Sendable {
 
   /// The reason of a request that got no answer in time.
   public static let timedOut = "timedOut"
+  /// The reason of a request whose connection ended before the answer.
+  public static let reset = "reset"
+
+  /// The provider did not answer a request that asks for a sign of life, so that the refresh token was not sent.
+  public static let notAnswering = ExchangeFailure.transient("noAnswer", retryAfter: nil)
+
+  /// No answer came: what the provider did is unknown, or it was not asked for the token.
+  public var isWithoutAnswer: Bool {
+    switch self {
+    case .unknownOutcome(let reason, _): reason == Self.timedOut || reason == Self.reset
+    case .transient: self == .notAnswering
+    default: false
+    }
+  }
+
+  /// A portal, a proxy or a lack of network may be the cause, which a change of the network ends.
+  public var mayComeFromTheNetwork: Bool {
+    switch self {
+    case .offline, .untrustedServer, .unexplained(_, isPage: true): true
+    case .transient(let word, nil): self == .notAnswering || FailureClassifier.mayBeOfAPortal(word)
+    case .transient, .unexplained, .unknownOutcome, .reauthenticate, .locked, .interaction, .misconfigured, .store:
+      false
+    }
+  }
 
   /// No answer came in time, or a gateway got none: other requests to the provider would meet the same.
   public var isSilence: Bool {

@@ -22,10 +22,12 @@ extension ExchangeMachine {
       runs[run]?.isInQueue = isAdmitted
       guard isAdmitted, let attempt = attempt(of: run) else { return go(run, to: .end) }
       return go(run, to: .prepare(attempt))
-    case (.queue, .providerIsSilent): return fail(run, .offline("notAnswering"), nil)
+    case (.queue, .providerIsSilent): return fail(run, .notAnswering, nil)
     case (.prepare, .prepared(.ready(let intent))): return go(run, to: .connect(intent))
     case (.prepare, .prepared(.graceElapsed)): return fail(run, .unknownOutcome("graceElapsed"), nil)
-    case (.prepare, .prepared(.noRefreshToken)): return fail(run, .reauthenticate(reason: "noRefreshToken"), nil)
+    case (.prepare, .prepared(.storeFailed)): return fail(run, .store, nil)
+    case (.prepare, .prepared(.noRefreshToken)):
+      return fail(run, .reauthenticate(reason: TokenMachine.noRefreshToken), nil)
     case (_, .sent(let reply)): return sent(run, step, reply)
     case (.stage(let answer), .staged(let staging)): return staged(run, answer, staging)
     case (.judge(let answer), .judged(let judgement)): return judged(run, answer, judgement)
@@ -132,7 +134,7 @@ extension ExchangeMachine {
       return fail(run, .unknownOutcome("unreadableAnswer"), answer)
     case .withoutTokens:
       unfinished.forget(answer)
-      return fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), answer)
+      return fail(run, .transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil), answer)
     case .anotherPerson(let reason): return go(run, to: .disown(answer, reason: reason))
     }
   }

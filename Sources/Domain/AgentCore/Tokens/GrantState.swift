@@ -60,12 +60,15 @@ public struct GrantState: Sendable {
         return .reauthenticate(reason: reason)
       }
     case .unknown where !mayReplay(at: now):  // I4
-      return lastReplay(at: now).map { .unavailable(retryAfter: $0 - now) }
+      return lastReplay(at: now).map { .noAnswer(.inDoubt(retryAfter: $0 - now)) }
         ?? .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
-      if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) {
+      if !mayAskAgain(
+        demand, since: heardAt, whenForced: TokenMachine.recheckConfiguration,
+        whenAsked: TokenMachine.recheckWhenAsked, at: now)
+      {
         return .misconfigured(error)
       }
     case .ok, .unknown: break
@@ -74,10 +77,8 @@ public struct GrantState: Sendable {
     if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
     }
-    if let rejected = audience.rejectedRequest, now < rejected.until {
-      return TokenMachine.Refusal(rejected.failure, pause: rejected.until - now)
-    }
-    return pause.refusal(at: now)
+    if let refusal = audience.rejectedRequest?.refusal(demand, at: now) { return refusal }
+    return pause.refusal(at: now, ofACaller: demand != nil)
   }
 
   /// Something stands against this key that time alone does not end.
@@ -90,13 +91,16 @@ public struct GrantState: Sendable {
     }
   }
 
-  /// `whenAsked`: the pause after which a caller that forces nothing may reach the provider; nil: it never may.
+  /// - Parameters:
+  ///   - whenForced: the pause after which a caller that forces an exchange may reach the provider.
+  ///   - whenAsked: the same for one that forces nothing; nil: it never may.
   private func mayAskAgain(
-    _ demand: TokenMachine.Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
+    _ demand: TokenMachine.Demand?, since heardAt: BootInstant?,
+    whenForced: Milliseconds = TokenMachine.recheckWhenForced, whenAsked: Milliseconds? = nil, at now: BootInstant
   ) -> Bool {
     guard let heardAt, replay.lost == nil else { return false }  // I4
     switch demand {
-    case .forced: return now >= heardAt + TokenMachine.recheckWhenForced
+    case .forced: return now >= heardAt + whenForced
     case .usable: return whenAsked.map { now >= heardAt + $0 } ?? false
     case .replacing, nil: return false
     }
@@ -116,12 +120,23 @@ public struct GrantState: Sendable {
   }
 
   /// When `replayLast` allows the replay that it does not allow yet.
-  private func lastReplay(at now: BootInstant) -> BootInstant? {
+  func lastReplay(at now: BootInstant) -> BootInstant? {
     isIssuedElsewhere ? nil : replay.allowedLater(lastExpiry: audiences.lastExpiry(at: now))
   }
 
   /// The outcome of a request is unknown, and the one replay that the rule allows is still to come.
   func mayRecover(at now: BootInstant) -> Bool { mayReplay(at: now) || lastReplay(at: now) != nil }
+
+  /// The replay in flight is sent only once the provider answers something else.
+  public func replayWaitsForAnAnswer(at now: BootInstant) -> Bool { replay.waitsForAnAnswer(at: now) }
+
+  /// When time ends the right to the replay that `mayRecover` tells of; nil if time does not end it.
+  func recoveryEnds(at now: BootInstant) -> BootInstant? {
+    guard mayRecover(at: now), let end = replay.graceEnd, now < end, lastReplay(at: end) == nil,
+      !mayReplay(at: end)
+    else { return nil }
+    return end
+  }
 
   /// The request of this attempt may leave now: a provider forgives a second use only for a while.
   mutating func maySend(_ attempt: TokenMachine.Attempt, at now: BootInstant) -> Bool {
@@ -132,16 +147,12 @@ public struct GrantState: Sendable {
 
   // MARK: changes
 
-  mutating func set(_ new: TokenMachine.Health, tellPerson: Bool = true) -> [TokenMachine.Effect] {
+  mutating func set(_ new: TokenMachine.Health) -> [TokenMachine.Effect] {
     guard new != health else { return [] }
-    let wasToldAlready = if case .reauthenticate = health { true } else { false }
     health = new
-    var effects: [TokenMachine.Effect] = [.persistHealth, .stateChanged]
-    if case .reauthenticate(let reason) = new, !wasToldAlready { effects.append(.sessionExpired(reason: reason)) }
-    if new == .unknown, tellPerson, !wasToldAlready {
-      effects.append(.sessionExpired(reason: TokenMachine.outcomeUnknown))
-    }
-    return effects
+    guard !new.servesTokens else { return [.persistHealth] }
+    audiences.retireTokens()
+    return [.withdrawTokens, .persistHealth]
   }
 
   /// An exchange for this audience begins. True if it is a replay.

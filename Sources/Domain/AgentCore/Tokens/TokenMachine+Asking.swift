@@ -8,8 +8,7 @@ extension TokenMachine {
   ) -> [Effect] {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
-    // A disabled account is served no token, as it is allowed nothing (docs/offline.md).
-    let cached = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
+    let cached = grant.audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
       // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
@@ -29,7 +28,8 @@ extension TokenMachine {
       waiters.add(Waiter(id: id, key: key, demand: demand))
       return []
     }
-    if let refusal = grant.refusal(for: key, demand, at: now) {
+    // The outcome of a replay in flight decides about every audience: nothing is refused before.
+    if exchange?.isReplay != true, let refusal = grant.refusal(for: key, demand, at: now) {
       if case .usable = demand, let cached { return [.answer(id, serial: cached.serial, .staleOk)] }
       return [.refuse(id, refusal)]
     }
@@ -54,11 +54,11 @@ extension TokenMachine {
     return tokens.keys.compactMap { grant.renewal(of: $0, at: now) }.min()
   }
 
-  /// When it begins to show that the refresh token may be spent: the access token is served until then. If the rule
-  /// allows a replay then, `renew` begins it.
+  /// When it begins to show that the refresh token may be spent: the access token is served until then. The next such
+  /// moment is when the rule allows a replay, which `renew` begins.
   public func doubtShows(at now: BootInstant) -> BootInstant? {
-    guard health == .unknown, let token = standardToken, now < token.expiresAt else { return nil }
-    return token.expiresAt
+    guard health == .unknown else { return nil }
+    return [standardToken?.expiresAt, grant.lastReplay(at: now)].compactMap { $0 }.filter { now < $0 }.min()
   }
 
   /// Renews what is due and was used lately: one at a time (I1), the longest due first.
@@ -99,7 +99,7 @@ extension TokenMachine {
 
   /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
-    let token = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
+    let token = grant.audiences[key].liveToken(at: now)
     return waiters.take(for: key).map { waiter in
       guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
       return .answer(waiter.id, serial: token.serial, .staleOk)

@@ -18,7 +18,7 @@ extension TokenMachine {
     emptyExchanges = 0
     grant.forgetFailures()
     grant.audiences.renew(attempt.key, with: token, wasRejected: waiters.reject(attempt.key), at: now)
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     effects += waiters.take(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
@@ -31,15 +31,16 @@ extension TokenMachine {
     exchange = nil
     var effects: [Effect]
     if case .unknownOutcome = failure, grant.replay.lostAnswersCount {
-      effects = grant.answerWasLost(attempt, failure, at: now)
+      effects = grant.answerWasLost(attempt, failure, at: now, jitter: jitter)
       if grant.mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
     } else {
-      effects = grant.learn(from: failure, of: attempt, isWanted: isWanted, at: now, jitter: jitter)
-      if grant.isDoubtful(after: failure, of: attempt), grant.refusal(for: .standard, nil, at: now) == nil {
-        effects += begin(.standard, at: now)
-      }
+      let isDoubtful = grant.isDoubtful(after: failure, of: attempt, at: now)
+      effects = grant.learn(from: failure, of: attempt, at: now, jitter: jitter)
+      if isDoubtful, grant.refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
     }
-    let refused = grant.refusal(for: attempt.key, nil, at: now) ?? Refusal(failure, pause: .zero)
+    // The waiters are told the pause of callers.
+    let refused =
+      grant.refusal(for: attempt.key, .usable(minimumLifetime: .zero), at: now) ?? Refusal(failure, pause: .zero)
     effects += refuseWaiters(for: attempt.key, refused, at: now)
     return effects + beginNext(at: now)
   }
@@ -51,7 +52,7 @@ extension TokenMachine {
     exchange = nil
     grant.replay.forget()
     emptyExchanges += 1
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     if emptyExchanges > 1 {
       let failure = ExchangeFailure.transient(Self.noUsableToken, retryAfter: nil)
       let pause = grant.pause.backoff(1)
@@ -85,11 +86,11 @@ extension TokenMachine {
   /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
   /// since: the elapsed time is then unknown.
   public mutating func recoveredWithoutAnswer(
-    sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant
+    sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant, jitter: Double
   ) -> [Effect] {
     guard grant.replay.lostAnswersCount else { return [] }
-    grant.replay.answerWasLost(sentAt: sentAt, replayIsSpent: wasReplay)
-    return grant.set(.unknown, tellPerson: !mayRecover(at: now))
+    grant.replay.wasFoundLost(sentAt: sentAt, wasReplay: wasReplay, at: now, jitter: jitter)
+    return grant.set(.unknown)
   }
 
   /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any
