@@ -140,6 +140,9 @@ package struct AgentDiagnosis: Sendable {
         "Ask the administrator of this machine. The agent keeps the last valid content of this file, and uses the other files."
       )
     }
+    if let demanding = agent.environment.configuration.hardSignOutDemandedBy {
+      findings.sound("signOut", "\(demanding) demands that every sign-out erases the account's data (`signOut`).")
+    }
     if let file = settings.file {
       let enforced = settings.enforced.joined(separator: ", ")
       findings.sound(
