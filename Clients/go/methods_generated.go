@@ -999,7 +999,8 @@ type TokenGetParams struct {
 	Resource *string `json:"resource,omitempty"`
 	// The minimum remaining lifetime. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1028,7 +1029,8 @@ type TokenRefreshParams struct {
 	Resource *string `json:"resource,omitempty"`
 	// The minimum remaining lifetime. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1134,7 +1136,8 @@ type IdentityGetParams struct {
 	Account string `json:"account"`
 	// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

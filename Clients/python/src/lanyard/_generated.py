@@ -6189,8 +6189,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6251,8 +6252,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6495,8 +6497,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6557,8 +6560,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6794,8 +6798,9 @@ class IdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
@@ -6853,8 +6858,9 @@ class AsyncIdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,

@@ -435,8 +435,8 @@ inputs! {
         resource: String,
         /// The minimum remaining lifetime. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 
@@ -455,8 +455,8 @@ inputs! {
         resource: String,
         /// The minimum remaining lifetime. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 
@@ -498,8 +498,8 @@ inputs! {
     } optional {
         /// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 

@@ -2655,7 +2655,10 @@ export interface TokenGetParams {
   readonly resource?: string | undefined;
   /** The minimum remaining lifetime. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -2675,7 +2678,10 @@ export interface TokenRefreshParams {
   readonly resource?: string | undefined;
   /** The minimum remaining lifetime. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -2713,7 +2719,10 @@ export interface IdentityGetParams {
   readonly account: string;
   /** The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 

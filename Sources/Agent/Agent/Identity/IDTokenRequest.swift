@@ -66,7 +66,7 @@ struct IDTokenRequest {
   }
 
   /// A failed refresh spoils nothing that still works, but for an account that ended or was disabled.
-  private func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
+  func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
     guard case .token(let refusal, _) = failure, refusal != .signedOut, refusal != .locked,
       let loaded = account.loaded,
       loaded.machine.health != .locked, loaded.machine.health != .signedOut
