@@ -50,6 +50,7 @@ extension ExchangeRunner {
     case .failure(let failure, let attempt):
       account.rareParts.confirmer?.exchangeEnded()
       account.loaded?.lastFailure = account.lastFailure(failure)
+      if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []

@@ -79,7 +79,7 @@ struct IDTokenRequest {
   }
 
   /// A failed refresh spoils nothing that still works, but for a grant that was refused and an account that was disabled.
-  private func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
+  func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
     guard case .token(let refusal, _) = failure, refusal != .signedOut, let loaded = account.loaded,
       loaded.machine.servesTokens
     else { return nil }
