@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "bd230bb6f5740611e8202fd2c02c49fecf215ef7f25ec72624d5268598110771"
+  public static let schemaDigest = "ae6726ea795f79909a75444119ec1a5978961d578465cd8f0329d6681116019e"
 }

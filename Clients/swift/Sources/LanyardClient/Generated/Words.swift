@@ -654,8 +654,9 @@ public struct ResolutionBasis: Word, WireWord {
 }
 
 /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
-/// revoke tokens. `notNeeded`: there was no token.
+/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
+/// and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
+/// provider can't revoke tokens. `notNeeded`: there was no token.
 public struct RevocationOutcome: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
@@ -668,13 +669,15 @@ public struct RevocationOutcome: Word, WireWord {
   public static let queued = RevocationOutcome(rawValue: "queued")
   /// `refused`.
   public static let refused = RevocationOutcome(rawValue: "refused")
+  /// `abandoned`.
+  public static let abandoned = RevocationOutcome(rawValue: "abandoned")
   /// `unsupported`.
   public static let unsupported = RevocationOutcome(rawValue: "unsupported")
   /// `notNeeded`.
   public static let notNeeded = RevocationOutcome(rawValue: "notNeeded")
 
   /// The words that this version knows.
-  public static let known: [RevocationOutcome] = [.confirmed, .queued, .refused, .unsupported, .notNeeded]
+  public static let known: [RevocationOutcome] = [.confirmed, .queued, .refused, .abandoned, .unsupported, .notNeeded]
 }
 
 /// What one revocation request ends at the provider.

@@ -17,7 +17,9 @@ public enum SignInBegin: RPCMethod {
     public var provider: ProviderName
     public var flow: WireSignInFlow
     public var scopes: [String]?
-    /// The account to sign in again; another subject is refused.
+    /// The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and `claims` are
+    /// absent, and where `scopes` are, the sign-in asks for those of the last error `interactionRequired` of this
+    /// account, until a sign-in met them.
     public var account: AccountSelector?
     public var alias: Alias?
     /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.

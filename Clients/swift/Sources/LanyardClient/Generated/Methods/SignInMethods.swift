@@ -19,7 +19,9 @@ public struct SignInMethods: Sendable {
   ///     `paste`: on any machine; the person copies the redirect URL into `signIn.complete`. One of `browser`,
   ///     `device`, `paste`.
   ///   - scopes: Scopes. In any order; the agent sorts them.
-  ///   - account: The account to sign in again; another subject is refused.
+  ///   - account: The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and
+  ///     `claims` are absent, and where `scopes` are, the sign-in asks for those of the last error
+  ///     `interactionRequired` of this account, until a sign-in met them.
   ///   - alias: An account's alias. A name that the person chose. It does not start like an id.
   ///   - prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
   ///     `device`.
