@@ -1706,6 +1706,9 @@ type Provider struct {
 	PersistAccessTokens   *bool   `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys, including backup pins.
 	Pins map[string][]string `json:"pins,omitempty"`
 	// From then on, by the provider's time, only the certificate authorities count.
@@ -2040,6 +2043,8 @@ type Session struct {
 	// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
 	AuthorizationDetails []map[string]json.RawMessage `json:"authorizationDetails,omitempty"`
 	ServerTimeOffsetMs   *int64                       `json:"serverTimeOffsetMs,omitempty"`
+	// While `Clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+	ClockBehindSeconds *int64 `json:"clockBehindSeconds,omitempty"`
 	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
 	// that a provider told are converted. Only `time.now` of a decision is trusted time.
 	StepUpValidUntil *time.Time `json:"stepUpValidUntil,omitempty"`

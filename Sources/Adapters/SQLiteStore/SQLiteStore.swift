@@ -37,11 +37,11 @@ public final class SQLiteStore: Store {
   /// - Parameter vfs: the name of an SQLite file system, for simulations. Nil is the system's own: then the directory
   /// must exist with mode 0700 and belong to this user, and every file is kept at 0600.
   /// - Parameter mayCreate: false if there must be a database at `path` already: without it this throws `missing` and
-  /// touches no file.
+  /// makes nothing.
   public init(path: String, vfs: String? = nil, mayCreate: Bool = true) throws(StoreFailure) {
     let path = vfs == nil ? try PrivateFiles(path: path, mayCreate: mayCreate).path : path
     PatientFileSystem.setPatience(milliseconds: Self.patienceMilliseconds)
-    let connection = try Connection(path: path, vfs: vfs)
+    let connection = try Connection(path: path, vfs: vfs, mayCreate: mayCreate)
     (databaseID, batches) = try connection.identity()
     files = vfs == nil ? FileIdentities(path: path) : nil
     self.path = path

@@ -44,6 +44,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var persistAccessTokens: Bool
   /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
+  /// Names that requests to `allowedOrigins` may have beside plain ones (docs/requests.md, Names in a request).
+  public var allowedFields: [String] = []
   /// Public key pins (`sha256/BASE64`) by host name in small letters.
   public var pins: [String: [String]]
   /// From then on `pins` say nothing any more; nil: they hold for ever.
@@ -226,6 +228,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
+  /// `id_token_signing_alg_values_supported`; empty if the metadata does not say.
+  public var idTokenAlgorithms: [String] = []
   /// `dpop_signing_alg_values_supported` (RFC 9449 §5.1); empty if the metadata does not say.
   public var dpopAlgorithms: [String] = []
   /// `authorization_details_types_supported` (RFC 9396 §10); empty if the metadata does not say.

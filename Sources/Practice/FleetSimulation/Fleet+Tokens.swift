@@ -35,7 +35,7 @@ extension Fleet {
     let machine = agents[agent].machine
     guard machine.health != .signedOut else { return }
     var next = now
-    if let token = machine.servedToken, boot < token.refreshAt { next = moment(token.refreshAt) }
+    if let token = machine.standardToken, boot < token.refreshAt { next = moment(token.refreshAt) }
     if agents[agent].isUnwell, let until = pauseEnd(of: agent) {
       next = max(next, moment(until))
       heap.plan(.rest, of: agent, at: max(now, moment(until)) + 1)
@@ -68,7 +68,7 @@ extension Fleet {
   }
 
   func perform(_ effects: [TokenMachine.Effect], _ agent: Int) {
-    for effect in effects {
+    for effect in agents[agent].machine.tell(at: boot) + effects {
       switch effect {
       case .exchange(let attempt):
         agents[agent].exchanges.attemptBegan(attempt)
@@ -78,7 +78,7 @@ extension Fleet {
       case .sessionExpired:
         personIsTold()
         planSignIn(agent)
-      case .persistHealth, .stateChanged: break
+      case .persistHealth, .stateChanged, .withdrawTokens: break
       }
     }
   }

@@ -46,7 +46,13 @@ public struct AgentConnection: ~Copyable {
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let id = try send(method, params: params)
-    return try self.result(of: id, waitingFor: { WaitedFor(params)?.name }, result)
+    do throws(CommandFailure) {
+      return try self.result(of: id, waitingFor: { WrittenParams.read(params) { WaitedFor($0).name } }, result)
+    } catch {
+      var failure = error
+      if error.namesUnknown { failure.asked = WrittenParams.read(params) { AskedNames($0, method: method) } }
+      throw failure
+    }
   }
 
   /// Waits for the answer to the request `id` and passes its result to `result`.

@@ -19,6 +19,8 @@ public struct CommandFailure: Error, Sendable {
   public var candidates: [String] = []
   /// The parameter that the agent did not accept.
   public var problem: ParameterProblem?
+  /// The names in the request that the agent refused.
+  var asked: AskedNames?
   /// `Output.tell` prints `wire` also without `--json`: `lanyard rpc` sets it.
   public var isRaw = false
 

@@ -49,7 +49,9 @@ enum GrantHandshake {
       }
       throw CommandFailure(
         .other, name: "unsafeGrant", "The grant in \(path) does not belong to you alone, so it was not used.",
-        hints: ["Set its mode: `chmod 600 \(path)`. If others could read it, revoke it: `lanyard grant list`."])
+        hints: [
+          "Set its mode: `chmod 600 \(path)`. If others could read it, revoke it: `lanyard grant list` has its number, `lanyard grant revoke GRANT` ends it."
+        ])
     }
     defer { close(file) }
     let secret = try SecretInput.line(from: file, of: path, atMost: largestBytes)

@@ -43,8 +43,10 @@ public enum Output {
   }
 
   /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program.
-  public static func done(_ text: String) {
-    if !isQuiet { answer(text: text) }
+  /// `isRecord`: a line that is kept or copied, with a path or with counts, is not broken.
+  public static func done(_ text: String, isRecord: Bool = false) {
+    guard !isQuiet else { return }
+    isRecord ? answer(text) : answer(text: text)
   }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.
@@ -113,13 +115,13 @@ public enum Output {
 
   /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
-    let failure = failure.namingAccount()
+    let failure = failure.namingAccount().leavingOutChanges()
     if json {
       note(json: failure.json)
     } else if failure.isRaw, let wire = failure.wire {
       note(json: wire)
     } else {
-      let failure = failure.describingCandidates()
+      let failure = failure.describingCandidates().suggestingNames()
       instruction("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }

@@ -8,22 +8,7 @@ struct WaitedFor {
   /// The time for the agent to say whose account it is.
   private static let patienceMilliseconds: Int32 = 300
 
-  /// Nil if `params` can't be read. They are written anew: nothing keeps the request, which may hold a secret.
-  init?(_ params: (inout JSONWriter) -> Void) {
-    var writer = JSONWriter()
-    writer.beginObject()
-    params(&writer)
-    writer.endObject()
-    let found = writer.withBytes { bytes -> WaitedFor? in
-      var tape = JSONTape()
-      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
-      return tape.withRoot(of: bytes) { WaitedFor($0) }
-    }
-    guard let found else { return nil }
-    self = found
-  }
-
-  private init(_ params: JSONNode) {
+  init(_ params: JSONNode) {
     url = params["url"]?.string
     provider = params["provider"]?.string
     account = params["account"]?.string
@@ -35,9 +20,9 @@ struct WaitedFor {
     self.account = account
   }
 
-  /// Nil if it is the agent itself.
+  /// Nil if it is the agent itself; empty for a question of pinentry, which the person sees, perhaps on this terminal.
   var name: String? {
-    if isPrompt { return "pinentry" }
+    if isPrompt { return "" }
     return url.flatMap(Self.host) ?? provider ?? account.flatMap(Self.provider)
   }
 
@@ -52,5 +37,23 @@ struct WaitedFor {
       mayStart: false, tellsWaiting: false, patienceMilliseconds: patienceMilliseconds)
     guard var agent else { return nil }
     return try? agent.call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string }
+  }
+}
+
+/// The parameters of a request, written anew to be read: nothing keeps the request, which may hold a secret.
+enum WrittenParams {
+  /// Nil if they are no JSON.
+  static func read<Result>(
+    _ params: (inout JSONWriter) -> Void, _ body: (JSONNode) -> Result?
+  ) -> Result? {
+    var writer = JSONWriter()
+    writer.beginObject()
+    params(&writer)
+    writer.endObject()
+    return writer.withBytes { bytes in
+      var tape = JSONTape()
+      guard (try? JSONScanner.scan(bytes, onto: &tape, duplicateKeys: .allowed)) != nil else { return nil }
+      return tape.withRoot(of: bytes) { body($0) }
+    }
   }
 }

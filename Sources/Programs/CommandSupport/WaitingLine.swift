@@ -1,6 +1,6 @@
 /// The line "waiting for practice… 5 s" on the terminal of a person whose command waits: from the third second on, until
 /// the answer comes. Without a terminal, and with `--quiet`, it shows nothing.
-struct WaitingLine: ~Copyable {
+public struct WaitingLine: ~Copyable {
   /// A person who waits longer without a word thinks that the command hangs.
   private static let silentMilliseconds = 2_000
 
@@ -8,6 +8,8 @@ struct WaitingLine: ~Copyable {
   private let isAllowed: Bool
   private var name: String?
   private var line: StatusLine?
+
+  public init() { self.init(isAllowed: true) }
 
   /// - Parameter waited: the milliseconds that the command has waited already.
   init(isAllowed: Bool = true, waited: Int32 = 0) {
@@ -21,7 +23,7 @@ struct WaitingLine: ~Copyable {
   }
 
   /// The milliseconds until `show` has something new to say; -1 if it never has.
-  var pause: Int32 {
+  public var pause: Int32 {
     guard isAllowed else { return -1 }
     let passed = began.passed
     // Ask for the terminal only once a wait is long: most commands end before.
@@ -31,11 +33,16 @@ struct WaitingLine: ~Copyable {
 
   private static var canShow: Bool { Terminal.showsNotes && !Output.isQuiet }
 
-  /// Shows the line if the wait is long enough. `subject` says once what is waited for.
+  /// Shows the line if the wait for `subject` is long enough.
+  public mutating func show(_ subject: String) { show { subject } }
+
+  /// Shows the line if the wait is long enough. `subject` says once what is waited for; an empty
+  /// text shows no line.
   mutating func show(_ subject: () -> String?) {
     let passed = began.passed
     guard isAllowed, passed >= Self.silentMilliseconds, Self.canShow else { return }
     if name == nil { name = subject() ?? "the agent" }
+    guard name != "" else { return }
     line = line ?? StatusLine()
     line?.show("waiting for \(name ?? "")… \(began.passed / 1_000) s")
   }
@@ -57,6 +64,14 @@ struct WaitingLine: ~Copyable {
     }
   }
 
+  /// Waits until the descriptor is readable, as long as it takes.
+  mutating func waitUntilReadable(_ descriptor: Int32) {
+    while !ReadableDescriptor.waits(for: descriptor, until: .after(milliseconds: pause < 0 ? .max : pause)) {
+      show { nil }
+    }
+    clear()
+  }
+
   /// Takes the line away before something else is shown.
-  mutating func clear() { line?.clear() }
+  public mutating func clear() { line?.clear() }
 }

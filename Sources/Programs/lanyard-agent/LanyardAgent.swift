@@ -139,11 +139,8 @@ struct LanyardAgent {
     let mayCreate = options.beginsNewStore || place(options)?.isKnown != true
     do throws(StoreFailure) {
       store = try SQLiteStore(path: state.path + "/lanyard.sqlite", mayCreate: mayCreate)
-    } catch .missing {
-      end(.vaultClosed, says: storeIsGone(state.path))
     } catch {
-      let exit: Exit = if case .newerSchema = error { .vaultClosed } else { .storeFailed }
-      end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(AgentServer.cause(of: error)).\n")
+      end(error, state.path)
     }
     let log = StandardErrorLog(least: options.logLevel)
     let environment = environment(options, state, clock, pool, log, confined)
@@ -253,15 +250,6 @@ struct LanyardAgent {
   /// What the anchors know of this state directory; nil without a home directory.
   static func place(_ options: Options) -> AnchoredPlace? {
     options.anchorDirectory.map { AnchoredPlace(directory: $0, stateDirectory: options.stateDirectory) }
-  }
-
-  private static func storeIsGone(_ stateDirectory: String) -> String {
-    """
-    lanyard-agent: the store in \(stateDirectory) is gone: lanyard.sqlite is missing or empty, but a note beside the \
-    anchors says that it held a vault. Nothing was created. Put the newest copy of the directory back. If there is \
-    none, start once with --new-store, which begins an empty store; then sign in again, or `lanyard restore` a backup.
-
-    """
   }
 
   static func directory(_ path: String) -> PrivateDirectory {

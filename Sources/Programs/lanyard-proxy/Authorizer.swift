@@ -55,7 +55,7 @@ final class Authorizer: Sendable {
     if let account = fitting.first(where: { $0.id == id }) { return account }
     throw Refusal(
       403, "accountAmbiguous",
-      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account, or by `lanyard rule add`."
+      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account, or by `lanyard rule add \(url.origin) ACCOUNT`."
     )
   }
 

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import JSONRPC
@@ -12,6 +13,8 @@ struct ProxyScope: Sendable {
     let label: String
     let origins: AllowedOrigins
     let provider: String
+    /// Which names its requests may have.
+    let names: RequestNames
   }
 
   struct Grant: Sendable {
@@ -50,7 +53,8 @@ struct ProxyScope: Sendable {
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
-          Account(id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider))
+          Account(
+            id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider, names: settings.names))
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -103,6 +107,7 @@ struct ProxyScope: Sendable {
 
   private struct Settings {
     var origins: [String]
+    var names: RequestNames
     var client: HTTPClientSettings
   }
 
@@ -121,7 +126,10 @@ struct ProxyScope: Sendable {
         if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
         // Otherwise kept connections of a burst are closed while the next request opens one.
         client.maximumIdleConnections = 32
-        return Settings(origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [], client: client)
+        return Settings(
+          origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [],
+          names: RequestNames(allowed: node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []),
+          client: client)
       }
     }
     return settings

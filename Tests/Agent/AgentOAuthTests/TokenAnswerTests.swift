@@ -154,6 +154,18 @@ import AgentOAuth
       read == TokenEndpointRefusal(status: 400, error: "invalid_grant", codes: (0..<16).map(String.init)))
   }
 
+  @Test("a description of more than 256 bytes is kept, and told cut")
+  func longDescription_isToldCut() {
+    let words = String(repeating: "AADSTS700082: The refresh token has expired due to inactivity. ", count: 6)
+    let read = refusal(#"{"error":"invalid_grant","error_description":"\#(words)"}"#)
+    #expect(read.description == words)
+    let refusals = ProviderRefusals(log: SilentLog())
+    refusals.record(read, from: ProviderName("idp")!)
+    let told = refusals.all.first?.description ?? ""
+    #expect(told.hasPrefix("AADSTS700082: The refresh token has expired") && told.hasSuffix("…"))
+    #expect(told.count == 200)
+  }
+
   @Test("a description that repeats what was just sent is told without it, and judged as it is")
   func sentValues() {
     func told(_ description: String, form: String) -> TokenEndpointRefusal {

@@ -47,10 +47,43 @@ class LogoutTests(Logouts):
         self.assertIn("sealed until Alice Example", shown)
         self.assertIn("queued", shown)
 
-    def test_the_output_suggests_switch_if_no_account_is_active(self):
+    def test_the_output_names_an_account_that_can_be_switched_to(self):
+        third = {**HOME, "id": "acc_bbbbbbbbbbbbbbbbbbbbbbbbbb", "alias": "client"}
+        self.people(WORK, HOME, third)
+        told = self.answer("logout", "work")
+        self.assertIn("No account is active now. Choose one: `lanyard switch home`, `lanyard switch client`.", told)
+        self.answer("switch", "client")
+        self.assertIn("No account is active now: `lanyard switch home` makes that one active.", self.answer("logout", "client"))
+
+    def test_switch_is_not_advised_with_no_account_left(self):
         self.people(WORK, HOME)
         self.assertNotIn("active", self.answer("logout", "home"))
-        self.assertIn("No account is active now: `lanyard switch`", self.answer("logout", "work"))
+        told = self.answer("logout", "work")
+        self.assertNotIn("switch", told)
+        self.assertIn("No account is signed in now: `lanyard login` signs in.", told)
+
+    def test_all_advises_no_switch(self):
+        self.people(WORK, HOME)
+        told = self.answer("logout", "--all", "--yes")
+        self.assertNotIn("switch", told)
+        self.assertEqual(told.count("No account is signed in now"), 1)
+
+    def test_a_locked_vault_says_how(self):
+        agent = self.people(WORK)
+        locked = Error(1001, "agentLocked", "The vault is locked.", remedies=["unlock"])
+        for method in ("account.resolve", "account.get", "account.list", "account.signOut"):
+            agent.answers[method] = locked
+        for words, command in ((["work"], "lanyard logout work"), (["--yes"], "lanyard logout --yes"),
+                               (["--all"], "lanyard logout --all")):
+            told = self.refused(8, "logout", *words)
+            self.assertIn("nothing was signed out", told)
+            self.assertIn(f"`lanyard unlock`, `{command}`", told)
+
+    def test_quiet_says_nothing(self):
+        for mode in ([], ["--hard"], ["--offline"]):
+            agent = self.people(WORK)
+            self.assertEqual(self.answer("logout", "work", "--quiet", *mode), "")
+            agent.close()
 
     def test_an_erased_account_keeps_its_id_until_it_is_forgotten(self):
         self.people(WORK)
@@ -238,9 +271,17 @@ class EndSessionTests(Logouts):
         self.assertNotIn("id_token_hint", " ".join(arguments or []))
         return address
 
-    def test_the_end_session_page_is_shown_without_a_terminal(self):
-        self.assertIn(END_SESSION, self.answer("logout", "work"))
+    def test_the_end_session_page_is_not_printed_into_a_pipe(self):
+        told = self.answer("logout", "work")
+        self.assertNotIn("http", told)
+        self.assertIn("The session in the browser at idp may go on; --open ends it there.", told)
+        self.assertTrue(all(len(line) <= 80 for line in told.splitlines()), told)
         self.assertFalse(self.browser.was_started())
+
+    def test_a_terminal_without_a_browser_shows_the_end_session_page(self):
+        self.environment.pop("DISPLAY")
+        self.assertIn(END_SESSION, self.on_terminal("logout", "work").text)
+        self.assertEqual(self.on_terminal("logout", "work", "--quiet").text, "")
 
     def test_open_opens_the_end_session_page(self):
         self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))

@@ -91,6 +91,14 @@ class TrustTests(Person):
         self.assertEqual(self.answer("trust", "--remove"), f"Not trusted any more: {self.path}.\n")
         self.assertEqual(self.answer("trust", "--list"), above + "\n")
 
+    def test_trust_in_a_file_that_can_not_be_read_any_more_is_taken_back(self):
+        self.answer("trust")
+        os.unlink(self.path)
+        os.symlink("nowhere", self.path)
+        self.assertIn("is a symbolic link. No account was chosen.", self.refused(2, "token"))
+        self.assertEqual(self.answer("trust", "--remove"), f"Not trusted any more: {self.path}.\n")
+        self.assertEqual(self.answer("trust", "--list", "--json"), '{"trusted":[]}\n')
+
     def test_a_list_that_can_not_be_read_is_not_replaced(self):
         self.answer("trust")
         record = os.path.join(self.home, ".config", "lanyard", "trusted-directories")

@@ -954,6 +954,9 @@ records! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys, including backup pins.
         pins: { [String] },
         /// From then on, by the provider's time, only the certificate authorities count.
@@ -1223,6 +1226,8 @@ records! {
         /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
         authorization_details = "authorizationDetails": [{}],
         server_time_offset_ms = "serverTimeOffsetMs": i64,
+        /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+        clock_behind_seconds = "clockBehindSeconds": u64,
         /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
         /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
         step_up_valid_until = "stepUpValidUntil": Timestamp,

@@ -306,7 +306,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
@@ -363,7 +364,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
@@ -427,7 +429,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -465,7 +468,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -496,7 +500,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -530,7 +535,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -574,7 +580,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -828,7 +835,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -858,7 +866,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -891,7 +900,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -922,7 +932,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -955,7 +966,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -994,7 +1006,8 @@ export class IdentityMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1034,7 +1047,8 @@ export class CredentialMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1107,7 +1121,8 @@ export class RequestMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `DeniedError` - The policy denies the capability.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
@@ -1141,7 +1156,8 @@ export class RequestMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `DeniedError` - The policy denies the capability.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
@@ -1251,7 +1267,8 @@ export class SnapshotMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.

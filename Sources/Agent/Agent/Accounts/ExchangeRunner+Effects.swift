@@ -26,7 +26,9 @@ extension ExchangeRunner {
     case .outdateLoads: account.loader.outdate()
     case .logFailure(let failure, let attempt): log(failure, attempt, of: account)
     case .report(let report): tell(report, of: account, &data)
-    case .forgetRefreshToken: account.loaded?.grant.refreshToken = nil
+    case .forgetRefreshToken:
+      account.loaded?.grant.refreshToken = nil
+      data.isDisowned = true
     case .publish: account.tokens.publish(of: account)
     case .tellScopes:
       guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }

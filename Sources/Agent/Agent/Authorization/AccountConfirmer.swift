@@ -76,6 +76,9 @@ final class AccountConfirmer {
   private static func run(_ question: ProviderQuestion, of account: isolated Account) async {
     let confirmer = account.confirmer
     switch await confirmer.ask(question, of: account) {
+    case .confirmed where question.time && account.isClockSuspect:
+      // A provider that sends no date is not asked again and again: each exchange may rotate the token.
+      confirmer.pace.failed(at: account.clock.boot())
     case .confirmed: confirmer.pace.succeeded()
     case .refused: confirmer.pace.failed(at: account.clock.boot())
     case .unavailable(let retryAfter): confirmer.pace.failed(at: account.clock.boot(), retryAfter: retryAfter)
@@ -196,6 +199,12 @@ extension Account {
     _ = try await withDeadline(seconds: seconds, clock: clock) { () async throws(AgentFailure) -> Bool in
       await background.race { await AccountConfirmer.ended(of: self) } != nil
     }
+  }
+}
+
+extension Account {
+  fileprivate var isClockSuspect: Bool {
+    loaded.map { dependencies.time.reading(for: $0.profile.provider).clock == .suspect } ?? false
   }
 }
 

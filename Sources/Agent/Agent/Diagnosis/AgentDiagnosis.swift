@@ -16,6 +16,7 @@ package struct AgentDiagnosis: Sendable {
     var findings = await VaultDiagnosis.findings(of: vault).list
     findings += await checkStore().list
     findings += checkConfiguration().list
+    findings += checkPrompts().list
     findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
     findings += await agent.policySource.status()?.findings.list ?? []
@@ -103,6 +104,25 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "confinement", "The kernel restricts neither the files nor the system calls of the agent.",
         "Run the agent where filters of system calls (seccomp) and Landlock are available.")
+    case nil: break
+    }
+    return findings
+  }
+
+  /// Why the last question to the person could not be shown.
+  private func checkPrompts() -> Findings {
+    var findings = Findings()
+    switch agent.environment.prompter.trouble {
+    case .noProgram:
+      findings.problem(
+        "prompt", "The agent found no pinentry, which shows its questions.",
+        "Install one, such as pinentry-gnome3 or pinentry-curses; `lanyard-agent --pinentry PATH` names another.",
+        "Where a command asks for a passphrase or a PIN itself, leave out --pinentry.")
+    case .notShown:
+      findings.problem(
+        "prompt", "pinentry was started for the last question, and ended without showing it.",
+        "It has to reach your display, or a terminal that GPG_TTY names (`export GPG_TTY=$(tty)`). `lanyard stop` ends the agent; the next command starts one with the display and the terminal that it has then.",
+        "Where a command asks for a passphrase or a PIN itself, leave out --pinentry.")
     case nil: break
     }
     return findings

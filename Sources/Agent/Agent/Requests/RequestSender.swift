@@ -195,7 +195,7 @@ package struct RequestSender: Sendable {
 
   private func machine(by route: RequestRoutes.Route) throws(AgentFailure) -> RequestMachine {
     RequestMachine(
-      method: request.method, target: try sendings.target(at: request.url, by: route),
+      method: request.method, target: try sendings.target(by: route),
       hasKey: request.hasIdempotencyKey, allowsAuthRetry: request.allowsAuthRetry)
   }
 

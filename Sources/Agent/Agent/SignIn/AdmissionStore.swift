@@ -140,7 +140,7 @@ struct AdmissionStore {
   }
 
   private func state(of known: AccountProfile?) -> AccountState {
-    known.map { vault.tables.tokenCache.state(of: $0.id) ?? $0.restingState } ?? .signedOut
+    known.map { vault.tables.tokenCache.session(of: $0).state } ?? .signedOut
   }
 
   /// The account as it is after this sign-in, and what goes of a damaged incarnation.
@@ -178,7 +178,7 @@ struct AdmissionStore {
     // One text for all accounts, and not one for each.
     profile.identity.issuer = profile.identity.issuer.shared(with: admission.issuedBy.issuer)
     profile.isIssuedElsewhere = vault.providerTable.all[profile.provider]?.mayReceive(profile.issuedBy) == false
-    profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
+    profile.noteState(after: known.map { state(of: $0) }, at: vault.time.now(for: profile.provider))
     return (profile, replaced)
   }
 

@@ -138,7 +138,7 @@ package struct SignOutCoordinator: Sendable {
     guard let done = job.signedOut else { return }
     let (id, events) = (job.account.id, dependencies.events)
     switch effect {
-    case .publishState: dependencies.tokenCache.setState(.signedOut, of: id)
+    case .tellState where done.previousState == .signedOut: break  // a hard sign-out after a soft one
     case .tellState: events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
     case .tellSwitched: events.publish(.accountSwitched(active: nil, previous: id), account: id)
     case .send(let entry):

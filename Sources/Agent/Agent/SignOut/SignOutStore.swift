@@ -61,7 +61,7 @@ package struct SignOutStore {
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
     changes += leaving.records + orphaned.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
-    let previousState = vault.tables.tokenCache.state(of: id) ?? before.restingState
+    let previousState = vault.tables.tokenCache.session(of: before).state
     let provider = vault.providers.issuer(of: before)
     return ChangeSet(
       changes + vault.trustedTime.changes,

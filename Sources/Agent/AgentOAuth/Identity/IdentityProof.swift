@@ -32,7 +32,7 @@ package struct IdentityProof {
     package var displayName: String?
     package var email: String?
     /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
-    package var roles: Set<String>?
+    package var roles: NameSet?
     /// Oddities of the ID token.
     package var warnings: [IDTokenWarning] = []
     /// The ID token that names this person; nil if there is none, or it was not judged.
@@ -46,7 +46,7 @@ package struct IdentityProof {
     var tenant: String?
     var name: String?
     var email: String?
-    var roles: Set<String>?
+    var roles: NameSet?
     var warnings: [IDTokenWarning] = []
   }
 
@@ -54,12 +54,16 @@ package struct IdentityProof {
   package func identify(
     _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, scopes: [String]
   ) async throws(IdentityFailure) -> Person {
-    guard client.provider.configuration.identity == .resource else { return try await prove(response, nonce: nonce) }
-    return try await proveOrMake(response, nonce: nonce, isOpenID: scopes.contains("openid"))
+    guard client.provider.configuration.identity == .resource else {
+      return try await prove(response, nonce: nonce, scopes)
+    }
+    return try await proveOrMake(response, nonce: nonce, scopes)
   }
 
-  private func prove(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
-    if let idToken = response.idToken { return try await person(named: idToken, in: response, nonce: nonce) }
+  private func prove(
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
+  ) async throws(IdentityFailure) -> Person {
+    if let idToken = response.idToken { return try await person(named: idToken, in: response, nonce: nonce, scopes) }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
       throw .idTokenMissing
     }
@@ -78,11 +82,12 @@ package struct IdentityProof {
   /// sign-in. An ID token that was not asked for proves nothing, and none is required; one that was asked for and can't
   /// be believed is refused as at any provider.
   private func proveOrMake(
-    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, isOpenID: Bool
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Person {
+    let isOpenID = scopes.contains("openid")
     guard let accessToken = response.accessToken else { throw .accessTokenMissing }
     if isOpenID, let idToken = response.idToken {
-      return try await person(named: idToken, in: response, nonce: nonce)
+      return try await person(named: idToken, in: response, nonce: nonce, scopes)
     }
     // Userinfo is of OpenID Connect (Core §5.3): without the scope it refuses the token.
     if isOpenID, let url = client.provider.endpoints.userinfo, let found = await userInfo(accessToken, at: url),
@@ -105,9 +110,9 @@ package struct IdentityProof {
   private static let madeSubjectBytes = 16
 
   private func person(
-    named idToken: Secret, in response: TokenResponse, nonce: IDTokenPolicy.Nonce
+    named idToken: Secret, in response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Person {
-    let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+    let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce, scopes)
     var person = try person(await completed(told, by: response.accessToken))
     person.idToken = idToken
     return person
@@ -116,19 +121,20 @@ package struct IdentityProof {
   // MARK: ID token (OpenID Connect Core §3.1.3.7)
 
   private func fromIDToken(
-    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
+    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Claims {
     let configuration = client.provider.configuration
     let claims: IDTokenClaims
     let warnings: [IDTokenWarning]
     do throws(IDTokenFailure) {
       let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
-      try await verify(parsed)
+      try await verify(token, parsed)
       claims = try IDTokenClaims(parsed, names: claimNames)
       guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
       let verdict = IDTokenPolicy.check(
         claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now,
-        maximumAge: authentication.maximumAge, context: authentication.context)
+        maximumAge: authentication.maximumAge, context: authentication.context,
+        trustsAudience: { client.provider.trusts(audience: $0, askedWith: scopes) })
       warnings = verdict.warnings
       if let failure = verdict.failures.first { throw failure }
       try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
@@ -140,13 +146,14 @@ package struct IdentityProof {
       name: claims.name ?? claims.preferredUsername, email: claims.email, warnings: warnings)
   }
 
-  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so.
+  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so. Some
+  /// servers pad the hash.
   private func requireFit(
     of accessToken: Secret?, to hash: String?, _ algorithm: SignatureAlgorithm
   ) throws(IDTokenFailure) {
     guard let hash, let accessToken else { return }
     let half = accessToken.withBytes { client.signatures.halfHash($0, algorithm: algorithm) }
-    guard half.map({ Base64URL.encode($0) }) == hash else { throw .accessTokenMismatch }
+    guard let half, Base64URL.decodeLeniently(hash.utf8) == half else { throw .accessTokenMismatch }
   }
 
   var claimNames: ClaimNames {
@@ -156,16 +163,17 @@ package struct IdentityProof {
     return ClaimNames(tenant: tenant)
   }
 
-  private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
+  private func verify(_ token: Secret, _ parsed: CompactJWT) async throws(IDTokenFailure) {
     // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
-    let keys: JWKSet?
+    let keys: IssuerKeys?
     do {
       keys = try await client.documents.readKeys(into: keySets)
     } catch {
       throw .keySetMalformed
     }
     guard let keys else { throw .keyNotFound }
-    guard try keys.hasSigned(token, by: client.signatures) else { throw .signatureInvalid }
+    let listed = await client.documents.withAlgorithms(of: [token], keys, into: keySets)
+    guard try listed.haveSigned(parsed, by: client.signatures) else { throw .signatureInvalid }
   }
 
   // MARK: userinfo (OpenID Connect Core §5.3)
@@ -197,7 +205,7 @@ package struct IdentityProof {
       url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout, duplicateKeys: .refused
     ) { node -> Claims? in
       guard node.kind == .object else { return nil }
-      if let subject, node["sub"]?.string != subject { return nil }
+      if let subject, !equalCodePoints(node["sub"]?.string, subject) { return nil }
       var found = Claims()
       found.subject = node.subject(namedBy: client.provider.preset)
       found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
@@ -229,14 +237,7 @@ package struct IdentityProof {
 }
 
 extension IDTokenIdentity {
-  /// `sub` alone, also of an ID token that can't be read otherwise.
-  package static func subject(of token: Secret) -> String? {
-    token.withBytes { bytes in (try? CompactJWT(parsing: bytes)).flatMap { IDTokenClaims.subject(of: $0) } }
-  }
-
-  /// The subject of an ID token from the token endpoint; nil if it can't be read. It came from the endpoint
-  /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
-  /// 6).
+  /// What a stored ID token says; nil if it can't be read.
   package static func read(_ token: Secret) -> IDTokenIdentity? {
     token.withBytes { bytes in
       (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }

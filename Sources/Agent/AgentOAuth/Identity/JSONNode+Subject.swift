@@ -1,4 +1,5 @@
 package import AgentCore
+internal import AgentModel
 internal import JSONRPC
 
 extension JSONNode {
@@ -10,5 +11,11 @@ extension JSONNode {
       return members.first { $0.key.string == name }?.value.string
     }
     return self["id"]?.string ?? self["id"]?.integer.map(String.init)
+  }
+
+  /// True if an answer of userinfo is about this person. One that names no person must not be used (OpenID Connect Core
+  /// §5.3.2).
+  package func names(_ subject: String, by preset: ProviderPreset?) -> Bool {
+    self.subject(namedBy: preset).map { equalCodePoints($0, subject) } ?? false
   }
 }

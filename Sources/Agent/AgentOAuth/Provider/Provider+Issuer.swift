@@ -20,4 +20,22 @@ extension Provider {
     if let told = metadata?.issuer, !pattern.isTemplate(told), pattern.covers(told) { return told }
     return tenant.flatMap { pattern.issuer(ofTenant: $0) }
   }
+
+  /// Whether an ID token may be for this audience beside the client (OpenID Connect Core §3.1.3.7, 3): one that the
+  /// sign-in asked for, as a resource, in a parameter of the authorization request, or within a scope (Dex's
+  /// `audience:server:client_id:ID`, Zitadel's `urn:zitadel:iam:org:project:id:ID:aud`).
+  func trusts(audience: String, askedWith scopes: [String]) -> Bool {
+    let asked = configuration.resources + configuration.authorizationParameters.values
+    return asked.contains { equalCodePoints($0, audience) }
+      || scopes.contains { scope in scope.split(separator: ":").contains { equalCodePoints(String($0), audience) } }
+      || namesProjects
+  }
+
+  /// Zitadel names all clients of a project and the project itself in each ID token, asked or not. No preset is needed
+  /// for it, so it is known by its endpoints. It is the issuer itself that such a token is from: what it says of its own
+  /// clients is believed.
+  private var namesProjects: Bool {
+    guard let token = endpoints.token, let userinfo = endpoints.userinfo else { return false }
+    return token.hasSuffix("/oauth/v2/token") && userinfo.hasSuffix("/oidc/v1/userinfo")
+  }
 }

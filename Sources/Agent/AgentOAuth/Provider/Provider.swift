@@ -220,6 +220,7 @@ package struct Provider: Sendable {
       writer.key("persistAccessTokens")
       writer.bool(it.persistAccessTokens)
       writer.member("allowedOrigins", it.allowedOrigins)
+      if !it.allowedFields.isEmpty { writer.member("allowedFields", it.allowedFields) }
       writer.key("pins")
       writer.beginObject()
       for (host, pins) in it.pins.sorted(by: { $0.key < $1.key }) {
@@ -292,6 +293,7 @@ package struct Provider: Sendable {
       it.postLogoutRedirectURI = node["postLogoutRedirectUri"]?.string
       it.persistAccessTokens = node["persistAccessTokens"]?.bool ?? false
       it.allowedOrigins = node["allowedOrigins"]?.strings ?? []
+      it.allowedFields = node["allowedFields"]?.strings ?? []
       for (host, pins) in node.members(of: "pins") {
         if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
       }

@@ -15,6 +15,7 @@ extension ServerMetadata {
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
     revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
+    idTokenAlgorithms = node["id_token_signing_alg_values_supported"]?.strings ?? []
     dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
     authorizationDetailsTypes = node["authorization_details_types_supported"]?.strings ?? []
     scopesSupported = node["scopes_supported"]?.strings.map { Self.bounded($0) }
@@ -37,6 +38,7 @@ extension ServerMetadata {
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
     writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
+    if !idTokenAlgorithms.isEmpty { writer.member("id_token_signing_alg_values_supported", idTokenAlgorithms) }
     if !dpopAlgorithms.isEmpty { writer.member("dpop_signing_alg_values_supported", dpopAlgorithms) }
     if !authorizationDetailsTypes.isEmpty {
       writer.member("authorization_details_types_supported", authorizationDetailsTypes)
@@ -51,7 +53,7 @@ extension ServerMetadata {
 
   /// Joins the OpenID and the RFC 8414 document: real servers list some endpoints only in the second.
   package func joined(with other: ServerMetadata?) -> ServerMetadata {
-    guard let other, other.issuer == issuer else { return self }
+    guard let other, equalCodePoints(other.issuer, issuer) else { return self }
     var joined = self
     joined.endpoints = endpoints.completed(from: other.endpoints)
     joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
@@ -61,6 +63,7 @@ extension ServerMetadata {
       joined.revocationEndpointAuthMethods = other.revocationEndpointAuthMethods
     }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
+    if idTokenAlgorithms.isEmpty { joined.idTokenAlgorithms = other.idTokenAlgorithms }
     if dpopAlgorithms.isEmpty { joined.dpopAlgorithms = other.dpopAlgorithms }
     if authorizationDetailsTypes.isEmpty { joined.authorizationDetailsTypes = other.authorizationDetailsTypes }
     joined.scopesSupported = scopesSupported ?? other.scopesSupported

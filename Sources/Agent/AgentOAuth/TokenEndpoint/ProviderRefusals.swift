@@ -62,7 +62,7 @@ package final class ProviderRefusals: Sendable {
   package func forgetAll() { refusals.withLock { $0 = [:] } }
 
   /// Printable ASCII without quotes and backslashes (RFC 6749 §5.2); long words are left out, since a provider may repeat
-  /// a token in its text.
+  /// a token in its text. Text that is too long ends with `…`.
   package static func cleaned(_ text: String, hiding secret: Secret? = nil) -> String {
     if let secret, contains(secret, text) { return "..." }
     let plain = text.unicodeScalars.map { scalar -> Character in
@@ -70,7 +70,8 @@ package final class ProviderRefusals: Sendable {
         ? Character(scalar) : " "
     }
     let words = String(plain).split(separator: " ").map { $0.utf8.count > longestWord ? "..." : String($0) }
-    return String(words.joined(separator: " ").prefix(longest))
+    let told = words.joined(separator: " ")
+    return told.count > longest ? told.prefix(longest - 1) + "\u{2026}" : told
   }
 
   private static func contains(_ secret: Secret, _ text: String) -> Bool {

@@ -198,6 +198,8 @@ extension Milliseconds {
 
 extension TokenEndpointRefusal {
   private static let longestClaims = 16 * 1024
+  /// Real ones have some hundred bytes. Told cut, compared whole.
+  private static let longestDescription = 16 * 1024
   private static let mostCodes = 16
 
   /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one. `now` is the provider's time, with which a date
@@ -218,7 +220,7 @@ extension TokenEndpointRefusal {
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
-      refusal.description = node["error_description"]?.word
+      refusal.description = node["error_description"]?.text(upTo: Self.longestDescription)
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)

@@ -89,6 +89,7 @@ extension AgentFailure {
       .signIn(.exchange(.untrustedServer(let reason))), .provider(.document(.untrusted(let reason))),
       .provider(.registration(.untrusted(let reason))):
       reason
+    case .provider(.noAuthorities): .unknownAuthority
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.trustFailure
     default: nil
     }
@@ -156,6 +157,7 @@ extension AgentFailure {
     case .provider(.clientIDMissing):
       Self.parameter(
         "/clientId", "the id of a client that the provider knows, where the agent can't register itself")
+    case .provider(.noAuthorities): Self.parameter("/caFile", "a readable file with certificates in PEM form")
     case .keySlot(let failure): failure.wireParameter.map { Self.parameter($0.path, $0.expected) } ?? []
     case .backup(let failure): failure.expectedPath.map { Self.parameter("/path", $0) } ?? []
     default: []

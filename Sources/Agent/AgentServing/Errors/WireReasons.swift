@@ -112,7 +112,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
-    case .unsafePermissions, .hardLinked: "unsafePermissions"
+    case .unsafePermissions, .link, .hardLinked: "unsafePermissions"
     case .missing: "missing"
     case .newerSchema: "newerSchema"
     }

@@ -12,9 +12,10 @@ enum AgentStatusHandler: MethodHandler {
   static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(AgentFailure) -> AgentStatus.Result {
     let agent = call.agent
     await call.agent.lookAgain()
+    await agent.accounts.settle()
     let status = try await agent.vault.status(within: call.limits)
     var counts: [AccountState: Int] = [:]
-    for profile in status.profiles { counts[agent.state(of: profile), default: 0] += 1 }
+    for profile in status.profiles { counts[agent.tokenCache.session(of: profile).state, default: 0] += 1 }
     return AgentStatus.Result(
       locked: status.isLocked, initialized: status.isInitialized, protection: WireProtection(status.protection),
       connectivity: WireConnectivityState(agent.connectivity.current.state),

@@ -22,6 +22,7 @@ enum ProviderAddHandler: MethodHandler {
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     var provider = try Provider(describedBy: params, signer: call.agent.environment.keys)
+    try await call.requireCertificates(at: params.caFile)
     if provider.needsDiscovery {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider, isTyped: true)
@@ -65,6 +66,12 @@ extension Provider {
 }
 
 extension Call {
+  /// Whether or not a request needs them now: the next document of the provider may lead to a server with TLS.
+  func requireCertificates(at path: String?) async throws(AgentFailure) {
+    guard let path, !path.isEmpty else { return }
+    guard await agent.environment.http.hasCertificates(at: path) else { throw .provider(.noAuthorities) }
+  }
+
   /// A provider whose policy is not there would deny everything.
   func requirePolicy(named name: String) async throws(AgentFailure) {
     _ = try await agent.vault.read { vault throws(AgentFailure) in try vault.policies.policy(named: name) }

@@ -31,6 +31,7 @@ enum ProviderUpdateHandler: MethodHandler {
     var provider = known
     try configure(&provider, params, call)
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
+    try await call.requireCertificates(at: params.caFile)
     try await readDocuments(of: &provider, params, after: known, call)
     // Now it is known where the new provider is: what belongs to another stays with that.
     provider.authenticate(by: params.clientSecret, key: params.clientKey, after: known)
@@ -56,7 +57,7 @@ enum ProviderUpdateHandler: MethodHandler {
     let before = provider.configuration
     provider.configuration.issuer = params.issuer ?? before.issuer
     provider.configuration.clientID = params.clientId ?? before.clientID
-    if provider.configuration.issuer != before.issuer { provider.configuration.forgetPresetEndpoints(of: before) }
+    if !equalCodePoints(provider.configuration.issuer, before.issuer) { provider.configuration.forgetPresetEndpoints(of: before) }
     preset?.describe(&provider.configuration)
     try provider.configuration.apply(params)
     // The end of the former pins would end the new ones, too.
@@ -71,7 +72,7 @@ enum ProviderUpdateHandler: MethodHandler {
   private static func readDocuments(
     of provider: inout Provider, _ params: ProviderUpdate.Params, after known: Provider, _ call: Call
   ) async throws(AgentFailure) {
-    let issuerChanged = provider.configuration.issuer != known.configuration.issuer
+    let issuerChanged = !equalCodePoints(provider.configuration.issuer, known.configuration.issuer)
     if params.clientId != nil {
       provider.registration = nil
     } else if issuerChanged, provider.registration != nil {

@@ -135,7 +135,7 @@ extension ProviderFailure {
     case .damaged: .integrity
     case .inUse, .clientIDMissing: .invalidParams
     case .document(.offline), .registration(.offline): .offline
-    case .document(.untrusted), .registration(.untrusted): .untrustedServer
+    case .document(.untrusted), .registration(.untrusted), .noAuthorities: .untrustedServer
     case .document(let failure): failure.isTemporary ? .providerUnavailable : .providerMisconfigured
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
     case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,

@@ -27,6 +27,8 @@ extension ProviderFailure {
     case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
     case .registration(.answerLost), .registration(.unavailable):
       "The provider could not answer now. Nothing was changed; try again later."
+    case .noAuthorities:
+      "The file of authorities (`--ca-file`) can't be read, or has no certificate in PEM form. Nothing was sent or changed; name another file."
     case .noAuthorizationEndpoint: "This provider has no authorization endpoint."
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."

@@ -12,6 +12,8 @@ package enum ProviderFailure: Sendable {
   /// Accounts still belong to the provider.
   case inUse([AccountID])
   case document(DocumentFailure)
+  /// The file of authorities that the configuration names can't be read, or has no certificate.
+  case noAuthorities
   /// There is no client id, and the agent can't get one now.
   case clientIDMissing(RegistrationGap)
   case registration(RegistrationFailure)

@@ -9,7 +9,7 @@ extension TokenMachine.Refusal {
     case .signedOut: "This account is signed out. Sign in again to use it."
     case .reauthenticate(let reason) where Self.anotherPerson.contains(reason):
       """
-      The provider answered for another person or another sign-in, so nothing of its answer was kept. Sign in again as \
+      The provider answered for another person, so nothing of its answer was kept. Sign in again as \
       this account's person; the account and its data are kept.
       """
     case .reauthenticate(TokenMachine.outcomeUnknown):
@@ -68,8 +68,7 @@ extension TokenMachine.Refusal {
     }
   }
 
-  /// What must not change in a refreshed ID token (OpenID Connect Core §12.2).
+  /// The ID token of the answer names another issuer or another person (OpenID Connect Core §12.2).
   private static let anotherPerson: Set<String> = Set(
-    [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged, .authTimeChanged]
-      .map { (failure: IDTokenFailure) in failure.rawValue })
+    [.issuerChanged, .subjectChanged].map { (failure: IDTokenFailure) in failure.rawValue })
 }

@@ -71,8 +71,13 @@ public struct RequestMachine: Sendable {
     self.target = target
   }
 
-  /// `CONNECT` is for proxies, and the response to `TRACE` would repeat the token (RFC 9110 §9.3.8).
-  public static func canSend(_ method: String) -> Bool { method != "CONNECT" && method != "TRACE" }
+  /// `CONNECT` is for proxies, and the response to `TRACE` would repeat the token (RFC 9110 §9.3.8). Some servers know
+  /// methods in lower case, and `TRACK` as another `TRACE`.
+  public static func canSend(_ method: String) -> Bool {
+    !["CONNECT", "TRACE", "TRACK"].contains(method.uppercased())
+  }
+
+  public static let expectedMethod = "a method other than CONNECT, TRACE and TRACK"
 
   /// RFC 9110 §9.2.1, without `TRACE`.
   public static func isRead(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS"].contains(method) }

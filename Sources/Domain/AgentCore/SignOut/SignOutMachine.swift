@@ -60,8 +60,6 @@ public struct SignOutMachine: Hashable, Sendable {
 
   /// An effect that the shell performs at once, without waiting.
   public enum Effect: Hashable, Sendable {
-    /// Show the account as signed out.
-    case publishState
     /// Tell subscribers the state.
     case tellState
     /// Tell subscribers that no account is active.
@@ -100,7 +98,7 @@ public struct SignOutMachine: Hashable, Sendable {
   public mutating func released() -> [Effect] {
     guard case .releasing(let departure) = state else { return [] }
     state = .surrendering(departure)
-    return [.publishState, .tellState] + (departure.wasActive ? [.tellSwitched] : [])
+    return [.tellState] + (departure.wasActive ? [.tellSwitched] : [])
   }
 
   /// `held` is the entry of a token that the transaction did not know of; nil if there is none.

@@ -20,14 +20,20 @@ public struct TokenMachine: Sendable {
   var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
+  /// The state that subscribers know.
+  public internal(set) var toldState: AccountState
 
-  /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
+  /// - Parameters:
+  ///   - toldState: the state that subscribers know; nil if it is the one of `memory`.
+  ///   - now: when the grant was read from the disk: what was refused before is not asked again at once.
   public init(
     memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false,
-    at now: BootInstant? = nil
+    toldState: AccountState? = nil, at now: BootInstant? = nil
   ) {
     grant = GrantState(memory: memory, rule: rule, at: now)
     grant.isIssuedElsewhere = isIssuedElsewhere
+    self.toldState = .active
+    self.toldState = toldState ?? state(at: now ?? BootInstant(milliseconds: 0))
   }
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false) {
@@ -55,8 +61,9 @@ public struct TokenMachine: Sendable {
   }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
-  /// The standard token, if callers may have it.
-  public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
+  /// Callers may have the tokens that were issued under this grant. Those of a grant that the provider refused go with
+  /// it, also where its refresh token is kept for another try, and a disabled account is served none.
+  public var servesTokens: Bool { health.servesTokens }
   public var hasInteraction: Bool { grant.isIssuedElsewhere || !grant.audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.

@@ -126,7 +126,11 @@ struct Login: ParsableCommand {
     } catch {
       throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
-    let account = try AccountInfo.named(id, via: &agent)
+    let admitted = try AccountInfo.named(id, via: &agent)
+    let proposed =
+      admitted.alias == nil ? ProposedAlias.of(admitted, among: (try? AccountInfo.all(via: &agent)) ?? []) : nil
+    var account = admitted
+    if let proposed, let renamed = named(proposed, id, via: &agent) { account = renamed }
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.done(
@@ -134,11 +138,21 @@ struct Login: ParsableCommand {
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
       Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
-    if account.alias == nil, Terminal.showsNotes,
-      let proposed = ProposedAlias.of(account, among: try AccountInfo.all(via: &agent))
-    {
-      Output.note(Text.shown("Give it a short name: `lanyard rename \(account.id) \(proposed)`."))
+    guard let proposed, Terminal.showsNotes else { return }
+    Output.note(
+      Text.shown(
+        account.alias == nil
+          ? "Give it a short name: `lanyard rename \(account.id) \(proposed)`."
+          : "Give it another name: `lanyard rename \(account.label) NEW`."))
+  }
+
+  /// The account with this alias; nil if it can't have it, since another program took it at this moment.
+  private func named(_ alias: String, _ id: String, via agent: inout AgentConnection) -> AccountInfo? {
+    try? agent.perform("account.rename") { writer in
+      writer.member("account", id)
+      writer.member("alias", alias)
     }
+    return try? AccountInfo.named(id, via: &agent)
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

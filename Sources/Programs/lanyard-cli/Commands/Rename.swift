@@ -49,7 +49,9 @@ extension CommandFailure {
         "The alias \(alias) belongs to another account: \(owner.person) at \(owner.provider). "
         + "Nothing was changed."
       told.candidates = []
-      told.hints = ["Choose another, or rename that account first: `lanyard rename \(ErrorMessages.shellWord(alias)) NEW`."]
+      told.hints = [
+        "Choose another, or rename that account first: `lanyard rename \(ErrorMessages.shellWord(alias)) NEW`."
+      ]
     } else if problem?.path == "/alias" {
       told.message = "An account can't be called \(alias). Nothing was changed."
     }

@@ -99,7 +99,8 @@ struct StepUp: ParsableCommand {
     }
     if let left, left <= Self.fewAttempts {
       Output.warning(
-        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up --enroll` sets a new one.")
+        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up\(AccountSelection.lastWord) --enroll` sets a new one."
+      )
     }
   }
 
@@ -111,7 +112,8 @@ struct StepUp: ParsableCommand {
     }
     guard !isThere else { return }
     throw CommandFailure(
-      .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up --enroll` sets one."])
+      .other, name: "notFound", "This account has no PIN.",
+      hints: ["`lanyard step-up\(AccountSelection.lastWord) --enroll` sets one."])
   }
 
   private func enroll(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
@@ -170,10 +172,12 @@ struct StepUp: ParsableCommand {
 
   private func show(_ status: JSONNode) {
     if common.json { return Output.answer(json: status.raw) }
+    // The status is what was asked for; after a change it only says that it was made.
+    guard action == .status || !Output.isQuiet else { return }
     let left = status["attemptsLeft"]?.integer ?? 0
     guard status["enrolled"]?.bool == true else {
       return Output.answer(
-        text:         left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
+        text: left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
     }
     let until = status["validUntil"]?.string.flatMap { Moment($0) }
     let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"

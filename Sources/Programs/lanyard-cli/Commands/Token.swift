@@ -41,7 +41,8 @@ struct Token: ParsableCommand {
 
   @Option(
     name: .long,
-    help: ArgumentHelp("How long the agent may take. Default: 20 where the provider does not answer.", valueName: "seconds"))
+    help: ArgumentHelp(
+      "How long the agent may take. Default: 20 where the provider does not answer.", valueName: "seconds"))
   var timeout: Int?
 
   @OptionGroup var common: CommonOptions

@@ -45,7 +45,7 @@ struct BegunSignIn {
             + "Copy the address of that page, or only the code in it.\n")
       } else if Environment.value("SSH_CONNECTION") != nil {
         Output.instruction(
-          "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
+          "If your browser is on another machine, use `lanyard login \(request.provider) --paste` or `--device`.\n")
       }
     }
   }

@@ -43,6 +43,8 @@ struct SignIn {
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let begun: BegunSignIn
     do throws(CommandFailure) {
+      // A device sign-in asks the provider itself.
+      if request.flow != .device { try ReachableProvider(name: request.provider).require(via: &agent) }
       begun = try begin(via: &agent)
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
@@ -58,7 +60,7 @@ struct SignIn {
     } catch {
       // The person has stopped, so cancel the sign-in. Cancelling one that has ended has no effect.
       if error.status == .interrupted || request.flow == .paste { cancel(begun, via: &agent) }
-      throw error
+      throw error.naming(signIn: request)
     }
   }
 
@@ -139,6 +141,8 @@ struct SignIn {
   }
 
   private func complete(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    agent.waitsFor = request.provider
+    defer { agent.waitsFor = nil }
     let progress = try PastedAddress(signIn: begun.id).complete(via: &agent) { (result) throws(CommandFailure) in
       try Progress(result)
     }
@@ -155,5 +159,17 @@ struct SignIn {
       guard let wakeup = try? agent.wait(interruption: nil, milliseconds: 100) else { return }
       if wakeup == .timeout { continue }
     }
+  }
+}
+
+extension CommandFailure {
+  /// Names the provider, or the account, in the hint that begins a new sign-in.
+  fileprivate func naming(signIn request: SignIn.SignInRequest) -> CommandFailure {
+    var told = self
+    let words = request.account.map { "--account \(ErrorMessages.shellWord($0))" } ?? request.provider
+    told.hints = hints.map { hint in
+      hint.hasPrefix("`lanyard login`") ? "`lanyard login \(words)`" + hint.dropFirst("`lanyard login`".count) : hint
+    }
+    return told
   }
 }

@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CommandSupport
+internal import DirectoryFiles
 internal import JSONRPC
 internal import MCPBridge
 
@@ -29,7 +30,7 @@ struct ServerProvider {
 
   /// It is of what the server's metadata names now.
   func isOf(_ issuer: String, _ resource: String) -> Bool {
-    self.issuer == issuer && (!isForResource || resources.contains(resource))
+    equalCodePoints(self.issuer, issuer) && (!isForResource || resources.contains(resource))
   }
 
   /// Its accounts are for this server: made for it, or one that the person allowed to send tokens there.
@@ -105,8 +106,7 @@ struct AccountSearch {
   /// `LANYARD_ACCOUNT`, or a `.lanyard` file that the person trusts.
   private func elsewhere() throws(CommandFailure) -> String? {
     if let named = Environment.value("LANYARD_ACCOUNT") { return named }
-    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    return file.account
+    return try DirectoryFile.trustedNearest()?.namedAccount()
   }
 
   /// The account that was named. One that does not fit is refused if it was demanded, and is passed over otherwise.

@@ -40,14 +40,14 @@ import Testing
   @Test func stateEvent_comesWithTheRefusalOfTheWaiters() {
     var machine = Machine(.soft)
     _ = machine.committed(departure())
-    #expect(machine.released() == [.publishState, .tellState])
+    #expect(machine.released() == [.tellState])
     #expect(machine.state == .surrendering(departure()))
   }
 
   @Test func signOutOfTheActiveAccount_reportsThatNoneIsActive() {
     var machine = Machine(.soft)
     _ = machine.committed(departure(wasActive: true))
-    #expect(machine.released() == [.publishState, .tellState, .tellSwitched])
+    #expect(machine.released() == [.tellState, .tellSwitched])
   }
 
   // MARK: tokens

@@ -3574,6 +3574,9 @@ public struct Provider: Record, WireRecord {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: [String: [String]]?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -3619,6 +3622,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -3654,6 +3658,7 @@ public struct Provider: Record, WireRecord {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -3664,7 +3669,7 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3693,6 +3698,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri = try members.optional("postLogoutRedirectUri")
     persistAccessTokens = try members.optional("persistAccessTokens")
     allowedOrigins = try members.optional("allowedOrigins")
+    allowedFields = try members.optional("allowedFields")
     pins = try members.optional("pins")
     pinsExpireAt = try members.optional("pinsExpireAt")
     caFile = try members.optional("caFile")
@@ -3730,6 +3736,7 @@ public struct Provider: Record, WireRecord {
     writer.member("postLogoutRedirectUri", postLogoutRedirectUri)
     writer.member("persistAccessTokens", persistAccessTokens)
     writer.member("allowedOrigins", allowedOrigins)
+    writer.member("allowedFields", allowedFields)
     writer.member("pins", pins)
     writer.member("pinsExpireAt", pinsExpireAt)
     writer.member("caFile", caFile)
@@ -4666,6 +4673,8 @@ public struct Session: Record, WireRecord {
   /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
   public var authorizationDetails: [[String: JSON]]?
   public var serverTimeOffsetMs: Int?
+  /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+  public var clockBehindSeconds: Int?
   /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
   /// that a provider told are converted. Only `time.now` of a decision is trusted time.
   public var stepUpValidUntil: Date?
@@ -4695,6 +4704,7 @@ public struct Session: Record, WireRecord {
     lostScopes: [String]? = nil,
     authorizationDetails: [[String: JSON]]? = nil,
     serverTimeOffsetMs: Int? = nil,
+    clockBehindSeconds: Int? = nil,
     stepUpValidUntil: Date? = nil,
     deviceKeyId: String? = nil,
     tokenBinding: TokenBinding? = nil,
@@ -4717,13 +4727,14 @@ public struct Session: Record, WireRecord {
     self.lostScopes = lostScopes
     self.authorizationDetails = authorizationDetails
     self.serverTimeOffsetMs = serverTimeOffsetMs
+    self.clockBehindSeconds = clockBehindSeconds
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
     self.tokenBinding = tokenBinding
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
+  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "clockBehindSeconds", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4743,6 +4754,7 @@ public struct Session: Record, WireRecord {
     lostScopes = try members.optional("lostScopes")
     authorizationDetails = try members.optional("authorizationDetails")
     serverTimeOffsetMs = try members.optional("serverTimeOffsetMs")
+    clockBehindSeconds = try members.optional("clockBehindSeconds")
     stepUpValidUntil = try members.optional("stepUpValidUntil")
     deviceKeyId = try members.optional("deviceKeyId")
     tokenBinding = try members.optional("tokenBinding")
@@ -4767,6 +4779,7 @@ public struct Session: Record, WireRecord {
     writer.member("lostScopes", lostScopes)
     writer.member("authorizationDetails", authorizationDetails)
     writer.member("serverTimeOffsetMs", serverTimeOffsetMs)
+    writer.member("clockBehindSeconds", clockBehindSeconds)
     writer.member("stepUpValidUntil", stepUpValidUntil)
     writer.member("deviceKeyId", deviceKeyId)
     writer.member("tokenBinding", tokenBinding)

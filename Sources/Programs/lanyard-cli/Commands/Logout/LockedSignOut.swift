@@ -11,7 +11,8 @@ extension CommandFailure {
 
   func explaining(signOutBy command: String) -> CommandFailure {
     var told = self
-    told.message = "The vault is locked, and so are the tokens in it: nothing was signed out, and no program gets a token."
+    told.message =
+      "The vault is locked, and so are the tokens in it: nothing was signed out, and no program gets a token."
     told.hints = ["Unlock it, then sign out: `lanyard unlock`, `\(command)`."]
     return told
   }

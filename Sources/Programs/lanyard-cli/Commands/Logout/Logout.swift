@@ -149,7 +149,7 @@ struct Logout: ParsableCommand {
     if open {
       guard !PrivateBrowser.hasOpened(address) else { return }
       Output.warning("No browser opened the page here.")
-    } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen() {
+    } else if mayAsk, !common.json, !Output.isQuiet, Terminal.canAsk, Browser.canOpen() {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
         !PrivateBrowser.hasOpened(address)
       {
@@ -161,7 +161,8 @@ struct Logout: ParsableCommand {
     guard !common.json else { return }
     // The address holds the ID token, with name and e-mail: on a terminal it is of use, in a log it is not.
     guard Terminal.showsAnswers else {
-      return Output.done("  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
+      return Output.done(
+        "  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
     }
     Output.done("  To end the session in the browser, too, open:")
     if !Output.isQuiet { Output.answer("  \(Text.shown(address))") }

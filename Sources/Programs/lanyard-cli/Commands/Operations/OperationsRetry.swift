@@ -24,7 +24,7 @@ struct OperationsRetry: ParsableCommand {
     let origins = owner.flatMap { AllowedOrigins(of: $0.provider, via: &agent) }
     try agent.call("operation.retry", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
-      OperationInfo(result, of: owner, origins: origins).show()
+      if !Output.isQuiet { OperationInfo(result, of: owner, origins: origins).show() }
     }
   }
 }

@@ -95,7 +95,7 @@ struct ProviderAdd: ParsableCommand {
         FoundServer($0)
       }
     } catch {
-      var told = error
+      var told = error.naming(server: url)
       if error.problem?.path == "/url" {
         told.message = "\(url) is not the URL of a server: it begins with https://, or http:// on this machine."
         told.hints = []
@@ -126,6 +126,9 @@ struct ProviderAdd: ParsableCommand {
       }
       provider.tellIgnoredEndpoints()
       guard Terminal.showsNotes else { return }
+      if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
+        Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
+      }
       if !provider.isRegistered { tellRedirect(result["provider"]?["redirect"]) }
       let device = known?.suggestsDevice == true ? " --device" : ""
       Output.note("Sign in: `lanyard login \(Text.shown(provider.name))\(device)`.")

@@ -20,8 +20,10 @@ struct RevocationsSend: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    let before = try agent.call("revocation.list") { Self.entries($0) }
+    // Only names what was revoked: an older grant may not list.
+    let before = (try? agent.call("revocation.list") { Self.entries($0) }) ?? []
     let wanted = revocation.map { name in before.filter { $0.id == name } } ?? before
+    agent.waitsFor = wanted.count == 1 ? wanted[0].name : "the providers"
     let left = try agent.call("revocation.retry", params: { $0.member("revocation", revocation) }) { result in
       if common.json { Output.answer(json: result.raw) }
       return Self.entries(result).filter { entry in revocation == nil || entry.id == revocation }

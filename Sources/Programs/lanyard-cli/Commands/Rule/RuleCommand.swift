@@ -37,6 +37,8 @@ struct RuleAdd: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    // `github.com` is the host, as `https://github.com` is.
+    let pattern = pattern.contains(":") || pattern.hasPrefix("/") ? pattern : "https://\(pattern)"
     do throws(CommandFailure) {
       try agent.call("rule.add") { writer in
         writer.member("pattern", pattern)
@@ -98,9 +100,12 @@ struct RuleRemove: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let wanted = rule
-    let rules = try agent.call("rule.list") { (result) throws(CommandFailure) in
-      (result["rules"].map { Array($0.elements) } ?? []).filter { $0["pattern"]?.isEqual(to: wanted) == true }
-        .compactMap { $0["rule"]?.string }
+    let (rules, patterns) = try agent.call("rule.list") { (result) throws(CommandFailure) in
+      let all = result["rules"].map { Array($0.elements) } ?? []
+      return (
+        all.filter { $0["pattern"]?.isEqual(to: wanted) == true }.compactMap { $0["rule"]?.string },
+        all.compactMap { $0["pattern"]?.string }
+      )
     }
     for id in rules.isEmpty ? [wanted] : rules {
       do throws(CommandFailure) {
@@ -109,7 +114,8 @@ struct RuleRemove: ParsableCommand {
         guard error.name == "notFound" || error.problem?.path == "/rule" else { throw error }
         throw CommandFailure(
           .other, name: "notFound", "There is no rule \(Text.shown(wanted)). Nothing was changed.",
-          hints: ["`lanyard rule list` lists the rules."])
+          hints: (NearMiss.of(wanted, among: patterns).map { ["Did you mean \($0)?"] } ?? [])
+            + ["`lanyard rule list` lists the rules."])
       }
     }
     if common.json {

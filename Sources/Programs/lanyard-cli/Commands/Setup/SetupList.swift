@@ -62,8 +62,9 @@ struct SetupList {
     if let name = entry.account, entry.url == nil || startsServers {
       found = ResourceCredential(account: try AccountInfo.named(name, via: &agent).id)
     } else if let base = entry.target.base {
-      guard let resource = try ResourceCredential.find(base, via: &agent) else {
-        throw ResourceCredential.noneAnswers(for: base)
+      let address = try ResourceAddress(typed: base)
+      guard let resource = try ResourceCredential.find(address, via: &agent) else {
+        throw ResourceCredential.noneAnswers(for: address)
       }
       found = resource
     } else {

@@ -40,9 +40,10 @@ struct SetupUndo {
       if !left.changes.isEmpty { kept.append(left) }
     }
     // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
-    if !common.json { SetupCommand.show(written) }
-    for change in written.reversed() { try change.undo() }
+    if !common.json, !Output.isQuiet { SetupCommand.show(written) }
+    for change in written.reversed() { try change.undo(notingIn: &record) }
     record.entries = others + kept
+    record.forgetEdits()
     try record.write()
     guard kept.isEmpty else {
       throw CommandFailure(

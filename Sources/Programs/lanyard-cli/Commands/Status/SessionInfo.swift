@@ -13,6 +13,7 @@ struct SessionInfo {
   let offlineGraceUntil: Moment?
   let stepUpValidUntil: Moment?
   let clock: String
+  let clockBehindSeconds: Int?
   let scopes: [String]
   let lostScopes: [String]
   /// The types of the rights in detail that the provider granted.
@@ -37,6 +38,7 @@ struct SessionInfo {
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
     clock = node["clock"]?.string ?? ""
+    clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     lostScopes = node["lostScopes"].map { $0.elements.compactMap(\.string) } ?? []
     detailTypes = node["authorizationDetails"].map { $0.elements.compactMap { $0["type"]?.string } } ?? []

@@ -90,7 +90,9 @@ struct StatusReport {
     facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "valid until \($0.clock)" })
     if session.clock == "suspect" {
-      facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
+      let behind = session.clockBehindSeconds.map { Moment.spelledOut($0) + " " } ?? ""
+      facts.add(
+        "Clock", styled: Style.bad("suspect: \(behind)behind the time of the provider; set this machine's clock"))
     }
     var steps: [String] = []
     for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)

@@ -59,6 +59,9 @@ public enum ProviderAdd: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
+    /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+    /// regard to case and marks.
+    public var allowedFields: [String]?
     /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
     /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
     /// removes them.
@@ -66,7 +69,7 @@ public enum ProviderAdd: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     public var proxy: String?
@@ -99,6 +102,7 @@ public enum ProviderAdd: RPCMethod {
       var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
+      var allowedFields: [String]?
       var pins: WireMap<[String]>?
       var pinsExpireAt: Timestamp?
       var caFile: String?
@@ -152,6 +156,8 @@ public enum ProviderAdd: RPCMethod {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("allowedFields") {
+          allowedFields = try reading("allowedFields") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.allowedFields) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
         } else if memberName.isText("pinsExpireAt") {
@@ -192,6 +198,7 @@ public enum ProviderAdd: RPCMethod {
       self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
+      self.allowedFields = allowedFields
       self.pins = pins
       self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
@@ -350,6 +357,9 @@ public enum ProviderUpdate: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
+    /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+    /// regard to case and marks.
+    public var allowedFields: [String]?
     /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
     /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
     /// removes them.
@@ -357,7 +367,8 @@ public enum ProviderUpdate: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's. Empty: the agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+    /// Empty: the agent's.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     /// Empty: the agent's.
@@ -391,6 +402,7 @@ public enum ProviderUpdate: RPCMethod {
       var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
+      var allowedFields: [String]?
       var pins: WireMap<[String]>?
       var pinsExpireAt: Timestamp?
       var caFile: String?
@@ -444,6 +456,8 @@ public enum ProviderUpdate: RPCMethod {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("allowedFields") {
+          allowedFields = try reading("allowedFields") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.allowedFields) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
         } else if memberName.isText("pinsExpireAt") {
@@ -484,6 +498,7 @@ public enum ProviderUpdate: RPCMethod {
       self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
+      self.allowedFields = allowedFields
       self.pins = pins
       self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile

@@ -58,12 +58,15 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none.
   ///   - policy: A policy's name.
@@ -98,6 +101,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -129,6 +133,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)
@@ -208,12 +213,15 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's. Empty: the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now. Empty: the agent's.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none. Empty: the agent's.
   ///   - policy: A policy's name.
@@ -248,6 +256,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -279,6 +288,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)
