@@ -43,7 +43,7 @@ extension TokenMachine {
   /// A caller gives up waiting for the provider; it has left its wait. The exchange goes on. A token that still lives
   /// serves it as after a failed exchange.
   public func gaveUp(_ id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant) -> [Effect] {
-    guard case .usable = demand, health != .locked, let token = grant.audiences[key].liveToken(at: now) else {
+    guard case .usable = demand, let token = grant.audiences[key].liveToken(at: now) else {
       return [.refuse(id, .noAnswer(.stillWaiting))]
     }
     return [.answer(id, serial: token.serial, .staleOk)]
