@@ -143,7 +143,8 @@ import Testing
     #expect(machine.state == .signedOut(ended))
   }
 
-  @Test(arguments: SignOutMode.allCases) func demandedHardSignOut_erasesAndStaysOfflineWhereAsked(_ asked: SignOutMode) {
+  @Test(arguments: SignOutMode.allCases)
+  func demandedHardSignOut_erasesAndStaysOfflineWhereAsked(_ asked: SignOutMode) {
     var machine = Machine(asked, isHardDemanded: true)
     #expect(machine.mode == .hard)
     let left = departure()
