@@ -38,9 +38,7 @@ extension TokenMachine {
       effects = grant.learn(from: failure, of: attempt, at: now, jitter: jitter)
       if isDoubtful, grant.refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
     }
-    // The waiters are told the pause of callers.
-    let refused =
-      grant.refusal(for: attempt.key, .usable(minimumLifetime: .zero), at: now) ?? Refusal(failure, pause: .zero)
+    let refused = grant.refusalOfWaiters(for: attempt.key, at: now) ?? Refusal(failure, pause: .zero)
     effects += refuseWaiters(for: attempt.key, refused, at: now)
     return effects + beginNext(at: now)
   }
