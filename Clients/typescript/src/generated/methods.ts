@@ -1549,6 +1549,7 @@ export class SecretMethods {
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `SignedOutError` - The account is signed out.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.

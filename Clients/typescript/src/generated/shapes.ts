@@ -663,6 +663,7 @@ export const Provider: Shape<types.Provider> =
     postLogoutRedirectUri: optional(text),
     persistAccessTokens: optional(boolean),
     allowedOrigins: optional(list(text)),
+    allowedFields: optional(list(text)),
     pins: optional(map(list(text))),
     pinsExpireAt: optional(instant),
     caFile: optional(text),
@@ -885,6 +886,8 @@ export const SignInProgress: Shape<types.SignInProgress> =
     status: required(text),
     signIn: optional(text),
     account: optional(text),
+    refused: optional(integer),
+    refusedBecause: optional(text),
   }));
 
 export const SkippedItem: Shape<types.SkippedItem> =

@@ -19,6 +19,7 @@ package struct AgentDiagnosis: Sendable {
     findings += checkPrompts().list
     findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
+    await agent.accounts.settle()
     findings += await agent.policySource.status()?.findings.list ?? []
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }

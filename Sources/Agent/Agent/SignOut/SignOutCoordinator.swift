@@ -18,7 +18,7 @@ package struct SignOutCoordinator: Sendable {
     package var mode: SignOutMode
     /// It holds the ID token.
     package var endSessionURL: Secret?
-    /// When the next revocation that waits is sent, by the wall clock. Nil if none waits.
+    /// When the next revocation that waits is sent, on the timeline of its provider. Nil if none waits.
     package var nextAttemptAt: Timestamp?
   }
 
@@ -53,6 +53,7 @@ package struct SignOutCoordinator: Sendable {
     switch job.machine.state {
     case .committing: return await commit(&job)
     case .releasing:
+      dependencies.demands.forget(job.account.id)
       await job.account.release(.token(.signedOut, job.account.id))
       return job.machine.released()
     case .surrendering:
@@ -114,7 +115,7 @@ package struct SignOutCoordinator: Sendable {
     }
     return waiting?.compactMap { entry -> Timestamp? in
       guard entry.nextAttemptAt > dependencies.time.now(for: entry.provider) else { return nil }
-      return dependencies.time.wall(entry.nextAttemptAt, of: entry.provider)
+      return entry.nextAttemptAt
     }.min()
   }
 

@@ -82,9 +82,7 @@ package struct SignOutStore {
     _ staysOffline: Bool
   ) -> (entry: OutboxEntry?, others: [OutboxEntry]) {
     var entry = loaded?.livingRefreshToken.map {
-      vault.outbox.entry(
-        for: $0, of: profile,
-        expiresAt: loaded?.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
+      vault.outbox.entry(for: $0, of: profile, expiresAt: loaded?.grant.refreshTokenExpiresAt)
     }
     let now = vault.time.now(for: profile.provider)
     var others: [OutboxEntry] = []

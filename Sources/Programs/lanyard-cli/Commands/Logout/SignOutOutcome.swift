@@ -79,6 +79,11 @@ struct SignOutOutcome {
         "If the provider gave you a client secret,",
         "`lanyard provider update \(provider) --client-secret-file -` takes it.",
       ]
+    case "abandoned":
+      [
+        "The provider did not take the revocation. The agent does not send it again,",
+        "since by the lifetime that the provider told the token has expired.",
+      ]
     case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
     case "notNeeded": ["There was no token to revoke."]
     case "": []

@@ -204,7 +204,9 @@ public enum AccountResolve: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
-    /// An absolute path. The nearest `.lanyard` file in it or above decides.
+    /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+    /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account
+    /// is chosen in its place.
     public var workingDirectory: String?
     public var issuer: String?
     /// The URL of a resource that a tool wants a token for.
