@@ -247,7 +247,7 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
       "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP

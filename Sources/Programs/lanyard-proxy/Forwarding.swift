@@ -97,9 +97,9 @@ struct Forwarding {
     /// - Throws: while nothing of a response has gone to the client.
     func send(_ body: RequestBody) throws(Refusal) {
       let proxy = forwarding.proxy
-      guard let account = proxy.scope.accounts.first(where: { $0.id == authorization.account }),
-        let http = proxy.scope.clients[account.provider]
-      else { throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.") }
+      guard let http = proxy.scope.clients[authorization.account] else {
+        throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.")
+      }
       var fields = self.fields.all.map { RequestField($0.name, $0.value) }
       // The proxy looks for the token in the answer, so the answer must not be compressed.
       fields.append(RequestField("Accept-Encoding", "identity"))

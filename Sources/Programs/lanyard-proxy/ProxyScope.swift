@@ -28,7 +28,7 @@ struct ProxyScope: Sendable {
   /// The person named the account.
   let isAccountNamed: Bool
   let origins: AllowedOrigins
-  /// By the name of the provider.
+  /// By account: no two accounts share a connection.
   let clients: [String: HTTPClient]
 
   /// - Throws: also where nothing would be forwarded.
@@ -43,7 +43,7 @@ struct ProxyScope: Sendable {
       }
     }
     let providers = try Self.providers(via: &agent)
-    var accounts: [Account] = []
+    var (accounts, clients): ([Account], [String: HTTPClient]) = ([], [:])
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
@@ -55,6 +55,7 @@ struct ProxyScope: Sendable {
         accounts.append(
           Account(
             id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider, names: settings.names))
+        clients[id] = HTTPClient(settings.client)
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -64,7 +65,7 @@ struct ProxyScope: Sendable {
     }
     self.accounts = accounts
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
-    clients = providers.mapValues { HTTPClient($0.client) }
+    self.clients = clients
     guard origins.all.isEmpty else { return }
     throw CommandFailure(
       .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",

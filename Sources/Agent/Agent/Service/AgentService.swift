@@ -226,6 +226,7 @@ package final class AgentService: Sendable {
   package func connectivityMayHaveReturned() {
     environment.http.closeConnections(of: nil)
     connectivity.connectivityMayHaveReturned()
+    gate.reconnected()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
     background.start { [operations] in await operations.reconnected() }

@@ -164,7 +164,7 @@ struct AdmissionStore {
       profile = AccountProfile(
         id: AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!, partition: newPartition(),
         identity: admission.identity, provider: admission.provider, issuedBy: admission.issuedBy,
-        createdAt: vault.clock.wall())
+        createdAt: vault.time.now(for: admission.provider))
     }
     // A partition that was tampered with is not repaired: a new incarnation takes its place. So it does of data that was
     // put away for the same person, where nothing can prove that this is the same person.

@@ -41,7 +41,7 @@ package actor SignInCoordinator {
     self.dependencies = dependencies
     providers = SignInProviders(dependencies: dependencies)
     admission = SignInAdmission(dependencies: dependencies, accounts: accounts)
-    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission)
+    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission, providers: providers)
     deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
     patience = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
@@ -75,6 +75,7 @@ package actor SignInCoordinator {
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await providers.provider(name, for: flow)
+    if flow != .device { try await providers.requireDistinctAnswers(of: provider) }
     try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
     let quotas = Caller.current?.signInQuotas ?? []
@@ -110,7 +111,7 @@ package actor SignInCoordinator {
       expiresAt: expiresAt, way: way)
     if case .device = way { deviceFlow.drainWhileThePersonTypes(id, of: self) }
     watch()
-    return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
+    return Begun(id: id, page: page, expiresAt: dependencies.time.moment(expiresAt, of: provider.configuration.name))
   }
 
   /// Each sign-in has a key of its own: the one of the account's earlier grant goes with that.
@@ -166,7 +167,7 @@ package actor SignInCoordinator {
       if !job.isPending {
         jobs[job.id] = nil
       } else if job.expiresAt <= now {
-        finish(job.id, .failed(.signIn(.expired(foreignAnswers: job.foreignAnswers))))
+        finish(job.id, .failed(.signIn(.expired(refused: job.refusals.count, last: job.refusals.last))))
       } else {
         deviceFlow.ask(job.id, of: self)
       }
@@ -251,6 +252,9 @@ package actor SignInCoordinator {
     guard let status = status(of: id) else { throw await notFound() }
     return status
   }
+
+  /// What came to the redirect URI of a sign-in and was refused.
+  package func refusals(of id: String) -> SignInJob.Refusals { jobs[id]?.refusals ?? SignInJob.Refusals() }
 
   private func leave(_ id: String, _ waiter: UInt64) { waiters.remove(waiter, for: id) }
 

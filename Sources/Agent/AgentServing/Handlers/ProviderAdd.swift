@@ -37,7 +37,8 @@ enum ProviderAddHandler: MethodHandler {
     if params.clientId == nil {
       // Endpoints of the caller's own could be elsewhere, and a limited caller has no part in the person's clients.
       let mayTakeClient = params.identity == .resource && params.endpoints == nil && call.limits == nil
-      try await call.agent.identifyClient(&provider, mayTakeClient: mayTakeClient)
+      try await call.agent.identifyClient(
+        &provider, mayTakeClient: mayTakeClient, keepsRedirectPath: params.redirect?.path != nil)
     }
     do throws(AgentFailure) {
       _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "642c5d309fdcba5bcad36d46a8ad118db14f52df577ac7953585178668aae8dc"
+  public static let schemaDigest = "ae6726ea795f79909a75444119ec1a5978961d578465cd8f0329d6681116019e"
 }

@@ -218,8 +218,9 @@ public enum SignInComplete: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
-    /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-    /// token prove that it belongs to this sign-in.
+    /// The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or only
+    /// the value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove
+    /// that it belongs to this sign-in.
     public var redirectUrl: Secret
 
     public init(from node: JSONNode) throws(ParamsProblem) {

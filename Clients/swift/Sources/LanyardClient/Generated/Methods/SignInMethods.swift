@@ -106,8 +106,9 @@ public struct SignInMethods: Sendable {
   /// - Parameters:
   ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
   ///     rule.
-  ///   - redirectUrl: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and
-  ///     the nonce of the ID token prove that it belongs to this sign-in.
+  ///   - redirectUrl: The whole URL, which must be the one that this sign-in sends the browser back to, with its
+  ///     `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of
+  ///     the ID token prove that it belongs to this sign-in.
   /// - Returns: `SignInProgress`: The status of a sign-in.
   /// - Throws: ``LanyardError``: `signInFailed`, `accountAmbiguous`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `providerNotFound`, `providerUnavailable`, `providerMisconfigured`,
