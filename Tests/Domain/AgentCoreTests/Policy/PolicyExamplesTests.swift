@@ -44,7 +44,7 @@ import Testing
   }
 
   @Test func fieldService_decidesAsItsTableSays() throws {
-    func technician(_ age: Milliseconds, pin: Milliseconds? = nil, roles: Set<String> = ["technician"]) -> PolicyFacts {
+    func technician(_ age: Milliseconds, pin: Milliseconds? = nil, roles: NameSet = ["technician"]) -> PolicyFacts {
       Self.person(
         roles, scopes: ["workorders:read", "workorders:write"], confirmed: age, isOnline: age == .zero, pin: pin)
     }
@@ -65,8 +65,8 @@ import Testing
   }
 
   @Test func hospital_decidesAsItsTableSays() throws {
-    let nurse: Set<String> = ["nurse"]
-    let physician: Set<String> = ["physician"]
+    let nurse: NameSet = ["nurse"]
+    let physician: NameSet = ["physician"]
     try Self.check(
       "hospital",
       [
