@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func fieldService_decidesAsItsTableSays() throws {
-    func technician(_ age: Milliseconds, pin: Milliseconds? = nil, roles: NameSet = ["technician"]) -> PolicyFacts {
+    func technician(_ age: Milliseconds, pin: Milliseconds? = nil, roles: Set<String> = ["technician"]) -> PolicyFacts {
       Self.person(
         roles, scopes: ["workorders:read", "workorders:write"], confirmed: age, isOnline: age == .zero, pin: pin)
     }
@@ -66,8 +66,8 @@ import Testing
   }
 
   @Test func hospital_decidesAsItsTableSays() throws {
-    let nurse: NameSet = ["nurse"]
-    let physician: NameSet = ["physician"]
+    let nurse: Set<String> = ["nurse"]
+    let physician: Set<String> = ["physician"]
     try Self.check(
       "hospital",
       [
