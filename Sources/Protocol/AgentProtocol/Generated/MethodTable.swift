@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "859b68c9d8049b3d384e9e8c2408c099939997b7f3287fc351a97768a2e462f6"
+  public static let schemaDigest = "2ca8a533c71eef328f12c955bab4ee0b318b42bbd4c4e6e4e556a79b71ee8a4a"
 }
