@@ -92,8 +92,16 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public var host = "127.0.0.1"
     /// The port; nil takes a free port for each sign-in.
     public var port: UInt16?
-    public var path = "/callback"
+    public var path = Self.usualPath
     public init() {}
+
+    /// The path that a person registers with a client, unless they choose another.
+    public static let usualPath = "/callback"
+
+    /// A path to which no other provider of this agent sends the browser (RFC 9700 §4.4.2), for a client whose redirect
+    /// URI no person has to register. It is not below `usualPath`, since some servers take every path below the one that
+    /// was registered.
+    public static func ownPath(of provider: ProviderName) -> String { "\(usualPath)-\(provider.text)" }
   }
 
   /// The provider's reaction to a reused refresh token, and the agent's to a lost token response.

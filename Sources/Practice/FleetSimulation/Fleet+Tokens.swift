@@ -36,11 +36,17 @@ extension Fleet {
     guard machine.health != .signedOut else { return }
     var next = now
     if let token = machine.standardToken, boot < token.refreshAt { next = moment(token.refreshAt) }
-    if agents[agent].isUnwell, let until = machine.nextAttemptAt {
+    if agents[agent].isUnwell, let until = pauseEnd(of: agent) {
       next = max(next, moment(until))
       heap.plan(.rest, of: agent, at: max(now, moment(until)) + 1)
     }
     planAsk(agent, after: next)
+  }
+
+  /// When the next request of the agent's programs reaches the provider.
+  func pauseEnd(of agent: Int) -> BootInstant? {
+    let machine = agents[agent].machine
+    return agents[agent].hasCaller ? machine.nextAttemptOfCallersAt : machine.nextAttemptAt
   }
 
   /// A server rejected the token that a program had: signed by a key that is no longer good.
@@ -56,7 +62,7 @@ extension Fleet {
     if agents[agent].isUnwell {
       heap.plan(
         .rejected, of: agent,
-        at: max(now, agents[agent].machine.nextAttemptAt.map(moment) ?? now)
+        at: max(now, pauseEnd(of: agent).map(moment) ?? now)
           + random.pause(mean: agents[agent].pauseOfPrograms))
     }
   }

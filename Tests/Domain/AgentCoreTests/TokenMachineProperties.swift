@@ -80,7 +80,7 @@ import Testing
       case .locked: state == .locked
       case .signedOut: state == .signedOut
       case .offline: state == .offlineStale || state == .interactionRequired
-      case .interaction, .misconfigured, .untrustedServer, .unavailable, .store: true
+      case .interaction, .misconfigured, .untrustedServer, .unavailable, .noAnswer, .store: true
       }
     }
 

@@ -87,7 +87,6 @@ class TableTests(Person):
                 words = " ".join(lines).split()
                 for word in ("orders.approve.and.much.more" if width > 60 else "not", "(offline", "window", "expired)"):
                     self.assertIn(word, words)
-                self.assertNotIn("…", "".join(line.partition("a program")[0] for line in lines))
 
     def test_a_waiting_revocation_fits_and_keeps_its_id(self):
         entry = {"id": "rev_c2ztq4xk7m3vwy5ndhb6rfgupa", "issuer": "https://login.department.example/tenants/a",
@@ -222,7 +221,7 @@ class ProgramTests(Person):
 
     def test_the_line_of_usage_is_broken_between_options(self):
         for width in (40, 60, 80, 132):
-            lines = self.lines("token", "--help", size=(24, width))
+            lines = self.on_terminal("token", "--help", size=(24, width)).text.splitlines()
             start = next(index for index, line in enumerate(lines) if line.startswith("USAGE: "))
             usage = lines[start:lines.index("", start)]
             self.assertTrue(all(columns(line) <= width for line in usage), usage)

@@ -18,7 +18,7 @@ extension Account {
         let isStarted = dependencies.background.start { await ExchangeRunner.run(attempt, of: self) }
         if !isStarted { refuseWaiters(.shuttingDown) }
       case .answer(let waiter, let serial, let source):
-        guard let token = tokens[serial], let issuer = loaded?.profile.identity.issuer else {
+        guard let token = tokens[serial], let profile = loaded?.profile else {
           waiting.answer(waiter, .failure(.shuttingDown))
           continue
         }
@@ -27,7 +27,8 @@ extension Account {
           waiter,
           .success(
             TokenAnswer(
-              token: token, account: id, issuer: issuer, source: source, expiresAt: token.expiresAt(on: clock),
+              token: token, account: id, issuer: profile.identity.issuer, source: source,
+              expiresAt: dependencies.time.moment(token.facts.expiresAt, of: profile.provider),
               expiresInSeconds: max(0, left.wholeSeconds))))
       case .refuse(let waiter, .store) where loaded?.storeError != nil:
         waiting.answer(waiter, .failure(loaded!.storeError!))

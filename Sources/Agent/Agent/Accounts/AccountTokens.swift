@@ -93,7 +93,7 @@ final class AccountTokens {
     noteUse(of: account)
     let fresh = PublishedToken(
       token, account: account.id, issuer: loaded.profile.identity.issuer,
-      expiresAt: token.expiresAt(on: account.clock))
+      expiresAt: account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider))
     published = fresh
     account.dependencies.tokenCache.publish(fresh)
   }

@@ -49,7 +49,8 @@ extension ExchangeRunner {
     case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
       account.rareParts.confirmer?.exchangeEnded()
-      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      account.loaded?.lastFailure = account.lastFailure(failure)
+      if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
@@ -57,7 +58,7 @@ extension ExchangeRunner {
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
-      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      account.loaded?.lastFailure = account.lastFailure(failure)
       let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
       count(.providerMisconfigured, at: now, of: account)
       account.perform(effects)
@@ -66,7 +67,7 @@ extension ExchangeRunner {
       // told.
       if let response = data.response, response.accessToken == nil {
         let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
-        account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+        account.loaded?.lastFailure = account.lastFailure(failure)
       }
       let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
       count(.noToken, at: now, of: account)
@@ -106,7 +107,8 @@ extension ExchangeRunner {
     guard let token = data.token, let grant = data.renewed?.grant else { return }
     account.dependencies.events.publish(
       .tokenRefreshed(
-        generation: grant.generation, expiresAt: token.expiresAt(on: account.clock), scopes: token.scopes,
+        generation: grant.generation, expiresAt: account.clock.wall() + (token.facts.expiresAt - account.clock.boot()),
+        scopes: token.scopes,
         resource: token.resource), account: account.id)
   }
 }

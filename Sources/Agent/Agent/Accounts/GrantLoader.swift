@@ -37,10 +37,10 @@ final class GrantLoader {
         memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, toldState: profile.restingState,
         at: now)
       var identity = found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }
-      identity?.authTime = grant.authTime ?? identity?.authTime
+      if let authTime = grant.authTime { identity?.authTime = authTime }
       account.loaded = Account.Loaded(
         profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
-        lastFailure: signedOut ? nil : grant.memory.lastFailure,
+        lastFailure: signedOut ? nil : lastFailure(in: grant.memory, of: profile, account),
         idTokenIdentity: identity, rights: found?.rights)
       account.loaded?.forgetRefreshTokenIfDisabled()
       account.exchanges.machine.loaded(epoch: profile.epoch)
@@ -54,6 +54,15 @@ final class GrantLoader {
         await correct(found.journal, of: account, doubtWasKnown: grant.memory.health == .unknown)
       }
     }
+  }
+
+  /// The record has its moment by the wall clock.
+  private func lastFailure(
+    in memory: GrantMemory, of profile: AccountProfile, _ account: isolated Account
+  ) -> LastFailure? {
+    guard var failure = memory.lastFailure else { return nil }
+    failure.at = failure.at + (account.dependencies.time.now(for: profile.provider) - account.clock.wall())
+    return failure
   }
 
   /// Restores the access tokens that were stored before the restart, also those of a grant with an unknown outcome: they

@@ -30,7 +30,7 @@ struct RenewedGrant {
     grant.generation += 1
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
-    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    if let lifetime = response.refreshTokenLifetime { grant.refreshTokenExpiresAt = lifetime.end.map { now + $0 } }
     switch idToken {
     case .kept: grant.droppedIDToken = nil
     case .invalid(let failure): grant.droppedIDToken = failure

@@ -54,12 +54,12 @@ extension Account {
 }
 
 extension AccountDependencies {
-  /// The wall-clock time until which the policy allows anything offline in this state; nil if it allows nothing.
+  /// The time of its provider until which the policy allows anything offline in this state; nil if it allows nothing.
   func offlineGraceUntil(of profile: AccountProfile, in state: AccountState) -> Timestamp? {
     guard let confirmed = profile.lastOnlineAuthAt, case .document(let policy) = policies.policy(of: profile.provider),
       let window = policy.longestOfflineWindow(in: PolicyFacts.State(state))
     else { return nil }
-    return environment.clock.wall() + (window - time.elapsed(since: confirmed, by: profile.provider))
+    return time.now(for: profile.provider) + (window - time.elapsed(since: confirmed, by: profile.provider))
   }
 }
 

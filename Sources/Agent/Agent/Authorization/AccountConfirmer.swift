@@ -129,7 +129,8 @@ final class AccountConfirmer {
     }
     guard let loaded = account.loaded, let token = account.tokens.standard(of: account) else { return .refused }
     let (epoch, subject) = (loaded.profile.epoch, loaded.profile.identity.subject)
-    let requests = RightsRequests(by: account.dependencies.client(of: provider))
+    let requests = RightsRequests(
+      by: account.dependencies.client(of: provider), keySets: account.dependencies.keySets)
     let rolesAreOwed = loaded.rights?.rolesAreOwed ?? true
     do throws(RightsFailure) {
       let answer: (told: RightsUpdate?, sentAt: BootInstant)
@@ -161,7 +162,7 @@ final class AccountConfirmer {
       case .unavailable(_, let retryAfter):
         lacksAnswer = true
         return .unavailable(retryAfter: retryAfter)
-      case .offline, .untrusted:
+      case .offline, .untrusted, .redirected:
         lacksAnswer = true
         return .unavailable(retryAfter: nil)
       }

@@ -35,12 +35,13 @@ struct DerivedTokenRequest {
   private func answer(
     _ serial: UInt64, _ source: TokenMachine.Source, _ account: isolated Account
   ) throws(AgentFailure) -> DerivedTokenAnswer {
-    guard let token = account.derived[serial], let issuer = account.loaded?.profile.identity.issuer else {
+    guard let token = account.derived[serial], let profile = account.loaded?.profile else {
       throw .token(.signedOut, account.id)
     }
     let left = token.facts.expiresAt - account.clock.boot()
     return DerivedTokenAnswer(
-      token: token, account: account.id, issuer: issuer, source: source, expiresAt: account.clock.wall() + left,
+      token: token, account: account.id, issuer: profile.identity.issuer, source: source,
+      expiresAt: account.dependencies.time.moment(token.facts.expiresAt, of: profile.provider),
       expiresInSeconds: max(0, left.wholeSeconds))
   }
 }

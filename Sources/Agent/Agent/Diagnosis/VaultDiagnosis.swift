@@ -141,16 +141,20 @@ package struct VaultDiagnosis {
     }
     switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
-      findings.notice(
-        "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
+      findings.problem(
+        "session",
+        profile.health == .unknown
+          ? "No answer came to the last refresh, so the provider may have used up the refresh token. Data and settings were kept."
+          : "The provider no longer takes this account's refresh token. Data and settings were kept.",
+        subject: profile.name, account: id, "`lanyard login --account \(profile.name)` signs in again.")
     case .interactionRequired:
       findings.notice(
         "session", of: profile, "The provider demands an interaction with the person.",
         "`lanyard login --account \(profile.name)`")
     case .locked:
-      findings.notice(
-        "session", of: profile, "The provider says that this account is disabled.",
-        "Ask the administrator of the provider.")
+      findings.problem(
+        "session", "The provider says that this account is disabled. The agent gives nothing of it out.",
+        subject: profile.name, account: id, "Ask the administrator of the provider.")
     default: break
     }
     if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {

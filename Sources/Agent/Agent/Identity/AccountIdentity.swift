@@ -106,7 +106,9 @@ final class AccountIdentity {
   }
 
   private func knownKeys(of account: isolated Account) -> IssuerKeys? {
-    account.loaded.flatMap { account.dependencies.keySets.keys(of: $0.profile.provider, issuer: $0.profile.issuedBy.issuer) }
+    account.loaded.flatMap {
+      account.dependencies.keySets.keys(of: $0.profile.provider, issuer: $0.profile.issuedBy.issuer)
+    }
   }
 
   private func isRecent(_ readAt: BootInstant, of account: isolated Account) -> Bool {
@@ -245,7 +247,7 @@ final class AccountIdentity {
       switch failure {
       case .offline: .offline(retryAfter: pause)
       case .untrusted(let reason): .untrustedServer(reason)
-      case .unavailable, .malformed, .issuerMismatch: .unavailable(retryAfter: pause)
+      case .unavailable, .malformed, .issuerMismatch, .redirected: .unavailable(retryAfter: pause)
       }
     let told = AgentFailure.token(refusal, account.id)
     held = (told, account.clock.boot() + pause)

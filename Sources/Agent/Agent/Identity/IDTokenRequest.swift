@@ -71,15 +71,15 @@ struct IDTokenRequest {
   }
 
   private func answer(_ serial: UInt64, at now: Timestamp, from account: isolated Account) -> IDTokenAnswer? {
-    guard let token = account.identity[serial], let provider = account.loaded?.profile.provider else { return nil }
+    guard let token = account.identity[serial] else { return nil }
     return IDTokenAnswer(
       secret: token.secret, account: account.id, issuer: token.issuer, audiences: token.audiences,
-      expiresAt: account.dependencies.time.wall(token.expiresAt, of: provider),
+      expiresAt: token.expiresAt,
       expiresInSeconds: max(0, (token.expiresAt - now).wholeSeconds))
   }
 
   /// A failed refresh spoils nothing that still works, but for a grant that was refused and an account that was disabled.
-  private func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
+  func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
     guard case .token(let refusal, _) = failure, refusal != .signedOut, let loaded = account.loaded,
       loaded.machine.servesTokens
     else { return nil }

@@ -122,7 +122,7 @@ package struct OperationRequests: Sendable {
     guard let changed else { throw Self.notNow }
     var told = before
     told.operation = changed
-    told.updatedAt = worker.clock.wall()
+    told.updatedAt = changed.updatedAt
     told.nextAttemptAt = nil
     await worker.wake(id)
     return told

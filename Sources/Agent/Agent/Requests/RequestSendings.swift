@@ -112,10 +112,7 @@ struct RequestSendings: Sendable {
 
   /// A read, and a write with an idempotency key, may be repeated also if it was performed.
   func failure(_ failure: RequestFailure, _ machine: RequestMachine) -> AgentFailure {
-    let isRepeatable = machine.isRead || request.hasIdempotencyKey
-    let failed = AgentFailure.request(failure, account.id, isRepeatable: isRepeatable)
-    guard failure.outcome == .notSent, machine.mayBePerformed, !machine.isRead else { return failed }
-    return .sentBefore(failed, isRepeatable: isRepeatable)
+    .request(failure, account.id, isRepeatable: machine.isRead || request.hasIdempotencyKey)
   }
 
   // MARK: the request

@@ -36,9 +36,9 @@ extension Account {
   }
 
   private func answer(_ serial: UInt64) throws(AgentFailure) -> RoleAnswer {
-    guard let kept = roles[serial], let provider = loaded?.profile.provider else { throw .token(.signedOut, id) }
+    guard let kept = roles[serial], loaded != nil else { throw .token(.signedOut, id) }
     return RoleAnswer(
       accessKeyID: kept.accessKeyID, secretAccessKey: kept.secretAccessKey, sessionToken: kept.sessionToken,
-      account: id, expiresAt: dependencies.time.wall(kept.expiresAt, of: provider))
+      account: id, expiresAt: kept.expiresAt)
   }
 }

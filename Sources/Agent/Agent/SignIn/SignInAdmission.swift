@@ -89,7 +89,7 @@ struct SignInAdmission: Sendable {
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
-      refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
+      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map { dependencies.time.now(for: configuration.name) + $0 })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
     grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
     if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }

@@ -31,6 +31,14 @@ package struct OutboxEntry: Sendable {
     accountLabel = account.text
   }
 
+  /// The entry after one more attempt, which failed.
+  func tried(because error: String) -> OutboxEntry {
+    var tried = self
+    tried.attempts += 1
+    tried.lastError = error
+    return tried
+  }
+
   /// The entry's id on the wire.
   package var name: String { "rev_" + Base32.encode(id) }
 

@@ -34,7 +34,7 @@ extension ProviderClient {
   private func read(_ response: HTTPResponse, isBound: Bool) -> PushAnswer {
     if (200...299).contains(response.status) {
       // 201 by §2.2; some servers say 200.
-      let uri = SecretJSON.read(response.body, duplicateKeys: .allowed) { node -> String? in
+      let uri = ProviderJSON.read(response.body) { node -> String? in
         guard let text = node["request_uri"]?.string, (1...Self.longestRequestURI).contains(text.utf8.count),
           text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return nil }

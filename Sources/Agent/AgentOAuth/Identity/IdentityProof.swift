@@ -74,8 +74,9 @@ package struct IdentityProof {
       return try await fromIntrospection(accessToken, at: endpoint)
     }
     guard let url = client.provider.endpoints.userinfo else { throw .noEndpoint }
-    guard let found = await userInfo(accessToken, at: url) else { throw .notNamed }
-    return try person(found)
+    let found = try await userInfo(accessToken, at: url)
+    guard found.claims.subject?.isEmpty == false else { throw .notNamed(.members(found.members)) }
+    return try person(found.claims)
   }
 
   /// For `IdentitySource.resource`: where the server names no person, the agent makes an identity of its own for this
@@ -90,8 +91,8 @@ package struct IdentityProof {
       return try await person(named: idToken, in: response, nonce: nonce, scopes)
     }
     // Userinfo is of OpenID Connect (Core §5.3): without the scope it refuses the token.
-    if isOpenID, let url = client.provider.endpoints.userinfo, let found = await userInfo(accessToken, at: url),
-      let person = try? person(found)
+    if isOpenID, let url = client.provider.endpoints.userinfo,
+      let found = try? await userInfo(accessToken, at: url), let person = try? person(found.claims)
     {
       return person
     }
@@ -124,11 +125,19 @@ package struct IdentityProof {
     _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Claims {
     let configuration = client.provider.configuration
+    let parsed: CompactJWT
+    do throws(IDTokenFailure) {
+      parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+    } catch {
+      throw .idTokenInvalid(error)
+    }
+    let keys = try await keys()
     let claims: IDTokenClaims
     let warnings: [IDTokenWarning]
     do throws(IDTokenFailure) {
-      let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
-      try await verify(token, parsed)
+      guard let keys else { throw .keyNotFound }
+      let listed = await client.documents.withAlgorithms(of: [token], keys, into: keySets)
+      guard try listed.haveSigned(parsed, by: client.signatures) else { throw .signatureInvalid }
       claims = try IDTokenClaims(parsed, names: claimNames)
       guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
       let verdict = IDTokenPolicy.check(
@@ -163,17 +172,14 @@ package struct IdentityProof {
     return ClaimNames(tenant: tenant)
   }
 
-  private func verify(_ token: Secret, _ parsed: CompactJWT) async throws(IDTokenFailure) {
-    // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
-    let keys: IssuerKeys?
-    do {
-      keys = try await client.documents.readKeys(into: keySets)
+  /// Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
+  private func keys() async throws(IdentityFailure) -> IssuerKeys? {
+    do throws(DocumentFailure) {
+      return try await client.documents.readKeys(into: keySets)
     } catch {
-      throw .keySetMalformed
+      if case .malformed = error { throw .idTokenInvalid(.keySetMalformed) }
+      throw .keysUnread(error)
     }
-    guard let keys else { throw .keyNotFound }
-    let listed = await client.documents.withAlgorithms(of: [token], keys, into: keySets)
-    guard try listed.haveSigned(parsed, by: client.signatures) else { throw .signatureInvalid }
   }
 
   // MARK: userinfo (OpenID Connect Core §5.3)
@@ -186,8 +192,10 @@ package struct IdentityProof {
   private func completed(_ told: Claims, by accessToken: Secret?) async -> Claims {
     guard told.name == nil || told.email == nil || told.tenant == nil && claimNames.tenant != nil,
       let accessToken, let url = client.provider.endpoints.userinfo,
-      let found = await userInfo(accessToken, at: url, ofSubject: told.subject)
+      let answer = try? await userInfo(accessToken, at: url, for: Self.userInfoTimeout),
+      let subject = answer.sub, told.subject.map({ equalCodePoints($0, subject) }) == true
     else { return told }
+    let found = answer.claims
     var whole = told
     whole.tenant = told.tenant ?? found.tenant
     whole.name = told.name ?? found.name
@@ -196,24 +204,39 @@ package struct IdentityProof {
     return whole
   }
 
-  /// Nil if there is no answer. With `subject`, nil also if the answer does not name it.
-  private func userInfo(_ accessToken: Secret, at url: String, ofSubject subject: String? = nil) async -> Claims? {
+  /// The claims, `sub` itself, and the answer's members for a person to be told.
+  private func userInfo(
+    _ accessToken: Secret, at url: String, for timeout: Milliseconds? = nil
+  ) async throws(IdentityFailure) -> (claims: Claims, sub: String?, members: String) {
+    let documents = client.documents
+    let fetched = await documents.fetch(
+      documents.userInfoRequest(url, timeout: timeout), authorizedBy: AccessCredential(accessToken, boundTo: device))
+    let json: Secret
+    do throws(DocumentFailure) {
+      json = try documents.body(of: fetched)
+    } catch {
+      throw .notNamed(.document(error))
+    }
+    let claims: Secret
+    do throws(UserInfoFailure) {
+      claims = try await documents.userInfoClaims(json, keySets)
+    } catch {
+      throw .notNamed(.userInfo(error))
+    }
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
-    let timeout = subject == nil ? nil : Self.userInfoTimeout
-    return try? await client.documents.read(
-      url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout, duplicateKeys: .refused
-    ) { node -> Claims? in
+    let read = ProviderJSON.read(claims, duplicateKeys: .refused) { node -> (Claims, String?, String)? in
       guard node.kind == .object else { return nil }
-      if let subject, !equalCodePoints(node["sub"]?.string, subject) { return nil }
       var found = Claims()
       found.subject = node.subject(namedBy: client.provider.preset)
       found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
       found.name = node["name"]?.string ?? node["login"]?.string ?? node["preferred_username"]?.string
       found.email = node["email"]?.string
       if rolesClaim != nil { found.roles = RightsClaims(node, rolesClaim: rolesClaim).roles ?? [] }
-      return found
+      return (found, node["sub"]?.string, node.membersForPeople)
     }
+    guard let read else { throw .notNamed(.userInfo(.malformed)) }
+    return read
   }
 
   func person(_ told: Claims) throws(IdentityFailure) -> Person {
@@ -247,5 +270,7 @@ extension IDTokenIdentity {
 
 extension JSONNode {
   /// The text of a member whose name is configured.
-  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+  package func text(ofMember name: String) -> String? {
+    members.first { equalCodePoints($0.key.string, name) }?.value.string
+  }
 }

@@ -59,7 +59,9 @@ extension Provider {
   /// issuer's own documents name may move within its origin; one that a person configures may not.
   package func isIssuer(of issued: IssuingClient) -> Bool {
     guard issued.isClient(configuration.clientID, of: configuration.issuer) else { return false }
-    guard let before = issued.tokenEndpoint, let now = endpoints.token, !equalCodePoints(before, now) else { return true }
+    guard let before = issued.tokenEndpoint, let now = endpoints.token, !equalCodePoints(before, now) else {
+      return true
+    }
     guard configuration.endpoints.token == nil, let old = HTTPURL(before), let new = HTTPURL(now) else { return false }
     return old.origin == new.origin
   }

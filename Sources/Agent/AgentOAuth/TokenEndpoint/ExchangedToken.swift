@@ -34,7 +34,7 @@ package struct ExchangedToken: Sendable {
 
   /// - Parameter hasProof: the request proved a key, so that the token may be bound to it (RFC 9449 §5).
   init(body: Secret, hasProof: Bool = false) throws(Problem) {
-    let read = SecretJSON.read(body.withoutPreface) { node -> Result<ExchangedToken, Problem>? in
+    let read = ProviderJSON.read(body, duplicateKeys: .refused) { node -> Result<ExchangedToken, Problem>? in
       guard node.kind == .object, let secret = node["access_token"]?.secret, secret.count > 0,
         secret.withBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } })
       else { return nil }

@@ -17,7 +17,8 @@ package struct TokenResponse: Sendable {
   package var expiresIn: Milliseconds?
   package var refreshIn: Milliseconds?
   package var refreshToken: Secret?
-  package var refreshTokenExpiresIn: Milliseconds?
+  /// Nil if the provider did not say.
+  package var refreshTokenLifetime: RefreshTokenLifetime?
   /// Nil if the scope is as it was asked for. Compare `ScopeSet.granted`.
   package var scope: ScopeSet?
   /// The resources that the answer names for its access token, as some servers do.
@@ -26,6 +27,23 @@ package struct TokenResponse: Sendable {
   /// What the grant has now (RFC 9396 §7); nil if the provider did not say, or not in a form that can be read.
   package var authorizationDetails: AuthorizationDetails?
 
+  /// What an answer tells of its refresh token's lifetime.
+  package enum RefreshTokenLifetime: Hashable, Sendable {
+    case ends(after: Milliseconds)
+    /// 0, as Keycloak tells of an offline token: it has no end, or none that the provider knows. No server issues a
+    /// refresh token that has expired.
+    case endless
+
+    /// - Parameter told: by the members of the answer that tell one. One that tells an end counts.
+    fileprivate init?(_ told: [Milliseconds]) {
+      guard !told.isEmpty else { return nil }
+      self = told.first { $0 > .zero }.map { .ends(after: $0) } ?? .endless
+    }
+
+    /// Nil if there is none.
+    package var end: Milliseconds? { if case .ends(let lifetime) = self { lifetime } else { nil } }
+  }
+
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
 
@@ -33,7 +51,7 @@ package struct TokenResponse: Sendable {
   /// of these, and no refresh token can be found in it either.
   package init?(body: Secret) {
     let body = body.withoutPreface
-    let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> TokenResponse? in
+    let read = ProviderJSON.read(body) { node -> TokenResponse? in
       guard node.kind == .array else { return TokenResponse(node) }
       let elements = Array(node.elements.prefix(2))
       return elements.count == 1 ? TokenResponse(elements[0]) : nil
@@ -45,7 +63,7 @@ package struct TokenResponse: Sendable {
     guard let refreshToken = LenientTokenReader.refreshToken(in: body) else { return nil }
     self.init(
       accessToken: nil, issuedAccessToken: false, tokenType: "", expiresIn: nil, refreshIn: nil,
-      refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)
+      refreshToken: refreshToken, refreshTokenLifetime: nil, scope: nil, idToken: nil)
   }
 
   private init?(_ node: JSONNode) {
@@ -58,7 +76,8 @@ package struct TokenResponse: Sendable {
       tokenType: tokenType ?? "",
       expiresIn: node["expires_in"]?.number.flatMap(Milliseconds.init(remaining:)),
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
-      refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
+      refreshTokenLifetime: RefreshTokenLifetime(
+        [node["refresh_token_expires_in"], node["refresh_expires_in"]].compactMap { $0?.lifetime }),
       scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
     authorizationDetails = AuthorizationDetails(granted: node["authorization_details"])
     resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
@@ -76,8 +95,9 @@ package struct TokenResponse: Sendable {
       expiresIn: form.text("expires_in").flatMap(Double.init).flatMap(Milliseconds.init(remaining:)),
       refreshIn: form.text("refresh_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
       refreshToken: refreshToken,
-      refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
-        .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
+      refreshTokenLifetime: RefreshTokenLifetime(
+        ["refresh_token_expires_in", "refresh_expires_in"]
+          .compactMap { form.text($0).flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)) }),
       scope: form.text("scope").map { ScopeSet(told: $0) }, idToken: form["id_token"])
   }
 
@@ -93,7 +113,7 @@ package struct TokenResponse: Sendable {
   private init(
     accessToken: Secret?, issuedAccessToken: Bool, tokenType: String, expiresIn: Milliseconds?,
     refreshIn: Milliseconds?, refreshToken: Secret?,
-    refreshTokenExpiresIn: Milliseconds?, scope: ScopeSet?, idToken: Secret?
+    refreshTokenLifetime: RefreshTokenLifetime?, scope: ScopeSet?, idToken: Secret?
   ) {
     self.accessToken = accessToken
     self.issuedAccessToken = issuedAccessToken
@@ -101,7 +121,7 @@ package struct TokenResponse: Sendable {
     self.expiresIn = expiresIn
     self.refreshIn = refreshIn
     self.refreshToken = refreshToken
-    self.refreshTokenExpiresIn = refreshTokenExpiresIn
+    self.refreshTokenLifetime = refreshTokenLifetime
     self.scope = scope
     self.idToken = idToken
   }
@@ -216,7 +236,7 @@ extension TokenEndpointRefusal {
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
     isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
-    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface, duplicateKeys: .allowed) { node in
+    let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
@@ -224,8 +244,7 @@ extension TokenEndpointRefusal {
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
-      let singles = [node["code"], node["errorCode"], node["error_code"], node["type"]].compactMap { $0 }
-      refusal.codes = (lists + singles).compactMap { $0.word ?? $0.integer.map(String.init) }
+      refusal.codes = (lists + node.stableCodes).compactMap { $0.word ?? $0.integer.map(String.init) }
       return refusal
     }
     if let read { self = read }
@@ -237,6 +256,24 @@ extension TokenEndpointRefusal {
 }
 
 extension JSONNode {
+  /// The members in which API contracts put a stable code: of the answer, of an object in `error`, and of the first entry of
+  /// `errors` (JSON:API).
+  fileprivate var stableCodes: [JSONNode] {
+    let inner = [self["error"], self["errors"]?.elements.first { _ in true }].compactMap { $0 }
+      .filter { $0.kind == .object }
+    let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
+    return names.compactMap { self[$0] }
+      // A number there repeats the status.
+      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
+      .filter { $0.kind == .string }
+  }
+
+  /// True for an object that says that it is an error, whatever its status says.
+  var saysError: Bool {
+    self["error"].map { $0.kind == .string && $0.textCapacity > 0 } ?? false
+      || !TokenEndpointRefusal(status: 400, codes: stableCodes.compactMap(\.word)).isUnknown
+  }
+
   /// Longer ones decide nothing and are not kept.
   fileprivate var word: String? { text(upTo: 256) }
 

@@ -62,10 +62,15 @@ extension AgentFailure {
     case .caller(.grantRefused): "grantRefused"
     case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
       reason
+    case .rights(.redirected(let status, _), _): "status\(status)"
     case .signIn(let failure): failure.wireReason
     case .stepUp(let failure, _, let method): failure.wireReason(method.noun)
-    case .provider(.registration(.unsuitable)), .provider(.registration(.refused)): "registrationRefused"
+    case .provider(.registration(.unsuitable)), .provider(.registration(.refused)),
+      .provider(.registration(.otherRedirects)):
+      "registrationRefused"
+    case .provider(.registration(.redirected)): "redirected"
     case .provider(.pkceNotOffered): "pkceNotOffered"
+    case .provider(.redirectShared): "redirectShared"
     case .provider(.unsupportedDetails): "unsupportedAuthorizationDetails"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
     case .passphrase(.prompt(let failure)): failure.wireReason

@@ -57,7 +57,9 @@ enum ProviderUpdateHandler: MethodHandler {
     let before = provider.configuration
     provider.configuration.issuer = params.issuer ?? before.issuer
     provider.configuration.clientID = params.clientId ?? before.clientID
-    if !equalCodePoints(provider.configuration.issuer, before.issuer) { provider.configuration.forgetPresetEndpoints(of: before) }
+    if !equalCodePoints(provider.configuration.issuer, before.issuer) {
+      provider.configuration.forgetPresetEndpoints(of: before)
+    }
     preset?.describe(&provider.configuration)
     try provider.configuration.apply(params)
     // The end of the former pins would end the new ones, too.

@@ -13,7 +13,7 @@ extension WireAccount {
       displayName: profile.displayName, email: profile.email,
       state: WireAccountState(agent.tokenCache.session(of: profile).state),
       active: profile.id == active, createdAt: profile.createdAt,
-      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
+      lastOnlineAuthAt: profile.lastOnlineAuthAt?.time,
       dataProtection: profile.dataProtection.map { WireDataProtection($0) },
       tokenBinding: profile.tokenBinding.map { WireTokenBinding($0) })
   }

@@ -95,7 +95,7 @@ extension ExchangeFailure {
 extension RightsFailure {
   fileprivate var kind: FailureKind {
     switch self {
-    case .noAccessToken, .unavailable: .providerUnavailable
+    case .noAccessToken, .unavailable, .redirected: .providerUnavailable
     case .untrusted: .untrustedServer
     case .offline: .offline
     case .refused: .providerMisconfigured
@@ -138,9 +138,12 @@ extension ProviderFailure {
     case .document(.untrusted), .registration(.untrusted), .noAuthorities: .untrustedServer
     case .document(let failure): failure.isTemporary ? .providerUnavailable : .providerMisconfigured
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
-    case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
+    case .registration(.unsuitable), .registration(.refused), .registration(.otherRedirects),
+      .registration(.redirected),
+      .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .pkceNotOffered:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .redirectShared,
+      .pkceNotOffered:
       .providerMisconfigured
     }
   }

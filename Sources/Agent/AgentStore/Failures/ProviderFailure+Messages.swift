@@ -24,6 +24,12 @@ extension ProviderFailure {
     case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
     case .registration(.unsuitable):
       "The provider registered the client with settings that this agent can't use. " + Self.byHand
+    case .registration(.otherRedirects):
+      "The provider registered the client with other redirect addresses than the one of this agent, so sign-ins would end elsewhere. Nothing was kept. "
+        + Self.byHand
+    case .registration(.redirected(let origin)):
+      "The address at which the provider registers clients \(DocumentFailure.leads(to: origin)). Nothing was sent there. "
+        + Self.byHand
     case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
     case .registration(.answerLost), .registration(.unavailable):
       "The provider could not answer now. Nothing was changed; try again later."
@@ -36,6 +42,8 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests and names no endpoint for them. Give the endpoint by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and the endpoint that it names for them does not exist. Give the endpoint by `provider.update`."
+    case .redirectShared(let name, let other):
+      "The browser would come back from \(name.text) to the same path as from \(other.text), and neither says in its answer whom it is from: one could pass for the other. Nothing was sent; give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect 0\(ProviderConfiguration.Redirect.ownPath(of: name))`, and register that redirect URI with its client. Or sign in with `--device`."
     case .pkceNotOffered:
       "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
@@ -55,6 +63,13 @@ extension AuthorizationDetails {
 }
 
 extension DocumentFailure {
+  /// What a redirect does that is not followed.
+  static func leads(to origin: String?) -> String {
+    guard let origin else { return "leads on by redirects that the agent does not follow" }
+    let name = origin.utf8.count > 200 ? "with a very long name" : origin
+    return "leads to another server, \(name), where the agent does not follow"
+  }
+
   var message: String {
     switch self {
     case .offline:
@@ -64,6 +79,8 @@ extension DocumentFailure {
       "The provider could not answer now. Nothing was changed; try again later."
     case .issuerMismatch:
       "The document of this issuer names another issuer, so the agent does not use it. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
+    case .redirected(let origin):
+      "The address of a document of this provider \(Self.leads(to: origin)). Nothing was sent there and nothing was changed; if that is the provider, give its address, or ask the administrator of the server."
     case .unavailable, .malformed:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
     }

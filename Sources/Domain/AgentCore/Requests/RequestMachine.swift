@@ -58,9 +58,6 @@ public struct RequestMachine: Sendable {
   /// True if another token took the place of the one that the resource server refused.
   public private(set) var isRefreshed = false
   private var hasReplaced = false
-  /// An earlier sending may have been carried out, although a refusal came: behind a 401 of a gateway or of a second
-  /// service. One that was refused for its nonce was not processed (RFC 9449 §9).
-  public private(set) var mayBePerformed = false
   /// The nonce of the proof was renewed since the token or the target changed.
   private var hasRenewedNonce = false
 
@@ -118,9 +115,7 @@ public struct RequestMachine: Sendable {
     if let action = demanded(by: response) { return action }
     guard allowsAuthRetry, !hasReplaced else { return end() }
     hasReplaced = true
-    mayBePerformed = true
-    // A write without a key gets a new token for the next request, and is not sent again: behind a 401 of a gateway or
-    // of a second service it may have been performed.
+    // A write without a key gets a new token for the next request, and is not sent again: its caller is told the refusal.
     state = .replacing(fingerprint: fingerprint, sendsAgain: isRead || hasKey)
     return .replaceToken(fingerprint: fingerprint)
   }

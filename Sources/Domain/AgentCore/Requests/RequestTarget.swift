@@ -43,22 +43,9 @@ public struct RequestTarget: Hashable, Sendable {
   /// The target of a redirect of this request (RFC 9110 §10.2.2); nil for another origin, allowed or not, for a
   /// parameter that the caller might not have sent either, and for a `Location` that is no URL reference.
   public func redirected(to location: String) -> RequestTarget? {
-    // The fragment is for the reader of the answer, and is not sent.
-    let reference = String(location.prefix { $0 != "#" })
-    guard !reference.isEmpty, let url = HTTPURL(resolved(reference)), url.origin == self.url.origin,
-      names.parameter(inQuery: url.query) == nil
+    guard let url = url.resolving(location), url.origin == self.url.origin, names.parameter(inQuery: url.query) == nil
     else { return nil }
     return RequestTarget(url, names)
-  }
-
-  /// RFC 3986 §5.2.2. `HTTPURL` removes dot segments, and refuses any other scheme.
-  private func resolved(_ reference: String) -> String {
-    if reference.hasPrefix("//") { return url.scheme.rawValue + ":" + reference }
-    if reference.hasPrefix("/") { return url.origin + reference }
-    if reference.hasPrefix("?") { return url.origin + url.path + reference }
-    // RFC 3986 §4.2: the first segment of a relative path has no colon.
-    if reference.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") { return reference }
-    return url.origin + String(url.path[...url.path.lastIndex(of: "/")!]) + reference
   }
 }
 

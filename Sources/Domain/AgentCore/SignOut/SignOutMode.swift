@@ -24,6 +24,8 @@ public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case queued
   /// The provider was reached and refuses this client. In the outbox: asked again in a day.
   case refused
+  /// Tried, and not tried again: by its lifetime the token has expired.
+  case abandoned
   /// The provider can't revoke tokens.
   case unsupported
   /// There was no token.

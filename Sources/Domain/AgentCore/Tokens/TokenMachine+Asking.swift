@@ -40,6 +40,15 @@ extension TokenMachine {
   /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
   public mutating func waiterLeft(_ id: WaiterID) { waiters.remove(id) }
 
+  /// A caller gives up waiting for the provider; it has left its wait. The exchange goes on. A token that still lives
+  /// serves it as after a failed exchange.
+  public func gaveUp(_ id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant) -> [Effect] {
+    guard case .usable = demand, let token = grant.audiences[key].liveToken(at: now) else {
+      return [.refuse(id, .noAnswer(.stillWaiting))]
+    }
+    return [.answer(id, serial: token.serial, .staleOk)]
+  }
+
   // MARK: renewal of what is in use
 
   /// A caller was answered from memory without coming here.

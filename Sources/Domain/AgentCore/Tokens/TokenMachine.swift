@@ -71,6 +71,9 @@ public struct TokenMachine: Sendable {
   public var failures: Int { grant.pause.failures }
   @inline(never)
   public var nextAttemptAt: BootInstant? { grant.pause.patience?.until }
+  /// The end of the pause for callers, which is not after `nextAttemptAt`.
+  @inline(never)
+  public var nextAttemptOfCallersAt: BootInstant? { grant.pause.patience?.callersUntil }
   @inline(never)
   public var lastFailure: ExchangeFailure? { grant.pause.patience?.failure }
   public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
@@ -122,6 +125,10 @@ public struct TokenMachine: Sendable {
   /// After a failure of the store, which callers are told, too: a disk that has room again is found at once, and a dead
   /// one is not tried by every call.
   public static let storePause = Milliseconds.seconds(1)
+
+  /// How long a caller that names no time waits for a provider that does not answer. A request to the provider may take
+  /// longer, and its answer is kept.
+  public static let callersPatience = Milliseconds.seconds(20)
 
   public static let outcomeUnknown = "outcomeUnknown"
   public static let noRefreshToken = "noRefreshToken"

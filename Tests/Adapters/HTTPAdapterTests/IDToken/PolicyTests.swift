@@ -137,10 +137,12 @@ import TokenSignatures
         == [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged])
   }
 
-  @Test("auth_time may go forward up to iat: the person signed in again for another client", arguments: [
-    (nil, false), (5_000, false), (5_999, false), (6_000, false), (9_999, false), (4_999, true), (1_000, true),
-    (10_000, true), (99_000, true),
-  ] as [(Int64?, Bool)])
+  @Test(
+    "auth_time may go forward up to iat: the person signed in again for another client",
+    arguments: [
+      (nil, false), (5_000, false), (5_999, false), (6_000, false), (9_999, false), (4_999, true), (1_000, true),
+      (10_000, true), (99_000, true),
+    ] as [(Int64?, Bool)])
   func authTime_ofARefreshedIDToken(milliseconds: Int64?, isRefused: Bool) {
     let found = changes { $0.authTime = milliseconds.map { Timestamp(milliseconds: $0) } }
     #expect(found == (isRefused ? [.authTimeChanged] : []))

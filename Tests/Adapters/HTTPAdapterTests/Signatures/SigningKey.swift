@@ -54,7 +54,8 @@ final class SigningKey: Sendable {
     }
     let digest = algorithm == .es256K ? "-sha256" : "-sha" + algorithm.rawValue.suffix(3)
     let padding =
-      algorithm.rawValue.hasPrefix("PS") ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
+      algorithm.rawValue.hasPrefix("PS")
+      ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
     let signature = try [UInt8](
       run(["openssl", "dgst", digest, "-sign", key] + padding, input: Data(message)))
     return algorithm.curve.map { Self.raw(signature, size: $0.coordinateBytes) } ?? signature

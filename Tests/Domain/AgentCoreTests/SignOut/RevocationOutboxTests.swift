@@ -21,6 +21,33 @@ import Testing
     #expect(verdict(400, "invalid_request") == .again(after: .seconds(15)))
   }
 
+  /// A day after the token's told end.
+  private func isOver(
+    _ isRefreshToken: Bool, attempts: Int, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)
+  ) -> Bool {
+    let createdAt = Timestamp(milliseconds: 0)
+    return RevocationOutbox.isOver(
+      at: createdAt + age, createdAt: createdAt, expiresAt: createdAt, isRefreshToken: isRefreshToken,
+      attempts: attempts, isAnswered: isAnswered)
+  }
+
+  @Test func expiredRefreshToken_isOverOnceTheProviderAnswered() {
+    #expect(!isOver(true, attempts: 0))
+    #expect(!isOver(true, attempts: 7))
+    #expect(isOver(true, attempts: 1, isAnswered: true))
+    #expect(!isOver(true, attempts: 0, after: RevocationOutbox.patience + .seconds(1)))
+    #expect(isOver(true, attempts: 1, after: RevocationOutbox.patience))
+  }
+
+  @Test func expiredAccessToken_isOverUntried() { #expect(isOver(false, attempts: 0)) }
+
+  @Test func tokenThatLives_isNotOver() {
+    let now = Timestamp(milliseconds: 0)
+    #expect(
+      !RevocationOutbox.isOver(
+        at: now, createdAt: now, expiresAt: now + .seconds(1), isRefreshToken: true, attempts: 99, isAnswered: true))
+  }
+
   @Test func tokenTypeThatIsUnsupported_isNoRefusal() {
     #expect(verdict(400, "unsupported_token_type") == .unsupported)
     #expect(verdict(200) == .confirmed)

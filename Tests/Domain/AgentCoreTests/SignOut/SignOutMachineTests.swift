@@ -143,6 +143,18 @@ import Testing
     #expect(machine.state == .signedOut(ended))
   }
 
+  @Test(arguments: SignOutMode.allCases)
+  func demandedHardSignOut_erasesAndStaysOfflineWhereAsked(_ asked: SignOutMode) {
+    var machine = Machine(asked, isHardDemanded: true)
+    #expect(machine.mode == .hard)
+    let left = departure()
+    _ = machine.committed(left) + machine.released() + machine.surrendered(nil)
+    #expect(machine.state == (asked == .offline ? .queueing(left) : .revoking([Self.refreshToken], left)))
+    _ = machine.queued() + machine.revoked(.confirmed)
+    let revocation: RevocationOutcome = asked == .offline ? .queued : .confirmed
+    #expect(machine.state == .signedOut(Machine.Outcome(data: .erasurePending, revocation: revocation)))
+  }
+
   // MARK: data
 
   @Test(arguments: [

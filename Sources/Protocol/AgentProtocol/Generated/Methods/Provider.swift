@@ -19,9 +19,10 @@ public enum ProviderAdd: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
     public var issuer: String?
-    /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-    /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
-    /// `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
+    /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
+    /// configured; else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if
+    /// the provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses
+    /// with `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
     public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?

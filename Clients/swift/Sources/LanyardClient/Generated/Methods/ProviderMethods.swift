@@ -23,7 +23,8 @@ public struct ProviderMethods: Sendable {
   /// - Parameters:
   ///   - name: A provider's name.
   ///   - issuer: A URL.
-  ///   - clientId: Absent: the Client ID Metadata Document of the agent's configuration
+  ///   - clientId: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+  ///     person configured; else the Client ID Metadata Document of the agent's configuration
   ///     (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
   ///     supports it (RFC 7591), and refuses with `invalidParams` otherwise. `provider.remove` deletes the
   ///     registration (RFC 7592).
