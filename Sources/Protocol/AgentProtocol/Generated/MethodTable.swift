@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "2ca8a533c71eef328f12c955bab4ee0b318b42bbd4c4e6e4e556a79b71ee8a4a"
+  public static let schemaDigest = "647e7bb8c62d069c1fd895bf0a2cba97aaaa887b5c71f36f92c2a1436a2c691e"
 }
