@@ -1878,6 +1878,9 @@ type RequestAuthorizeResult struct {
 	// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
 	// method and URL alone.
 	Proof Secret `json:"proof,omitempty"`
+	// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+	// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+	OtherTokens Secret `json:"otherTokens,omitempty"`
 	// Of the capability that names the request most closely; absent if none does.
 	Decision *Decision `json:"decision,omitempty"`
 	// Extra holds members that this version does not know.

@@ -2617,6 +2617,9 @@ class RequestAuthorizeResult(Record):
             account's provider as far as it is known, in objects of an account, else the machine's.
         proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
             for this method and URL alone.
+        other_tokens: For a caller without a grant of its own: further tokens that servers still take, of the
+            accounts that the request's limits cover, parted by spaces. A gateway passes on no answer that repeats one
+            of them.
         decision: Of the capability that names the request most closely; absent if none does.
     """
 
@@ -2626,6 +2629,7 @@ class RequestAuthorizeResult(Record):
     fingerprint: str
     expires_at: datetime
     proof: Optional[str] = field(default=None, repr=False)
+    other_tokens: Optional[str] = field(default=None, repr=False)
     decision: Optional[Decision] = None
 
 
@@ -7268,8 +7272,8 @@ class RequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7454,8 +7458,8 @@ class AsyncRequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.

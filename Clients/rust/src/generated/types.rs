@@ -1068,6 +1068,9 @@ records! {
         /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for
         /// this method and URL alone.
         proof: Secret,
+        /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+        /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+        other_tokens = "otherTokens": Secret,
         /// Of the capability that names the request most closely; absent if none does.
         decision: Decision,
     }

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ae6726ea795f79909a75444119ec1a5978961d578465cd8f0329d6681116019e"
+  public static let schemaDigest = "647e7bb8c62d069c1fd895bf0a2cba97aaaa887b5c71f36f92c2a1436a2c691e"
 }
