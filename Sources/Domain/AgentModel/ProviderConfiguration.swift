@@ -116,6 +116,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// The resource that the standard token is for (`ProviderConfiguration.standardResource`), for the machine that gets
     /// this rule.
     public var standardResource: String?
+    /// What stands between the scopes of an answer, for the machine that gets this rule.
+    public var scopeSeparators = ScopeSet.Separators.spaces
     public init() {}
   }
 

@@ -47,11 +47,15 @@ extension ExchangeRunner {
     case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
       account.rareParts.confirmer?.exchangeEnded()
-      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      let isOfTheGrant = account.loaded?.machine.failsAlone(failure, attempt: attempt, at: now) != true
+      if isOfTheGrant {
+        account.loaded?.lastFailure = LastFailure(
+          kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
-      count(ExchangeOutcome(failure), at: now, of: account)
+      if isOfTheGrant { count(ExchangeOutcome(failure), at: now, of: account) }
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)

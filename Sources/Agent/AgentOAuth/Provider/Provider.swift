@@ -119,8 +119,12 @@ package struct Provider: Sendable {
     rule.narrowing = configuration.narrowing
     rule.refusesBearerTokens = configuration.dpop == .required
     rule.standardResource = configuration.standardResource
+    rule.scopeSeparators = scopeSeparators
     return rule
   }
+
+  /// What stands between the scopes of its answers.
+  package var scopeSeparators: ScopeSet.Separators { preset?.scopeSeparators ?? .spaces }
 
   /// How the provider treats refresh tokens, as `provider.get` tells it.
   package var reuse: ProviderConfiguration.RefreshRule.Reuse {

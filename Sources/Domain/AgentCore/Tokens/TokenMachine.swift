@@ -53,6 +53,8 @@ public struct TokenMachine: Sendable {
   public func kept(_ key: TokenKey) -> TokenKey {
     key.resource == grant.replay.rule.standardResource ? TokenKey(scopes: key.scopes) : key
   }
+  /// What stands between the scopes of the provider's answers.
+  public var scopeSeparators: ScopeSet.Separators { grant.replay.rule.scopeSeparators }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
   /// The standard token, if callers may have it.

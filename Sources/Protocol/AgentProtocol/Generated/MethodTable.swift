@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "d3935d51991095fb12bf00a35a352d439a594a9624736d1620e17901e6dd8032"
+  public static let schemaDigest = "15a80ef2c827d62ba083ef152f9f441bddacd95a23865b64a2cb2baee520d507"
 }
