@@ -247,7 +247,7 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
       "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
@@ -261,8 +261,8 @@ let programs: [Target] = [
   program(
     "lanyard-proxy",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC", "LoopbackHTTP",
-      "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
+      "AgentCore", "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
+      "LoopbackHTTP", "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
@@ -285,7 +285,7 @@ let client: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC", "StateWalks"]),
-  tests("ProxyCoreTests", in: "Domain", ["AgentModel", "ProxyCore"]),
+  tests("ProxyCoreTests", in: "Domain", ["AgentCore", "AgentModel", "ProxyCore"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
   tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
   tests(

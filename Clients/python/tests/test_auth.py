@@ -528,7 +528,57 @@ class KeyringTests(AuthTest):
         self.assertEqual([params["account"] for params in self.params("token.get")], ["work", "home"])
         self.assertIsNone(self.backend.get_credential("lanyard", None))
 
-    def test_url_is_answered_only_if_it_is_named(self) -> None:
+    def chooses(self, request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+        if request["params"]["url"].startswith("https://ruled.example/"):
+            return {"account": "acc_alice", "because": "rule"}
+        raise Fault(6003, "notFound")
+
+    def test_url_is_answered_by_the_agents_choice(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
+        for url, username, sent in (("https://ruled.example/simple/", None, "oauth2"),
+                                    ("https://ruled.example/legacy/", "__token__", "__token__")):
+            credential = self.backend.get_credential(url, username)
+            assert credential is not None
+            self.assertEqual((credential.username, credential.password), (sent, "secret-1"))
+        self.assertEqual(self.backend.get_password("https://ruled.example/", "alice"), "secret-1")
+        self.assertIsNone(self.backend.get_password("https://other.example/", "alice"))
+        asked = self.params("account.resolve")
+        self.assertEqual([params.get("user") for params in asked], [None, "__token__", "alice", "alice"])
+        self.assertEqual({params["workingDirectory"] for params in asked}, {os.getcwd()})
+        self.assertEqual({params["account"] for params in self.params("token.get")}, {"acc_alice"})
+
+    def test_host_alone_and_url_without_tls_are_not_asked_for(self) -> None:
+        self.agent.on("account.resolve", lambda request, peer: {"account": "acc_alice", "because": "rule"})
+        for service in ("http://ruled.example/simple/", "ruled.example", "//ruled.example/", "ftp://ruled.example/",
+                        "https://ruled.example@evil.example/", "https:ruled.example", "https://ruled.example\\@evil.example/", ""):
+            self.assertIsNone(self.backend.get_password(service, "alice"), service)
+            self.assertIsNone(self.backend.get_credential(service, None), service)
+        self.assertEqual(self.params("account.resolve"), [])
+        self.assertEqual(self.backend.get_password("http://127.0.0.1:8080/simple/", "alice"), "secret-1")
+
+    def test_directory_that_can_not_be_read_stops_no_program(self) -> None:
+        def chooses(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            if "workingDirectory" in request["params"]:
+                raise Fault(-32602, "invalidParams", path="/workingDirectory", expected="a directory")
+            return {"account": "acc_alice", "because": "rule"}
+
+        self.agent.on("account.resolve", chooses)
+        self.assertEqual(self.backend.get_password("https://ruled.example/", "alice"), "secret-1")
+
+    def test_without_an_agent_another_backend_is_asked(self) -> None:
+        with mock.patch.dict(os.environ, {"LANYARD_SOCKET": self.agent.path + ".none", "LANYARD_NO_START": "1"}):
+            self.assertIsNone(self.backend.get_password("https://ruled.example/", "alice"))
+
+    def test_agent_that_can_not_tell_says_why(self) -> None:
+        def locked(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            raise Fault(1001, "agentLocked")
+
+        self.agent.on("account.resolve", locked)
+        with self.assertRaises(self.errors.KeyringError):
+            self.backend.get_password("https://ruled.example/", "alice")
+
+    def test_url_is_answered_by_the_variable(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
         credential = self.backend.get_credential("https://pypi.example/simple/", None)
         assert credential is not None
         self.assertEqual((credential.username, credential.password), ("work", "secret-1"))

@@ -103,8 +103,10 @@ public enum StoreFailure: Error, Sendable, Equatable {
   case busy
   /// The store was closed, or was never opened.
   case closed
-  /// The file or its directory belongs to another user, is accessible to others, or is a symlink.
+  /// The file or its directory belongs to another user, or is accessible to others, or the directory is a symlink.
   case unsafePermissions
+  /// A symlink stands in the place of the file with this name: nothing is known of where it leads, and it is not followed.
+  case link(String)
   /// The file with this name has a second name, a hard link: a program could read or replace it by that one.
   case hardLinked(String)
   /// The database that belongs here is gone: its file was deleted, emptied or replaced. Nothing was written.
@@ -117,7 +119,7 @@ public enum StoreFailure: Error, Sendable, Equatable {
   public var isOfTheFile: Bool {
     switch self {
     case .corrupt, .missing, .newerSchema: true
-    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .hardLinked: false
+    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .link, .hardLinked: false
     }
   }
 }

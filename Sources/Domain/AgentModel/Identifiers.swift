@@ -158,6 +158,17 @@ public struct Identity: Hashable, Sendable {
     self.subject = subject
   }
 
+  /// Byte for byte, as `sub` and `iss` are compared: two spellings that look the same are two people.
+  public static func == (a: Self, b: Self) -> Bool {
+    equalCodePoints(a.subject, b.subject) && equalCodePoints(a.issuer, b.issuer) && equalCodePoints(a.tenant, b.tenant)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(subject))
+    hasher.combine(ExactText(issuer))
+    hasher.combine(tenant.map(ExactText.init))
+  }
+
   /// Begins the subject of an identity that the agent made.
   private static let unprovenPrefix = "unproven:"
 
@@ -171,7 +182,7 @@ public struct Identity: Hashable, Sendable {
   public var isUnproven: Bool { Self.isUnproven(subject) }
 
   /// True for a subject that only the agent makes, which a provider must not name.
-  public static func isUnproven(_ subject: String) -> Bool { subject.hasPrefix(unprovenPrefix) }
+  public static func isUnproven(_ subject: String) -> Bool { subject.utf8.starts(with: unprovenPrefix.utf8) }
 }
 
 /// A set of OAuth scopes (RFC 6749 §3.3: order carries no meaning).

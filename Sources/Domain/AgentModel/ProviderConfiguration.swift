@@ -44,6 +44,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var persistAccessTokens: Bool
   /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
+  /// Names that requests to `allowedOrigins` may have beside plain ones (docs/requests.md, Names in a request).
+  public var allowedFields: [String] = []
   /// Public key pins (`sha256/BASE64`) by host name in small letters.
   public var pins: [String: [String]]
   /// From then on `pins` say nothing any more; nil: they hold for ever.
@@ -90,8 +92,16 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public var host = "127.0.0.1"
     /// The port; nil takes a free port for each sign-in.
     public var port: UInt16?
-    public var path = "/callback"
+    public var path = Self.usualPath
     public init() {}
+
+    /// The path that a person registers with a client, unless they choose another.
+    public static let usualPath = "/callback"
+
+    /// A path to which no other provider of this agent sends the browser (RFC 9700 §4.4.2), for a client whose redirect
+    /// URI no person has to register. It is not below `usualPath`, since some servers take every path below the one that
+    /// was registered.
+    public static func ownPath(of provider: ProviderName) -> String { "\(usualPath)-\(provider.text)" }
   }
 
   /// The provider's reaction to a reused refresh token, and the agent's to a lost token response.

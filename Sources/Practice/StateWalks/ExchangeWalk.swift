@@ -179,6 +179,7 @@ extension ExchangeWalk {
           ("ready", { $0.completed(run, .prepared(.ready(Exchange.intent(epoch: epoch, replay: attempt.isReplay)))) }),
           ("grace elapsed", { $0.completed(run, .prepared(.graceElapsed)) }),
           ("no refresh token", { $0.completed(run, .prepared(.noRefreshToken)) }),
+          ("store failed", { $0.completed(run, .prepared(.storeFailed)) }),
         ]
       case .connect:
         [

@@ -44,7 +44,6 @@ struct SignOutDocument {
 
   private static func effect(_ effect: Machine.Effect) -> String {
     switch effect {
-    case .publishState: "show the account as signed out"
     case .tellState: "tell the state"
     case .tellSwitched: "tell that no account is active"
     case .send: "send another entry"

@@ -45,7 +45,8 @@ public enum ErrorMessages {
       return hints
     }
     // Where a parameter is at fault, no server was asked.
-    if name == "untrustedServer", data?["path"] == nil, ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
+    let reason = data?["reason"]?.string
+    if name == "untrustedServer", data?["path"] == nil, ["unknownAuthority", "wrongName"].contains(reason) {
       hints.append(
         "The network may have a sign-in page that answers instead of the server: open any page in a browser.")
     }

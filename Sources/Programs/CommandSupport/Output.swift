@@ -43,8 +43,10 @@ public enum Output {
   }
 
   /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program.
-  public static func done(_ text: String) {
-    if !isQuiet { answer(text: text) }
+  /// `isRecord`: a line that is kept or copied, with a path or with counts, is not broken.
+  public static func done(_ text: String, isRecord: Bool = false) {
+    guard !isQuiet else { return }
+    isRecord ? answer(text) : answer(text: text)
   }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.

@@ -14,8 +14,12 @@ public struct PromptRequest {
 
   /// Prints a line, or nothing without an agent or an account.
   public func run() {
-    guard let selection = try? AccountSelection.choose(argument: account, option: option, asksTrust: false) else {
-      return
+    let selection: AccountSelection
+    do throws(CommandFailure) {
+      selection = try AccountSelection.choose(argument: account, option: option, asksTrust: false)
+    } catch {
+      // A file that names no account, or can't be read, chooses none either.
+      return account == nil && option == nil ? print(Fragment(label: ".lanyard", state: "untrusted")) : ()
     }
     guard selection.isTrusted else { return print(Fragment(label: ".lanyard", state: "untrusted")) }
     guard let fragment = try? ask(for: selection) else { return }

@@ -107,8 +107,13 @@ public struct SecretInput: ~Copyable {
     return input
   }
 
+  /// Time in which the next line of a pasted text arrives: a terminal sends all of it at once.
+  private static let pasteMilliseconds: Int32 = 100
+
   /// Asks at `/dev/tty` without echo, also if stderr is redirected. Ctrl-C restores the echo and throws.
-  public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
+  ///
+  /// - Parameter takesLines: pasted text may have several lines, which are all read.
+  public static func ask(_ question: String, takesLines: Bool = false) throws(CommandFailure) -> SecretInput {
     let interruption = try Interruption()
     let own = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     // A process without a controlling terminal may still have one at stdin.
@@ -138,7 +143,10 @@ public struct SecretInput: ~Copyable {
       ]
       guard poll(&watched, 2, -1) > 0 else { continue }
       if watched[1].revents != 0 { throw Interruption.failure }
-      guard try input.takeByte(from: source) else { break }
+      if try input.takeByte(from: source) { continue }
+      watched[0].revents = 0
+      guard takesLines, input.count < input.memory.count, poll(&watched, 1, pasteMilliseconds) > 0 else { break }
+      input.append(0x0A)
     }
     return input
   }
@@ -159,6 +167,11 @@ public struct SecretInput: ~Copyable {
     default: count += 1
     }
     return true
+  }
+
+  private mutating func append(_ byte: UInt8) {
+    memory[count] = byte
+    count += 1
   }
 
   private mutating func dropLineEnd() {

@@ -62,6 +62,19 @@ extension LanyardAgent {
         newest copy of the directory back. If there is none, move both files away and start once with --new-store, which \
         begins an empty store; then sign in again, or `lanyard restore` a backup.
         """
+    case .link(let name):
+      let path = "\(stateDirectory)/\(name)"
+      guard access(path, F_OK) == 0 else {
+        return """
+          \(path) is a symbolic link that leads nowhere, so the store can't be opened. Nothing was changed. Put the file \
+          itself in its place, from the newest copy of the directory.
+          """
+      }
+      return """
+        \(path) is a symbolic link, which the agent does not follow: its files must lie in one private directory. Nothing was \
+        changed. Put the file itself, and those beside it (-wal), in the place of the link; or move the whole directory and \
+        name it by --state-dir or LANYARD_STATE_DIR.
+        """
     default: return "the store in \(stateDirectory) can't be opened: \(AgentServer.cause(of: failure))."
     }
   }

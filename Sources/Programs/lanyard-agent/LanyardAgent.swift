@@ -201,11 +201,13 @@ struct LanyardAgent {
     _ = life.wait(seconds: 35)
   }
 
-  /// Kernel signals, and those of logind if a locking rule needs them.
+  /// Signals of the kernel and of NetworkManager, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
-    let kernel = KernelSignals(log: log)
-    guard options.locking.onSleep || options.locking.onScreenLock else { return kernel }
-    return JoinedSignals([kernel, LoginSignals(delaysSleep: options.locking.onSleep, log: log)])
+    var all: [any SystemSignals] = [KernelSignals(log: log), NetworkManagerSignals(log: log)]
+    if options.locking.onSleep || options.locking.onScreenLock {
+      all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))
+    }
+    return JoinedSignals(all)
   }
 
   static func environment(

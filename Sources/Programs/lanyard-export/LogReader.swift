@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AuditExport
 internal import CommandSupport
@@ -61,9 +62,22 @@ final class LogReader {
     }
   }
 
-  /// An access token of an account, as the value of the field `Authorization`.
-  func authorization(of account: String) throws(CommandFailure) -> WipedBytes {
-    try call("token.get") { writer in
+  /// An access token of an account for a request to this origin, as the value of the field `Authorization`.
+  ///
+  /// - Throws: a failure also where the provider's `allowedOrigins` do not list the origin. `request.authorize` would write
+  ///   an entry to the log for each batch of entries.
+  func authorization(of account: String, at origin: String) throws(CommandFailure) -> WipedBytes {
+    let provider = try call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string ?? "" }
+    let allowed = try call("provider.get", params: { $0.member("provider", provider) }) { result in
+      ((result["provider"] ?? result)["allowedOrigins"]?.elements.compactMap(\.string)).map(Array.init) ?? []
+    }
+    guard RequestTarget.origins(allowed).contains(origin) else {
+      throw CommandFailure(
+        .denied, name: "originNotAllowed",
+        "\(origin) is not among the allowed origins of \(provider), so it gets no token of \(account): "
+          + "`lanyard provider update \(provider) --allowed-origin \(origin)` allows it.")
+    }
+    return try call("token.get") { writer in
       writer.member("account", account)
     } result: { (result) throws(CommandFailure) in
       guard let token = result["accessToken"], token.kind == .string else { throw CommandFailure.notUnderstood }

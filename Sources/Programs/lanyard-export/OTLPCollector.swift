@@ -148,7 +148,7 @@ final class OTLPCollector: Collector {
       request.fields += fields
     }
     guard let account else { return }
-    request.fields.append(RequestField("Authorization", secret: try reader.authorization(of: account)))
+    request.fields.append(RequestField("Authorization", secret: try reader.authorization(of: account, at: url.origin)))
   }
 
   /// A file that others can read or write is not used. It may be root's.

@@ -19,12 +19,14 @@ struct Forwarding {
   func run() -> Bool {
     do throws(Refusal) {
       let account = try proxy.authorizer.account(for: request.url)
+      let fields = try request.fields(under: account.names)
+      let reader = RequestBodyReader(head, client, form: try request.form(under: account.names))
       let authorization = try proxy.authorizer.authorize(request, for: account)
-      let reader = RequestBodyReader(head, client)
+      for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.provider) }
       guard let (body, canBeSentAgain) = reader.body() else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
       }
-      let first = Attempt(self, authorization, reader, keepsRefusal: canBeSentAgain)
+      let first = Attempt(self, fields, authorization, reader, keepsRefusal: canBeSentAgain)
       try first.send(body)
       guard first.relay.status == 401 else { return try first.end() }
       guard canBeSentAgain else {
@@ -32,7 +34,7 @@ struct Forwarding {
         return try first.end()
       }
       guard let next = try renewed(after: first, account) else { return try first.end() }
-      let second = Attempt(self, next, reader, keepsRefusal: false)
+      let second = Attempt(self, fields, next, reader, keepsRefusal: false)
       try second.send(body)
       return try second.end()
     } catch {
@@ -74,15 +76,17 @@ struct Forwarding {
     let authorization: Authorizer.Authorization
     let relay: ResponseRelay
     private let forwarding: Forwarding
+    private let fields: ForwardedFields
     private let reader: RequestBodyReader
     private var result = HTTPResult.notSent(.other)
     private var isRevoked = false
 
     init(
-      _ forwarding: Forwarding, _ authorization: Authorizer.Authorization, _ reader: RequestBodyReader,
-      keepsRefusal: Bool
+      _ forwarding: Forwarding, _ fields: ForwardedFields, _ authorization: Authorizer.Authorization,
+      _ reader: RequestBodyReader, keepsRefusal: Bool
     ) {
       self.forwarding = forwarding
+      self.fields = fields
       self.authorization = authorization
       self.reader = reader
       relay = ResponseRelay(
@@ -93,10 +97,10 @@ struct Forwarding {
     /// - Throws: while nothing of a response has gone to the client.
     func send(_ body: RequestBody) throws(Refusal) {
       let proxy = forwarding.proxy
-      guard let account = proxy.scope.accounts.first(where: { $0.id == authorization.account }),
-        let http = proxy.scope.clients[account.provider]
-      else { throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.") }
-      var fields = forwarding.request.fields.map { RequestField($0.name, $0.value) }
+      guard let http = proxy.scope.clients[authorization.account] else {
+        throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.")
+      }
+      var fields = self.fields.all.map { RequestField($0.name, $0.value) }
       // The proxy looks for the token in the answer, so the answer must not be compressed.
       fields.append(RequestField("Accept-Encoding", "identity"))
       fields.append(RequestField("Authorization", secret: authorization.credentials))

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import JSONRPC
@@ -12,6 +13,8 @@ struct ProxyScope: Sendable {
     let label: String
     let origins: AllowedOrigins
     let provider: String
+    /// Which names its requests may have.
+    let names: RequestNames
   }
 
   struct Grant: Sendable {
@@ -25,7 +28,7 @@ struct ProxyScope: Sendable {
   /// The person named the account.
   let isAccountNamed: Bool
   let origins: AllowedOrigins
-  /// By the name of the provider.
+  /// By account: no two accounts share a connection.
   let clients: [String: HTTPClient]
 
   /// - Throws: also where nothing would be forwarded.
@@ -40,7 +43,7 @@ struct ProxyScope: Sendable {
       }
     }
     let providers = try Self.providers(via: &agent)
-    var accounts: [Account] = []
+    var (accounts, clients): ([Account], [String: HTTPClient]) = ([], [:])
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
@@ -50,7 +53,9 @@ struct ProxyScope: Sendable {
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
-          Account(id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider))
+          Account(
+            id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider, names: settings.names))
+        clients[id] = HTTPClient(settings.client)
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -60,7 +65,7 @@ struct ProxyScope: Sendable {
     }
     self.accounts = accounts
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
-    clients = providers.mapValues { HTTPClient($0.client) }
+    self.clients = clients
     guard origins.all.isEmpty else { return }
     throw CommandFailure(
       .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",
@@ -103,6 +108,7 @@ struct ProxyScope: Sendable {
 
   private struct Settings {
     var origins: [String]
+    var names: RequestNames
     var client: HTTPClientSettings
   }
 
@@ -121,7 +127,10 @@ struct ProxyScope: Sendable {
         if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
         // Otherwise kept connections of a burst are closed while the next request opens one.
         client.maximumIdleConnections = 32
-        return Settings(origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [], client: client)
+        return Settings(
+          origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [],
+          names: RequestNames(allowed: node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []),
+          client: client)
       }
     }
     return settings

@@ -2,7 +2,8 @@ import CommandSupport
 import ProxyCore
 import Synchronization
 
-/// Tells the person of refusals, since tools show no more of a refused tunnel than its status.
+/// Tells the person of refusals, since tools show no more of a refused tunnel than its status, and of fields that stay
+/// behind.
 final class RefusalNotes: Sendable {
   private let told = Mutex<Set<String>>([])
   /// A program that tries every origin does not fill the terminal.
@@ -16,4 +17,17 @@ final class RefusalNotes: Sendable {
     let subject = refusal.sentence.contains(origin) ? "" : "\(origin): "
     if isNew { Output.note(Text.shown("lanyard proxy: \(subject)\(refusal.sentence)")) }
   }
+
+  /// Tells each field that is left out of requests to an origin once.
+  func leftOut(_ field: ForwardedFields.LeftOut, of origin: String, _ provider: String) {
+    let name = String(field.name.prefix(Self.mostNameLength))
+    let isNew = told.withLock { told in told.count < Self.most && told.insert("\(origin) \(name)").inserted }
+    guard isNew else { return }
+    Output.note(
+      Text.shown(
+        "lanyard proxy: \(origin): \(name) was left out: \(field.reason). `lanyard provider update \(provider) --allowed-field \(name)` allows it."
+      ))
+  }
+
+  private static let mostNameLength = 64
 }

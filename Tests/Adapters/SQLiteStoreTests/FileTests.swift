@@ -38,10 +38,18 @@ import Testing
     let elsewhere = PrivateDirectory()
     try SQLiteStore(path: elsewhere.database).close()
     symlink(elsewhere.database, directory.database)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    for mayCreate in [true, false] {
+      #expect(throws: StoreFailure.link("store.db")) {
+        try SQLiteStore(path: directory.database, mayCreate: mayCreate)
+      }
+    }
     unlink(directory.database)
     symlink(elsewhere.path + "/nothing", directory.database)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    for mayCreate in [true, false] {
+      #expect(throws: StoreFailure.link("store.db")) {
+        try SQLiteStore(path: directory.database, mayCreate: mayCreate)
+      }
+    }
     #expect(elsewhere.names == ["store.db"])
   }
 
@@ -49,7 +57,7 @@ import Testing
   func symlinkBesideTheDatabase_isRefused(suffix: String) throws {
     let elsewhere = PrivateDirectory()
     symlink(elsewhere.path + "/target", directory.database + suffix)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    #expect(throws: StoreFailure.link("store.db" + suffix)) { try SQLiteStore(path: directory.database) }
     #expect(elsewhere.names.isEmpty)
   }
 

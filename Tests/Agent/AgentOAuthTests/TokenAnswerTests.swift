@@ -125,6 +125,35 @@ import AgentOAuth
     #expect(refusal(#"{"code":50057}"#).codes == ["50057"])
   }
 
+  /// Each place in which API contracts put a stable code, with any status.
+  @Test(arguments: [
+    #"{"code":"AUTH_SESSION_REVOKED"}"#, #"{"error":"AUTH_SESSION_REVOKED"}"#, #"{"errorCode":"AUTH_SESSION_REVOKED"}"#,
+    #"{"type":"https://api.acme.example/problems/auth-session-revoked","title":"t","status":401}"#,
+    #"{"type":"urn:acme:AUTH_SESSION_REVOKED"}"#, #"{"error":{"code":"AUTH_SESSION_REVOKED","message":"Signed out."}}"#,
+    #"{"error":{"code":400,"message":"AUTH_SESSION_REVOKED","status":"INVALID_ARGUMENT"}}"#,
+    #"{"errors":[{"status":"401","code":"AUTH_SESSION_REVOKED"}]}"#,
+    #"{"error":"Unauthorized","code":"AUTH_SESSION_REVOKED","statusCode":401}"#,
+    #"{"success":false,"code":"AUTH_SESSION_REVOKED","data":null}"#,
+  ])
+  func stableCodeOfAnAPIContract_isReadInEachPlace(body: String) {
+    for status in [200, 400, 401, 403, 409, 410] {
+      let answer = response(status, Array(body.utf8))
+      #expect(TokenResponseClassifier.sort(answer) == .refusal, "\(status)")
+      #expect(
+        FailureClassifier.classify(TokenEndpointRefusal(answer, now: Self.now)) == .reauthenticate(reason: "revoked"))
+    }
+  }
+
+  /// Words about an error that are no codes decide nothing.
+  @Test(arguments: [
+    #"{"error":{"message":"The session was revoked."}}"#, #"{"message":"AUTH_SESSION_REVOKED"}"#, #"{"errors":["x"]}"#,
+    #"{"type":"about:blank"}"#, #"{"error":"Unauthorized request"}"#, #"{"code":"AUTH_SESSION_REVOKED because"}"#,
+  ])
+  func wordsThatAreNoStableCode_decideNothing(body: String) {
+    let answer = response(401, Array(body.utf8))
+    #expect(FailureClassifier.classify(TokenEndpointRefusal(answer, now: Self.now)) == .unexplained(status: 401))
+  }
+
   /// Members of an unexpected type are ignored and spoil no other member.
   @Test(arguments: [
     #""suberror":7"#, #""error_codes":7"#, #""error_codes":[null,{},[]]"#, #""claims":{"a":1}"#, #""code":{}"#,

@@ -46,6 +46,8 @@ import Testing
     /// A replay was answered by what does not settle the doubt.
     var isAnswered = false
     let graceSeconds: Int64
+    /// The state that subscribers know.
+    var state = AccountState.active
 
     init(seed: UInt64) {
       self.seed = seed
@@ -58,7 +60,33 @@ import Testing
 
     func fail(_ what: String) -> Broken { Broken(seed: seed, step: step, what: what) }
 
+    /// The state is told before any other effect: only a change, and `session.expired` with the one change that it is
+    /// for.
+    mutating func tell() throws {
+      let told = machine.tell(at: now)
+      guard !told.isEmpty else { return }
+      guard case .stateChanged(let new, previous: state) = told[0], new != state else {
+        throw fail("no change: \(told)")
+      }
+      state = new
+      let isExpired = if told.count == 2, case .sessionExpired = told[1] { true } else { false }
+      guard isExpired == (state == .reauthenticationRequired), told.count <= 2 else { throw fail("\(told)") }
+    }
+
+    /// What a caller is refused with agrees with the state.
+    func agrees(_ refusal: TokenMachine.Refusal) -> Bool {
+      switch refusal {
+      case .reauthenticate: state == .reauthenticationRequired
+      case .locked: state == .locked
+      case .signedOut: state == .signedOut
+      case .offline: state == .offlineStale || state == .interactionRequired
+      case .interaction, .misconfigured, .untrustedServer, .unavailable, .noAnswer, .store: true
+      }
+    }
+
     mutating func take(_ effects: [TokenMachine.Effect]) throws {
+      try tell()
+      guard state == machine.state(at: now) else { throw fail("the told state is another") }
       for effect in effects {
         switch effect {
         case .exchange(let attempt):
@@ -92,9 +120,12 @@ import Testing
           guard keyOf[serial] == key else { throw fail("a token of another key") }
           guard now < expiry[serial]! || source == .refreshed else { throw fail("an expired token") }
           guard machine.liveSerials.contains(serial) else { throw fail("a token that was wiped") }
-        case .refuse(let id, _):
+          guard machine.servesTokens else { throw fail("a token of a refused grant") }
+        case .refuse(let id, let refusal):
+          guard agrees(refusal) else { throw fail("\(refusal) in state \(state)") }
           guard open.removeValue(forKey: id) != nil else { throw fail("refused twice, or no such waiter (I2)") }
-        case .persistHealth, .sessionExpired, .stateChanged: break
+        case .persistHealth, .withdrawTokens: break
+        case .sessionExpired, .stateChanged: throw fail("the state is told by `tell` alone")
         }
       }
       guard inFlight == machine.exchange else { throw fail("another exchange than was asked for") }

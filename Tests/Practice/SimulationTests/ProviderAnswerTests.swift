@@ -71,11 +71,21 @@ import Testing
     }
   }
 
-  @Test(arguments: ["iss", "aud", "azp", "auth_time"])
-  func refreshedIDTokenWithAChangedClaim_requiresASignIn(claim: String) throws {
+  @Test(arguments: ["iss", "sub"])
+  func refreshedIDTokenOfAnotherPerson_requiresASignIn(claim: String) throws {
+    try meeting(Fault(.changeIDToken([claim: "https://elsewhere.example"]))) { scene, answer in
+      #expect(answer.code == 2004, "\(claim): \(answer)")
+    }
+  }
+
+  @Test(arguments: ["aud", "azp", "auth_time", "nonce"])
+  func refreshedIDTokenWithAnotherFault_keepsTheSession(claim: String) throws {
     let other: PracticeJSON = claim == "auth_time" ? 1 : "https://elsewhere.example"
     try meeting(Fault(.changeIDToken([claim: other]))) { scene, answer in
-      #expect(answer.code == 2004, "\(claim): \(answer)")
+      #expect(scene.works(answer), "\(claim): \(answer)")
+      #expect(scene.idp.activeRefreshTokens(user: "alice").count == 1, "nothing is revoked")
+      let told = try await scene.world.client().call("agent.diagnose", "{}")
+      #expect("\(told)".contains("(`\(claim)`)"), "\(told)")
     }
   }
 

@@ -8,6 +8,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import time
@@ -19,7 +20,7 @@ import urllib.request
 import hints
 from fake_agent import Error
 from people import WORK, accounts
-from person import PATIENCE_SECONDS, Person
+from person import BINARIES, PATIENCE_SECONDS, Person
 from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
@@ -65,7 +66,7 @@ WAYS = {
     "lanyard login ……": "test_a_provider_that_was_added_is_signed_in_at",
     "lanyard login --account …": "test_an_ended_session_is_signed_in_again",
     "lanyard login…": "test_an_ended_session_is_signed_in_again",
-    "lanyard login … --paste": "test_an_unreachable_browser_is_answered_by_paste",
+    "lanyard login… --paste": "test_an_unreachable_browser_is_answered_by_paste",
     "lanyard logout …": "test_an_account_that_is_signed_in_is_signed_out_before_it_is_forgotten",
     "lanyard logout --yes": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
     "lanyard logout --all": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
@@ -98,6 +99,9 @@ WAYS = {
     "lanyard provider update NAME --allowed-origin https://api.example": "test_an_origin_is_added_beside_the_others",
     "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_from_a_pipe",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
+    "lanyard provider update … --allowed-field …": "Proxy/test_raw.test_the_person_allows_a_field",
+    "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
+    "lanyard resolve …": "test_an_address_as_git_has_it_is_advised_as_an_https_one",
     "lanyard resolve URL": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule add PATTERN ACCOUNT": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule add URL ACCOUNT": "test_a_url_is_answered_by_the_rule_that_is_advised",
@@ -134,7 +138,9 @@ WAYS = {
     "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
 }
 # Texts in quotes that only begin like a command.
-OTHER_TEXTS = {"lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
+OTHER_TEXTS = {
+    "lanyard proxy: …: … was left out: …. `lanyard provider update … --allowed-field …` allows it.",
+    "lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
 PLACE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -197,6 +203,15 @@ class CollectionTests(Person):
 class Following(RealProvider):
     """Runs what a message advises."""
 
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        shutil.copy2(os.path.join(BINARIES, "lanyard-export"), cls.install)
+
+    def add_provider(self):
+        """One that says who a person is."""
+        self.answer("provider", "add", "idp", "--issuer", self.issuer, "--client-id", "lanyard-demo")
+
     def follow(self, told, beginning, *, fill=None, code=0, **options):
         """Runs the first advised command that begins so, its words in capitals filled in, and returns what it prints."""
         found = [command for command in advice(told) if command.startswith(beginning)]
@@ -210,10 +225,16 @@ class Following(RealProvider):
         self.assertEqual(done.returncode, code, done)
         return done.stdout + done.stderr
 
+    def sign_in(self, user, *words):
+        return self.at_its_page(user, "login", "idp", *words)
+
     def sign_in_by(self, told, beginning, user):
         """Runs the advised sign-in, as the person at its page."""
         found = next(command for command in advice(told) if command.startswith(beginning))
-        process = self.start(*shlex.split(found)[1:], "--no-browser")
+        return self.at_its_page(user, *shlex.split(found)[1:])
+
+    def at_its_page(self, user, *words):
+        process = self.start(*words, "--no-browser")
         self.post("/practice/options", autoApprove=user)
         with urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS) as page:
             page.read()
@@ -537,6 +558,14 @@ class ProviderHintTests(Following):
         self.answer("rule", "add", "https://other.example", "work")
         self.assertTrue(self.answer("resolve", "https://other.example/x").startswith("work: "))
 
+    def test_an_address_as_git_has_it_is_advised_as_an_https_one(self):
+        self.two_accounts()
+        self.answer("rule", "add", "https://github.com/acme/*", "home")
+        done = self.lanyard("resolve", "git@github.com:acme/app.git")
+        if done.returncode == 0:
+            return self.assertTrue(done.stdout.startswith("home: "))
+        self.assertTrue(self.follow(done.stderr, "lanyard resolve").startswith("home: "))
+
     def test_a_damaged_rule_is_removed_by_its_name(self):
         self.two_accounts()
         self.answer("rule", "add", "https://a.example/*", "work")
@@ -647,6 +676,7 @@ class AgentHintTests(Following):
         self.assertIn("The agent found no pinentry", self.follow(told, "lanyard doctor", code=1))
 
     def test_an_export_without_a_destination_names_them(self):
+        self.instance()
         told = self.lanyard("export")
         self.assertNotEqual(told.returncode, 0)
         for command in ("lanyard export journald", "lanyard export syslog", "lanyard export otlp URL"):

@@ -67,7 +67,7 @@ class TableTests(Person):
                 self.narrow("policy", "list", whole=["orders-and-notes"], width=width)
                 self.narrow("key", whole=["opened the vault" if width > 40 else "opened"], width=width)
                 self.narrow("grant", whole=["gra_c2ztq4xk7m3vwy5ndhb6rf", "continuous-integration"],
-                            joined=["request.send", "https://other.example:8443".removeprefix("https://"), long_name], width=width)
+                            joined=["requests,token.get", "https://other.example:8443".removeprefix("https://"), long_name], width=width)
 
     def test_an_account_without_an_alias_is_listed_with_its_whole_id(self):
         self.agent(accounts(WORK, CLIENT))
@@ -87,7 +87,6 @@ class TableTests(Person):
                 words = " ".join(lines).split()
                 for word in ("orders.approve.and.much.more" if width > 60 else "not", "(offline", "window", "expired)"):
                     self.assertIn(word, words)
-                self.assertNotIn("…", "".join(line.partition("a program")[0] for line in lines))
 
     def test_a_waiting_revocation_fits_and_keeps_its_id(self):
         entry = {"id": "rev_c2ztq4xk7m3vwy5ndhb6rfgupa", "issuer": "https://login.department.example/tenants/a",
@@ -177,14 +176,14 @@ class ProgramTests(Person):
         with open(os.path.join(self.work, ".lanyard"), "w", encoding="utf-8") as file:
             file.write("account = work\n")
         for words in (
-            ["trust"], ["trust", "--remove"], ["switch", "work"], ["rename", "work", "acme"],
+            ["trust"], ["trust", "--remove"], ["account", "set", "work", "--browser", "/bin/true"], ["switch", "work"], ["rename", "work", "acme"],
             ["provider", "add", "corp", "--issuer", "https://corp.example", "--client-id", "x"],
             ["provider", "update", "idp", "--client-id", "y"], ["provider", "remove", "idp"], ["lock"], ["unlock"],
             ["rule", "add", "https://a.example/*", "work"], ["rule", "remove", "rule_1"], ["grant", "revoke", "gra_1"],
             ["revocations", "abandon", "rev_1"], ["revocations", "send"], ["operations", "cancel", "op_1", "-u", "work"],
             ["key", "rotate"], ["key", "remove", "1"], ["step-up", "work"], ["policy", "check", policy],
             ["backup", os.path.join(self.home, "b"), "--pw-file", secret], ["logout", "work"], ["forget", "work", "--yes"],
-            ["account", "set", "home", "--browser", "firefox"], ["stop"],
+            ["stop"],
         ):
             with self.subTest(words):
                 input = {"input": "2468\n"} if words[0] == "step-up" else {}
@@ -222,7 +221,7 @@ class ProgramTests(Person):
 
     def test_the_line_of_usage_is_broken_between_options(self):
         for width in (40, 60, 80, 132):
-            lines = self.lines("token", "--help", size=(24, width))
+            lines = self.on_terminal("token", "--help", size=(24, width)).text.splitlines()
             start = next(index for index, line in enumerate(lines) if line.startswith("USAGE: "))
             usage = lines[start:lines.index("", start)]
             self.assertTrue(all(columns(line) <= width for line in usage), usage)

@@ -35,7 +35,7 @@ class WaitingTests(Person):
         # What follows the line is what takes it away.
         rest = LINE.split(screen.text)[-1]
         self.assertTrue(rest.startswith(CLEARED), screen.text)
-        self.assertNotIn("waiting", rest)
+        self.assertNotIn("waiting for", rest)
         return rest[len(CLEARED):]
 
     def test_a_token_in_both_ways(self):

@@ -515,6 +515,13 @@ class Credentials(Exports):
 
     def test_token_of_an_account_goes_along(self) -> None:
         scene, receiver = self.people(), self.receiver()
+        origin = receiver.url.partition("/v1")[0]
+        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=5)
+        self.assertIn(f"--allowed-origin {origin}", done.stderr)
+        self.assertEqual(receiver.heads, [])
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            provider = client.call("account.get", {"account": "alice"})["provider"]
+            client.call("provider.update", {"provider": provider, "allowedOrigins": [origin]})
         self.once(scene, "otlp", receiver.url, "--account", "alice")
         with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
             token = client.call("token.get", {"account": "alice"})["accessToken"]

@@ -55,6 +55,10 @@ class Prompt(Desktop):
         self.assertEqual(self.prompt(), ".lanyard?\n")
         self.lanyard("trust")
         self.assertEqual(self.prompt(), "home\n")
+        os.unlink(file)
+        os.symlink("nowhere", file)
+        self.assertEqual(self.prompt(), ".lanyard?\n")
+        self.assertEqual(self.prompt("home"), "home\n")
 
     def test_no_agent_no_word(self):
         self.agent.kill()

@@ -190,5 +190,84 @@ class Smuggling(ProxyFixture):
         return Response(200, b"hello\n") if request.bearer else Response(401)
 
 
+@in_quick_form(
+    "test_only_plain_fields_go_on", "test_parameters_that_turn_a_request_into_another_are_refused",
+    "test_the_person_allows_a_field")
+class Names(ProxyFixture):
+    """The one rule for names in a request, at the proxy."""
+
+    def ask(self, proxy: Proxy, data: bytes) -> bytes:
+        return proxy.ask_in_tunnel(self.api.place, data)
+
+    def test_only_plain_fields_go_on(self) -> None:
+        proxy = self.proxy()
+        plain = {"Accept": "text/plain", "X-GitHub-Api-Version": "1", "X-Request-Id": "2", "X-Note": "3"}
+        left_out = [
+            "X-MS-Client-Principal", "X-MS-TOKEN-AAD-ACCESS-TOKEN", "X-Amzn-Oidc-Identity", "x_amzn_oidc_data",
+            "Cf-Access-Jwt-Assertion", "Cf-Access-Client-Secret", "X-Forwarded-Client-Cert", "X-SSL-Client-Cert",
+            "Client-Cert", "X-Auth-Request-Email", "Tailscale-User-Login", "Remote-Groups", "X-Vendor-Thing", "X.Api.Key",
+        ]
+        fields = [f"{name}: {value}" for name, value in plain.items()] + [f"{name}: canary" for name in left_out]
+        self.assertEqual(status(self.ask(proxy, get(self.api.place, *fields))), 200)
+        received = self.api.requests[0].headers
+        self.assertEqual({name: received[name] for name in plain}, plain)
+        self.assertNotIn("canary", str(received))
+
+    def test_fields_that_name_another_person_or_method_are_refused(self) -> None:
+        proxy = self.proxy()
+        for field in ("Dropbox-API-Select-User", "X-Switch-User", "X-On-Behalf-Of", "X-RestLi-Method", "X-Forwarded-Path"):
+            told = self.ask(proxy, get(self.api.place, f"{field}: x"))
+            self.assertEqual(status(told), 400, told)
+            self.assertIn(b"Lanyard-Refusal: overrideRefused", told)
+        self.assertEqual(self.api.requests, [])
+
+    def test_parameters_that_turn_a_request_into_another_are_refused(self) -> None:
+        proxy = self.proxy()
+        for name in ("token", "api_token", "jwt", "doAs", "_switch_user", "%2561ccess_token", "_method", "%24httpMethod"):
+            with self.subTest(name):
+                told = self.ask(proxy, get(self.api.place, path=f"/?a=b&{name}=c"))
+                self.assertEqual(status(told), 400, told)
+                body = f"a=b&{name}=c".encode()
+                for kind in ("Content-Type: application/x-www-form-urlencoded", "X-Note: no type"):
+                    head = get(self.api.place, kind, f"Content-Length: {len(body)}", method="POST")
+                    told = self.ask(proxy, head + body)
+                    self.assertEqual(status(told), 400, told)
+                part = f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\nc\r\n--b--\r\n'.encode()
+                head = get(self.api.place, "Content-Type: multipart/form-data; boundary=b",
+                           f"Content-Length: {len(part)}", method="POST")
+                self.assertEqual(status(self.ask(proxy, head + part)), 400)
+        self.assertEqual(self.api.requests, [])
+
+    def test_a_large_form_never_arrives_whole(self) -> None:
+        proxy = self.proxy()
+        body = b"a=" + b"x" * 200_000 + b"&_method=DELETE"
+        for framing, data in ((f"Content-Length: {len(body)}", body),
+                              ("Transfer-Encoding: chunked", b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))):
+            head = get(self.api.place, "Content-Type: application/x-www-form-urlencoded", framing, method="POST")
+            self.assertEqual(status(self.ask(proxy, head + data)), 400)
+        self.assertEqual([request.method for request in self.api.requests if len(request.body) >= 200_000], [])
+        plain = b"a=" + b"x" * 200_000
+        head = get(self.api.place, "Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(plain)}",
+                   method="POST")
+        self.assertEqual(status(self.ask(proxy, head + plain)), 200)
+
+    def test_the_person_allows_a_field(self) -> None:
+        self.lanyard("provider", "update", "practice", "--allowed-field", "X-Vendor-Thing", "--allowed-field", "token")
+        told = self.ask(self.proxy(), get(self.api.place, "x-vendor-thing: kept", "X-Other-Vendor: gone", path="/?token=1"))
+        self.assertEqual(status(told), 200)
+        self.assertIn("kept", str(self.api.requests[0].headers))
+        self.assertNotIn("gone", str(self.api.requests[0].headers))
+
+    def test_a_field_that_is_left_out_is_told_once(self) -> None:
+        proxy = self.proxy()
+        for _ in range(3):
+            self.ask(proxy, get(self.api.place, "X-Vendor-Thing: x"))
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        told = proxy.process.stderr.read()
+        self.assertEqual(told.count("x-vendor-thing was left out"), 1, told)
+        self.assertIn("lanyard provider update practice --allowed-field x-vendor-thing", told)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -138,6 +138,7 @@ __all__ = [
     "ProviderUpdateResult",
     "ReauthenticationRequired",
     "Redirect",
+    "RedirectRefusal",
     "RefreshPhase",
     "RefreshRuleBasis",
     "RefreshRules",
@@ -850,6 +851,19 @@ class Protection(OpenEnum):
     SYSTEMD_CREDENTIAL = "systemdCredential"
 
 
+class RedirectRefusal(OpenEnum):
+    """Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+    `foreignState`: an answer to no sign-in that waits there.
+    """
+
+    ANOTHER_USER = "anotherUser"
+    ANOTHER_PATH = "anotherPath"
+    ANOTHER_METHOD = "anotherMethod"
+    TOO_LARGE = "tooLarge"
+    MALFORMED = "malformed"
+    FOREIGN_STATE = "foreignState"
+
+
 class RefreshPhase(OpenEnum):
     """The phase of a refresh."""
 
@@ -1071,8 +1085,8 @@ class Account(Record):
             then.
         state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
             `reauthenticationRequired`, `locked`, `signedOut`.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         alias: An account's alias. A name that the person chose. It does not start like an id.
         last_online_auth_at: When the provider last confirmed the person.
         data_protection: What protects the data of the account while it is signed out. Absent once the data was
@@ -1177,8 +1191,8 @@ class AccountRule(Record):
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     rule: str
@@ -1194,13 +1208,15 @@ class AccountSignOutResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        mode: The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked
+            for. One of `soft`, `hard`, `offline`.
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
             `abandoned`: the request failed, and is not sent again since the token has expired by the lifetime that the
             provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of
             `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+        demanded_by: The configuration file that demands that every sign-out erases; absent if none does.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
         end_session_url: A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated
@@ -1211,6 +1227,7 @@ class AccountSignOutResult(Record):
     mode: Union[SignOutMode, str]
     data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
+    demanded_by: Optional[str] = None
     next_attempt_at: Optional[datetime] = None
     end_session_url: Optional[str] = field(default=None, repr=False)
 
@@ -1278,8 +1295,8 @@ class AgentBackupResult(Record):
         path: The path of a backup. An absolute path, because the agent has another working directory than its
             clients.
         skipped: Items that are not in the file, with the reason.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     path: str
@@ -1412,8 +1429,8 @@ class AgentStatusResult(Record):
         protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
             `systemdCredential`.
         connectivity: Connectivity. One of `online`, `offline`, `unknown`.
-        started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        started_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         callers_are_trusted: True if programs of this user need no grant.
         memory_locked: True if the machine has kept every secret in locked memory since the agent's start, so that
             none was written to swap. Bodies of resource servers' answers do not count.
@@ -1421,6 +1438,8 @@ class AgentStatusResult(Record):
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
+        hard_sign_out_demanded_by: The configuration file that demands that every sign-out erases (`signOut`);
+            absent if none does.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
         administrator: What the administrator's files set; absent if they set nothing.
         policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
@@ -1441,6 +1460,7 @@ class AgentStatusResult(Record):
     confinement: Union[Confinement, str]
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
+    hard_sign_out_demanded_by: Optional[str] = None
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
     policy_source: Optional[PolicySource] = None
@@ -1500,8 +1520,8 @@ class AuditEntry(Record):
     """One line of the audit log.
 
     Attributes:
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         event: The name of a method or event.
         outcome: `ok`, or the name of an error, or the effect of a decision.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
@@ -1618,8 +1638,8 @@ class Connectivity(Record):
 
     Attributes:
         state: Connectivity. One of `online`, `offline`, `unknown`.
-        since: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-            told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        since: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
             an exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
             `exchange`, `interface`.
@@ -1635,8 +1655,8 @@ class CredentialAwsResult(Record):
     """The result of `credential.aws`.
 
     Attributes:
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
     """
@@ -1667,7 +1687,7 @@ class Decision(Record):
         time: The time of a decision.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        valid_until: Until when the decision holds if only time passes, by the machine's wall clock. Absent for a
+        valid_until: Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a
             denial, and if no part of the decision expires.
         valid_for_seconds: The same as a duration in whole seconds, rounded down: no clock that is set wrong
             lengthens it. Absent where `valid_until` is.
@@ -1693,7 +1713,7 @@ class DecisionTime(Record):
     """The time of a decision.
 
     Attributes:
-        now: Trusted time: the one instant that is not by the machine's wall clock.
+        now: Trusted time, on which `valid_until` stands, too.
         basis: The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since
             the last server time. `wall`: the wall clock, because no server has reported its time. One of `server`,
             `boot`, `wall`.
@@ -1754,8 +1774,8 @@ class EventNotification(Record):
             `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
             `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
             `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         data: Its schema depends on `type`.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
@@ -1901,13 +1921,13 @@ class Grant(Record):
     Attributes:
         grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        last_used_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when
-            it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        last_used_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     grant: str
@@ -1932,11 +1952,11 @@ class GrantCreateResult(Record):
     Attributes:
         grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     grant: str
@@ -2013,8 +2033,8 @@ class IdentityGetResult(Record):
 
     Attributes:
         id_token: A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         audience: Whom the ID token is for: the client's id, and perhaps others.
         issuer: A URL.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
@@ -2036,8 +2056,8 @@ class KeySlot(Record):
     Attributes:
         protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
             `systemdCredential`.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         opened: True if this slot unlocked the vault.
     """
 
@@ -2053,8 +2073,8 @@ class LastFailure(Record):
 
     Attributes:
         name: The name of the error.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
     """
 
     name: str
@@ -2095,24 +2115,25 @@ class Operation(Record):
         capability: A capability. The name in the policy, such as `workOrder.complete`.
         delivery: Who delivers an operation. One of `agent`, `client`.
         idempotency_key: The client's key, or the one that the agent made.
-        enqueued_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        updated_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        enqueued_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        updated_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         decision: A decision.
         response: The response to an operation's request.
         rejection: The rejection of an operation.
-        last_error: The last failure.
+        last_error: The last failure; of an operation that waits, what holds it up: `Denied` with the reason of the
+            decision where a policy does.
         detail: What the client told when it settled the operation.
         request: A request that the agent delivers.
         payload: The payload as enqueued.
         claim: For `operation.settle`; told to the client that claimed it.
-        claim_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        claim_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     operation: str
@@ -2330,8 +2351,8 @@ class PolicySourceFailure(Record):
             `malformedSignature`, `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`,
             `notStored`, or a later word.
         message: A sentence for a person.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
     """
 
     reason: str
@@ -2398,6 +2419,8 @@ class Provider(Record):
         post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider (OpenID
             Connect RP-Initiated Logout 1.0 §2).
         allowed_origins: Origins that `request.send` may send requests to.
+        allowed_fields: Names of header fields and parameters that requests to the allowed origins may have beside
+            plain ones, without regard to case and marks.
         pins: For each host the digests of its public keys, including backup pins.
         pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
         ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
@@ -2435,6 +2458,7 @@ class Provider(Record):
     post_logout_redirect_uri: Optional[str] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
+    allowed_fields: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
     pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
@@ -2569,8 +2593,8 @@ class RefreshState(Record):
 
     Attributes:
         phase: The phase of a refresh. One of `idle`, `inFlight`, `inDoubt`, `backoff`.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         last_error: The last failure.
     """
 
@@ -2589,8 +2613,8 @@ class RequestAuthorizeResult(Record):
             from the person.
         token_type: `Bearer`, or `DPoP` with a `proof`.
         fingerprint: Identifies this token in `rejected` and in `token.reject`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
             for this method and URL alone.
         decision: Of the capability that names the request most closely; absent if none does.
@@ -2635,8 +2659,8 @@ class Revocation(Record):
     Attributes:
         id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         issuer: A URL.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         expires_at: When the revocation is abandoned.
         last_error: The last failure.
     """
@@ -2694,8 +2718,8 @@ class RuleAddResult(Record):
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     rule: str
@@ -2799,24 +2823,22 @@ class Session(Record):
         clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
         remedies: Actions that restore the session, in the order in which to try them; empty for a healthy session.
         generation: A generation. Increases with each refresh token that is stored for the account.
-        since: When the state began, if known.
-        access_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
-            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
-            trusted time.
-        refresh_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
-            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
-            trusted time.
-        last_online_auth_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        offline_grace_until: The end of the longest offline window of its policy.
+        since: When the state began, if known. It stands as long as the state does.
+        access_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that
+            of the account's provider as far as it is known, in objects of an account, else the machine's.
+        refresh_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock:
+            that of the account's provider as far as it is known, in objects of an account, else the machine's.
+        last_online_auth_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of
+            the account's provider as far as it is known, in objects of an account, else the machine's.
+        offline_grace_until: The end of the longest offline window that its policy gives it in this state.
         lost_scopes: Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may
             bring them back.
         authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
             nothing of any.
         clock_behind_seconds: While `clock` is `suspect`: by how much the wall clock is behind the known time of
             the provider.
-        step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of
+            the account's provider as far as it is known, in objects of an account, else the machine's.
         device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
             the provider's last answer (`token_binding`); absent for bearer tokens.
         token_binding: Whether tokens are bound to a key of the account. Absent for bearer tokens. One of `bound`,
@@ -2857,8 +2879,8 @@ class SignInBeginResult(Record):
             machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
             `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
             `device`, `paste`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         authorization_url: For the flows `browser` and `paste`: the page on which the person signs in.
         verification_uri: For the flow `device`: the page on which the person enters the code, on any machine.
         verification_uri_complete: The same with the code included, such as for a QR code, if the provider returns
@@ -2910,11 +2932,17 @@ class SignInProgress(Record):
         sign_in: The id of the sign-in.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
+        refused: Requests that came to the redirect URI and were no answer to this sign-in; absent if there were
+            none. A pending sign-in goes on.
+        refused_because: Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`,
+            `tooLarge`, `malformed`, `foreignState`.
     """
 
     status: Union[SignInStatus, str]
     sign_in: Optional[str] = None
     account: Optional[str] = None
+    refused: Optional[int] = None
+    refused_because: Optional[Union[RedirectRefusal, str]] = None
 
 
 @dataclass(frozen=True)
@@ -2947,8 +2975,8 @@ class Snapshot(Record):
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         scopes: Scopes. In any order; the agent sorts them.
-        fetched_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        fetched_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         source: The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
     """
 
@@ -2969,8 +2997,8 @@ class StepUpStatus(Record):
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         attempts_left: At 0 the PIN is destroyed.
-        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     account: str
@@ -2986,8 +3014,8 @@ class StepUpVerifyResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     account: str
@@ -3009,8 +3037,8 @@ class Token(Record):
     Attributes:
         token_type: `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request
             with it needs a proof of `token.proof`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.
@@ -3042,8 +3070,8 @@ class TokenExchangeResult(Record):
 
     Attributes:
         token_type: `Bearer`, or `N_A` for a token that is not an access token.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.
@@ -3190,8 +3218,8 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3582,8 +3610,8 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4016,6 +4044,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4031,7 +4060,8 @@ class ProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).
@@ -4067,6 +4097,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4122,6 +4154,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4207,6 +4240,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4261,6 +4295,8 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4318,6 +4354,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4473,6 +4510,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4488,7 +4526,8 @@ class AsyncProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).
@@ -4524,6 +4563,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4579,6 +4620,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4664,6 +4706,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4718,6 +4761,8 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
@@ -4775,6 +4820,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4929,7 +4975,9 @@ class SignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
@@ -5055,8 +5103,9 @@ class SignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.
@@ -5201,7 +5250,9 @@ class AsyncSignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
@@ -5327,8 +5378,9 @@ class AsyncSignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.
@@ -5630,7 +5682,7 @@ class AccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:
@@ -5873,7 +5925,7 @@ class AsyncAccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:
@@ -6217,8 +6269,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6280,8 +6333,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6528,8 +6582,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6591,8 +6646,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6832,8 +6888,9 @@ class IdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
@@ -6892,8 +6949,9 @@ class AsyncIdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
@@ -8011,8 +8069,8 @@ class PolicyMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
-            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+                provider as far as it is known, in objects of an account, else the machine's.
             assume: Assumptions that replace the current facts.
 
         Returns:
@@ -8197,8 +8255,8 @@ class AsyncPolicyMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
-            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+                provider as far as it is known, in objects of an account, else the machine's.
             assume: Assumptions that replace the current facts.
 
         Returns:
@@ -8740,6 +8798,7 @@ class SecretMethods:
             AccountAmbiguous: Several accounts match.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
+            AccountLocked: The provider has disabled the person's account.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -8892,6 +8951,7 @@ class AsyncSecretMethods:
             AccountAmbiguous: Several accounts match.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
+            AccountLocked: The provider has disabled the person's account.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             NotFound: The requested item does not exist; `kind` names its type.

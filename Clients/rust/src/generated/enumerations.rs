@@ -123,6 +123,13 @@ words! {
         SystemdCredential = "systemdCredential",
     }
 
+    /// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+    /// `foreignState`: an answer to no sign-in that waits there.
+    RedirectRefusal {
+        AnotherUser = "anotherUser", AnotherPath = "anotherPath", AnotherMethod = "anotherMethod",
+        TooLarge = "tooLarge", Malformed = "malformed", ForeignState = "foreignState",
+    }
+
     /// The phase of a refresh.
     RefreshPhase { Idle = "idle", InFlight = "inFlight", InDoubt = "inDoubt", Backoff = "backoff" }
 

@@ -76,8 +76,8 @@ events! {
     "token.refreshed" TokenRefreshed(TokenRefreshedData) {
         /// A generation. Increases with each refresh token that is stored for the account.
         generation: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -118,8 +118,8 @@ events! {
 
     /// The person completed a step-up.
     "stepUp.granted" StepUpGranted(StepUpGrantedData) {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 

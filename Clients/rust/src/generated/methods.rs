@@ -464,7 +464,8 @@ methods! {
 
         /// Returns a client program's secret.
         "secret.get" get(SecretGetParams) -> SecretGetResult or [
-            AccountNotFound, AccountAmbiguous, DataLocked, SignedOut, StoreUnavailable, Integrity, NotFound,
+            AccountNotFound, AccountAmbiguous, DataLocked, SignedOut, AccountLocked, StoreUnavailable, Integrity,
+            NotFound,
         ];
 
         /// Lists the names of the client programs' secrets.

@@ -23,8 +23,8 @@ records! {
         /// `locked`, `signedOut`.
         state: AccountState,
         active: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// An account's alias. A name that the person chose. It does not start like an id.
@@ -98,8 +98,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -108,7 +108,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        /// The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked for.
+        /// One of `soft`, `hard`, `offline`.
         mode: SignOutMode,
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
@@ -119,6 +120,8 @@ records! {
         /// `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     } optional {
+        /// The configuration file that demands that every sign-out erases; absent if none does.
+        demanded_by = "demandedBy": String,
         /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network
         /// or `revocation().retry` may come before.
         next_attempt_at = "nextAttemptAt": Timestamp,
@@ -176,8 +179,8 @@ records! {
         /// Items that are not in the file, with the reason.
         skipped: [SkippedItem],
         bytes: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -272,8 +275,8 @@ records! {
         pending_revocations = "pendingRevocations": u64,
         pending_operations = "pendingOperations": u64,
         connections: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         started_at = "startedAt": Timestamp,
         version: String,
         /// True if programs of this user need no grant.
@@ -289,6 +292,8 @@ records! {
         accounts: AccountCounts,
         /// The path of the configuration file that the agent read at its start; absent without one.
         configuration: String,
+        /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+        hard_sign_out_demanded_by = "hardSignOutDemandedBy": String,
         /// For programs that export the audit log; absent if the configuration has no member `audit`.
         audit: AuditSettings,
         /// What the administrator's files set; absent if they set nothing.
@@ -320,8 +325,8 @@ records! {
     /// One line of the audit log.
     AuditEntry {
         sequence: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
         /// The name of a method or event.
         event: String,
@@ -382,8 +387,8 @@ records! {
     Connectivity {
         /// Connectivity. One of `online`, `offline`, `unknown`.
         state: ConnectivityState,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         since: Timestamp,
         /// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an
         /// exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
@@ -396,8 +401,8 @@ records! {
         access_key_id = "accessKeyId": String,
         secret_access_key = "secretAccessKey": Secret,
         session_token = "sessionToken": Secret,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
@@ -431,8 +436,8 @@ records! {
         /// person.
         account: String,
     } optional {
-        /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and
-        /// if no part of the decision expires.
+        /// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if
+        /// no part of the decision expires.
         valid_until = "validUntil": Timestamp,
         /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent
         /// where `valid_until` is.
@@ -441,7 +446,7 @@ records! {
 
     /// The time of a decision.
     DecisionTime {
-        /// Trusted time: the one instant that is not by the machine's wall clock.
+        /// Trusted time, on which `valid_until` stands, too.
         now: Timestamp,
         /// The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the
         /// last server time. `wall`: the wall clock, because no server has reported its time. One of `server`,
@@ -467,8 +472,8 @@ records! {
         /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
         /// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         type_ = "type": EventType,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
         /// Its schema depends on `type_`.
         data: {},
@@ -561,8 +566,8 @@ records! {
         client: String,
         accounts: [String],
         methods: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -572,11 +577,11 @@ records! {
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         last_used_at = "lastUsedAt": Timestamp,
     }
 
@@ -588,8 +593,8 @@ records! {
         client: String,
         accounts: [String],
         methods: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -599,8 +604,8 @@ records! {
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     }
 
@@ -643,8 +648,8 @@ records! {
     IdentityGetResult {
         /// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
         id_token = "idToken": Secret,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// Whom the ID token is for: the client's id, and perhaps others.
@@ -661,8 +666,8 @@ records! {
         slot: u64,
         /// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
         protection: Protection,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
         /// True if this slot unlocked the vault.
         opened: bool,
@@ -672,8 +677,8 @@ records! {
     LastFailure {
         /// The name of the error.
         name: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
     } optional {
         reason: String,
@@ -709,21 +714,21 @@ records! {
         delivery: OperationDelivery,
         /// The client's key, or the one that the agent made.
         idempotency_key = "idempotencyKey": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         enqueued_at = "enqueuedAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         updated_at = "updatedAt": Timestamp,
         attempts: u64,
     } optional {
         label: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         retry_within_seconds = "retryWithinSeconds": u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// A decision.
         decision: Decision,
@@ -731,7 +736,8 @@ records! {
         response: OperationResponse,
         /// The rejection of an operation.
         rejection: OperationRejection,
-        /// The last failure.
+        /// The last failure; of an operation that waits, what holds it up: `ErrorCode::Denied` with the reason of the
+        /// decision where a policy does.
         last_error = "lastError": LastFailure,
         /// What the client told when it settled the operation.
         detail: Value,
@@ -741,8 +747,8 @@ records! {
         payload: Value,
         /// For `operation().settle`; told to the client that claimed it.
         claim: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         claim_expires_at = "claimExpiresAt": Timestamp,
     }
 
@@ -875,8 +881,8 @@ records! {
         reason: String,
         /// A sentence for a person.
         message: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
     }
 
@@ -955,6 +961,9 @@ records! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys, including backup pins.
         pins: { [String] },
         /// From then on, by the provider's time, only the certificate authorities count.
@@ -1035,8 +1044,8 @@ records! {
         phase: RefreshPhase,
         attempts: u64,
     } optional {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// The last failure.
         last_error = "lastError": LastFailure,
@@ -1052,8 +1061,8 @@ records! {
         token_type = "tokenType": String,
         /// Identifies this token in `rejected` and in `token().reject`.
         fingerprint: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for
@@ -1089,8 +1098,8 @@ records! {
         issuer: String,
         account_label = "accountLabel": String,
         attempts: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// When the revocation is abandoned.
         expires_at = "expiresAt": Timestamp,
@@ -1128,8 +1137,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -1206,18 +1215,18 @@ records! {
         /// A generation. Increases with each refresh token that is stored for the account.
         generation: u64,
     } optional {
-        /// When the state began, if known.
+        /// When the state began, if known. It stands as long as the state does.
         since: Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         access_token_expires_at = "accessTokenExpiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         refresh_token_expires_at = "refreshTokenExpiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         last_online_auth_at = "lastOnlineAuthAt": Timestamp,
-        /// The end of the longest offline window of its policy.
+        /// The end of the longest offline window that its policy gives it in this state.
         offline_grace_until = "offlineGraceUntil": Timestamp,
         /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
         lost_scopes = "lostScopes": [String],
@@ -1226,8 +1235,8 @@ records! {
         server_time_offset_ms = "serverTimeOffsetMs": i64,
         /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
         clock_behind_seconds = "clockBehindSeconds": u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         step_up_valid_until = "stepUpValidUntil": Timestamp,
         /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the
         /// provider's last answer (`token_binding`); absent for bearer tokens.
@@ -1245,8 +1254,8 @@ records! {
         /// any machine; the person copies the redirect URL into `sign_in().complete`. One of `browser`, `device`,
         /// `paste`.
         flow: SignInFlow,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// For the flows `browser` and `paste`: the page on which the person signs in.
@@ -1284,6 +1293,12 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
+        /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A
+        /// pending sign-in goes on.
+        refused: u64,
+        /// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`,
+        /// `malformed`, `foreignState`.
+        refused_because = "refusedBecause": RedirectRefusal,
     }
 
     /// An item that a backup or a restore left out.
@@ -1312,8 +1327,8 @@ records! {
         /// Scopes. In any order; the agent sorts them.
         scopes: [String],
         entitlements: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         fetched_at = "fetchedAt": Timestamp,
         version: u64,
         /// The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
@@ -1329,8 +1344,8 @@ records! {
         /// At 0 the PIN is destroyed.
         attempts_left = "attemptsLeft": u64,
     } optional {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 
@@ -1339,8 +1354,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 
@@ -1350,8 +1365,8 @@ records! {
         /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs
         /// a proof of `token().proof`.
         token_type = "tokenType": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -1378,8 +1393,8 @@ records! {
         access_token = "accessToken": Secret,
         /// `Bearer`, or `N_A` for a token that is not an access token.
         token_type = "tokenType": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

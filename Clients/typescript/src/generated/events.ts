@@ -88,8 +88,8 @@ export interface TokenRefreshedData {
   /** A generation. Increases with each refresh token that is stored for the account. */
   readonly generation: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   /** Scopes. In any order; the agent sorts them. */
@@ -130,8 +130,8 @@ export interface SignInRequestedData {
 /** The `data` of the event `stepUp.granted`: The person completed a step-up. */
 export interface StepUpGrantedData {
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly validUntil: Date;
 }

@@ -74,7 +74,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `audit`, `administrator`, `policySource`.
+   *   `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -693,7 +693,7 @@ export class AccountMethods {
   /**
    * Signs an account out.
    *
-   * @returns With `account`, `mode`, `data`, `revocation`, `nextAttemptAt`, `endSessionUrl`.
+   * @returns With `account`, `mode`, `demandedBy`, `data`, `revocation`, `nextAttemptAt`, `endSessionUrl`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.
@@ -1549,6 +1549,7 @@ export class SecretMethods {
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `SignedOutError` - The account is signed out.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.

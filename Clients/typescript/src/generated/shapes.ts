@@ -68,6 +68,7 @@ export const AccountSignOutResult: Shape<types.AccountSignOutResult> =
     mode: required(text),
     data: required(text),
     revocation: required(text),
+    demandedBy: optional(text),
     nextAttemptAt: optional(instant),
     endSessionUrl: secret(optional(text)),
   }));
@@ -189,6 +190,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     confinement: required(text),
     accounts: optional(AccountCounts.decode),
     configuration: optional(text),
+    hardSignOutDemandedBy: optional(text),
     audit: optional(AuditSettings.decode),
     administrator: optional(AdministratorState.decode),
     policySource: optional(PolicySource.decode),
@@ -661,6 +663,7 @@ export const Provider: Shape<types.Provider> =
     postLogoutRedirectUri: optional(text),
     persistAccessTokens: optional(boolean),
     allowedOrigins: optional(list(text)),
+    allowedFields: optional(list(text)),
     pins: optional(map(list(text))),
     pinsExpireAt: optional(instant),
     caFile: optional(text),
@@ -883,6 +886,8 @@ export const SignInProgress: Shape<types.SignInProgress> =
     status: required(text),
     signIn: optional(text),
     account: optional(text),
+    refused: optional(integer),
+    refusedBecause: optional(text),
   }));
 
 export const SkippedItem: Shape<types.SkippedItem> =

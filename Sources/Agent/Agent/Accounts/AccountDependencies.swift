@@ -23,6 +23,7 @@ package final class AccountDependencies: Sendable {
   let keySets = KeySets()
   /// What servers told for the proofs of bound tokens.
   let nonces = DPoPNonces()
+  package let demands = LastDemands()
   package let environment: AgentEnvironment
   let operationAttempts: OperationAttempts
   /// Sends an entry of the outbox in the background.

@@ -1,3 +1,4 @@
+internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -15,6 +16,9 @@ package final class AccountTable: VaultTable {
   /// affected.
   private(set) var damagedPartitions: Set<PartitionID> = []
   package private(set) var active: AccountID?
+  /// The signed-in accounts with a request in the journal when the vault was opened, or with one in doubt: what became
+  /// of it is found out when the account is loaded.
+  let unsettled: Set<AccountID>
   /// The record that names the active account does not open, or the account that it names does not.
   private(set) var activeIsDamaged = false
 
@@ -31,6 +35,11 @@ package final class AccountTable: VaultTable {
       last = profile
       _ = profiles.put(profile)
     }
+    let requested = try records.partitions(with: .intent)
+    unsettled = Set(
+      profiles.values.filter {
+        $0.signInStatus == .signedIn && (requested.contains($0.partition) || $0.health == .unknown)
+      }.map(\.id))
     self.profiles = profiles
     index = AccountIndex(of: profiles.values)
     damagedPartitions = damaged
@@ -166,7 +175,10 @@ extension MemoryChange {
   }
 
   static func tokensWithdrawn(_ id: AccountID) -> MemoryChange {
-    MemoryChange { $0.tables.tokenCache.withdraw(id) }
+    MemoryChange { vault in
+      vault.tables.tokenCache.withdraw(id)
+      vault.tables.tokenCache.setSession(nil, of: id)
+    }
   }
 }
 

@@ -73,7 +73,7 @@ final class AccountTokens {
   func publish(of account: isolated Account) {
     guard let loaded = account.loaded else { return }
     tokens.keep(only: loaded.machine.liveSerials)
-    guard let facts = loaded.machine.servedToken, let token = tokens[facts.serial] else {
+    guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
       published = nil
       return account.dependencies.tokenCache.withdraw(account.id)
     }
@@ -81,7 +81,7 @@ final class AccountTokens {
     noteUse(of: account)
     let fresh = PublishedToken(
       token, account: account.id, issuer: loaded.profile.identity.issuer,
-      expiresAt: token.expiresAt(on: account.clock))
+      expiresAt: account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider))
     published = fresh
     account.dependencies.tokenCache.publish(fresh)
   }

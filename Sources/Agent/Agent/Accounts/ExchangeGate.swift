@@ -93,6 +93,12 @@ package final class ExchangeGate: Sendable {
     planLook()
   }
 
+  /// The network may be back.
+  func reconnected() {
+    state.withLock { $0.queue.reconnected(at: clock.boot()) }
+    planLook()
+  }
+
   /// True if the issuer is not silent, or answers now.
   func answers(_ issuer: String) async -> Bool {
     guard let probe = state.withLock({ $0.queue.isSilent(issuer) ? $0.probes[issuer] : nil }) else { return true }

@@ -31,9 +31,12 @@ extension ExchangeRunner {
   func commit(
     _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
   ) async -> ExchangeMachine.Commitment {
+    // An answer that an earlier run left: the provider may have sent no other refresh token.
+    if data.refreshToken == nil { await readKept(of: account, &data) }
+    if data.isUnreadable { return .storeFailed }
     guard let loaded = account.loaded, let response = data.response else { return .overtaken }
     var renewed = RenewedGrant(
-      renewing: loaded, by: response, data.idToken, for: answer, clock: account.clock,
+      renewing: loaded, by: response, data.idToken, sent: data.refreshToken, for: answer, clock: account.clock,
       now: account.dependencies.time.now(for: loaded.profile.provider))
     do throws(AgentFailure) {
       let end = try await account.journal.finish(
@@ -59,7 +62,10 @@ extension ExchangeRunner {
     account.rareParts.confirmer?.exchangeEnded()
     if let profile = renewed.profile { account.loaded?.profile = profile }
     account.identity.adopt(data.idToken, for: answer.key, of: account)
-    if let token = data.idToken.stored { account.loaded?.idTokenIdentity = token.identity }
+    // Of the sign-in, if that had one: a later one may name a later sign-in of the person.
+    if let token = data.idToken.stored, account.loaded?.idTokenIdentity == nil {
+      account.loaded?.idTokenIdentity = token.identity
+    }
     data.token = nil
     if takesToken, let token = renewed.accessToken, let provider = account.loaded?.profile.provider {
       data.token = account.tokens.take(token, boundTo: renewed.grant.deviceKey, from: provider, of: account)
@@ -75,11 +81,13 @@ extension ExchangeRunner {
     guard let loaded = account.loaded else { return }
     let jitter = account.dependencies.environment.entropy.fraction()
     data.jitter = jitter
-    var (grant, machine) = (loaded.grant, loaded.machine)
+    var machine = loaded.machine
     _ = machine.exchangeFailed(attempt: attempt, failure, at: account.clock.boot(), jitter: jitter)
-    grant.memory = GrantMemory(machine.memory, boot: account.clock.boot(), wall: account.clock.wall())
+    var failed = FailedExchange(machine, on: account.clock)
+    failed.forgetsRefreshToken = data.isDisowned
     // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
-    try? await account.journal.settle(epoch: intent.epoch, grant: grant, end: end)
+    let stored = try? await account.journal.settle(epoch: intent.epoch, failed, end: end)
+    account.isStored(stored ?? nil)
   }
 }
 

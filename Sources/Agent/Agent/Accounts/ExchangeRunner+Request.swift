@@ -30,15 +30,29 @@ extension ExchangeRunner {
     return isAdmitted
   }
 
+  /// A disabled account has its refresh token on the disk alone: reads it for this run.
+  func readKept(of account: isolated Account, _ data: inout RunData) async {
+    guard let loaded = account.loaded, loaded.machine.health == .locked, loaded.grant.refreshToken == nil else {
+      return
+    }
+    do throws(AgentFailure) {
+      data.refreshToken = try await account.journal.refreshToken()
+    } catch {
+      account.noteStoreError(error)
+      data.isUnreadable = true
+    }
+  }
+
   func prepare(
     _ attempt: TokenMachine.Attempt, of account: isolated Account, _ data: inout RunData
   ) -> ExchangeMachine.Preparation {
+    if data.isUnreadable { return .storeFailed }
     guard account.loaded?.machine.sending(attempt: attempt.number, at: account.clock.boot()) == true,
       let loaded = account.loaded
     else {
       return .graceElapsed
     }
-    guard let refreshToken = loaded.grant.refreshToken else { return .noRefreshToken }
+    guard let refreshToken = loaded.grant.refreshToken ?? data.refreshToken else { return .noRefreshToken }
     (data.refreshToken, data.deviceKey) = (refreshToken, loaded.grant.deviceKey)
     return .ready(
       ExchangeIntent(

@@ -13,6 +13,10 @@ final class ExchangeRunner {
   /// The data that a run carries between its steps.
   struct RunData {
     var refreshToken: Secret?
+    /// The refresh token could not be read.
+    var isUnreadable = false
+    /// The refresh token was another person's, and goes.
+    var isDisowned = false
     /// The key that the grant is bound to.
     var deviceKey: DeviceKey?
     var response: TokenResponse?
@@ -93,7 +97,9 @@ final class ExchangeRunner {
       return .heldWasRevoked
     case .queue:
       guard await mayBeAnswered(account) else { return .providerIsSilent }
-      return .queued(isAdmitted: await enterQueue(run, of: account))
+      let isAdmitted = await enterQueue(run, of: account)
+      if isAdmitted { await readKept(of: account, &data) }
+      return .queued(isAdmitted: isAdmitted)
     case .prepare(let attempt): return .prepared(prepare(attempt, of: account, &data))
     // One call goes through these: it makes the connection, asks `mayLeave`, and sends.
     case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _):

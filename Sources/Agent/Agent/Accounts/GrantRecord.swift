@@ -40,6 +40,8 @@ package struct GrantRecord: Sendable {
   var verifiedIDToken: String?
   /// The `nonce` of the sign-in, if its ID token has it: a later one must have no other (OpenID Connect Core §12.2).
   var nonce: String?
+  /// When the person signed in, as the ID token of the sign-in says: a later one must not name an earlier moment.
+  var authTime: Timestamp?
   /// Why the ID token of the last refresh was dropped, for `doctor`; nil if it was not.
   @Rare var droppedIDToken: IDTokenFailure? = nil
 
@@ -65,6 +67,7 @@ package struct GrantRecord: Sendable {
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
       writer.member("verifiedIdToken", verifiedIDToken)
       writer.member("nonce", nonce)
+      writer.member("authTime", authTime?.milliseconds)
       writer.member("droppedIdToken", droppedIDToken?.rawValue)
     }
   }
@@ -94,6 +97,7 @@ package struct GrantRecord: Sendable {
       grant.details = AuthorizationDetails(granted: node["details"])
       grant.verifiedIDToken = node["verifiedIdToken"]?.string
       grant.nonce = node["nonce"]?.string
+      grant.authTime = node["authTime"]?.timestamp
       grant.droppedIDToken = node["droppedIdToken"]?.string.flatMap { IDTokenFailure(rawValue: $0) }
       return grant
     }

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import Secrets
 
 /// A grant after an answer renewed it.
 struct RenewedGrant {
@@ -18,13 +19,14 @@ struct RenewedGrant {
   var profile: AccountProfile?
   var rights: RightsChange?
 
-  /// `answer` renews the grant of `loaded`. `now` is trusted time.
+  /// `answer` renews the grant of `loaded`. `sent` is the refresh token of its request, if
+  /// this process sent it. `now` is trusted time.
   init(
-    renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken,
+    renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken, sent: Secret?,
     for answer: ExchangeIntent, clock: any AgentClock, now: Timestamp
   ) {
     var grant = loaded.grant
-    grant.refreshToken = response.refreshToken ?? grant.refreshToken
+    grant.refreshToken = response.refreshToken ?? grant.refreshToken ?? sent
     grant.generation += 1
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())

@@ -19,6 +19,7 @@ package struct AgentDiagnosis: Sendable {
     findings += checkPrompts().list
     findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
+    await agent.accounts.settle()
     findings += await agent.policySource.status()?.findings.list ?? []
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
@@ -138,6 +139,9 @@ package struct AgentDiagnosis: Sendable {
         "administratorFiles", problem,
         "Ask the administrator of this machine. The agent keeps the last valid content of this file, and uses the other files."
       )
+    }
+    if let demanding = agent.environment.configuration.hardSignOutDemandedBy {
+      findings.sound("signOut", "\(demanding) demands that every sign-out erases the account's data (`signOut`).")
     }
     if let file = settings.file {
       let enforced = settings.enforced.joined(separator: ", ")

@@ -139,18 +139,22 @@ package struct VaultDiagnosis {
       )
       return findings
     }
-    switch vault.tables.tokenCache.state(of: id) ?? profile.restingState {
+    switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
-      findings.notice(
-        "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
+      findings.problem(
+        "session",
+        profile.health == .unknown
+          ? "No answer came to the last refresh, so the provider may have used up the refresh token. Data and settings were kept."
+          : "The provider no longer takes this account's refresh token. Data and settings were kept.",
+        subject: profile.name, account: id, "`lanyard login --account \(profile.name)` signs in again.")
     case .interactionRequired:
       findings.notice(
         "session", of: profile, "The provider demands an interaction with the person.",
         "`lanyard login --account \(profile.name)`")
     case .locked:
-      findings.notice(
-        "session", of: profile, "The provider says that this account is disabled.",
-        "Ask the administrator of the provider.")
+      findings.problem(
+        "session", "The provider says that this account is disabled. The agent gives nothing of it out.",
+        subject: profile.name, account: id, "Ask the administrator of the provider.")
     default: break
     }
     if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {
@@ -274,6 +278,12 @@ extension Findings {
       problem(
         check, "Others could read or replace the store's files, or other files are in their place.",
         "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
+    case .vault(.store(.link(let name)), _):
+      problem(
+        check,
+        "`\(name)` in the state directory is a symbolic link. The store follows none: its files must lie in one private directory.",
+        "Put the file itself, and those beside it (-wal), in the place of the link.",
+        "Or move the whole directory, and name it by `LANYARD_STATE_DIR`.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,

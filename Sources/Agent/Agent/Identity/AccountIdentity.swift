@@ -106,7 +106,9 @@ final class AccountIdentity {
   }
 
   private func knownKeys(of account: isolated Account) -> IssuerKeys? {
-    account.loaded.flatMap { account.dependencies.keySets.keys(of: $0.profile.provider, issuer: $0.profile.issuedBy.issuer) }
+    account.loaded.flatMap {
+      account.dependencies.keySets.keys(of: $0.profile.provider, issuer: $0.profile.issuedBy.issuer)
+    }
   }
 
   private func isRecent(_ readAt: BootInstant, of account: isolated Account) -> Bool {

@@ -43,7 +43,8 @@ struct KeptIDToken: Sendable {
       nonce: nonce.map { .ifPresent($0) } ?? .unasked, now: now,
       trustsAudience: { audience in before?.audiences.contains { equalCodePoints($0, audience) } ?? false })
     if let failure = verdict.failures.first { throw failure }
-    guard let identity = IDTokenIdentity(claims), let expiresAt = claims.expiresAt, let issuedAt = claims.issuedAt else {
+    guard let identity = IDTokenIdentity(claims), let expiresAt = claims.expiresAt, let issuedAt = claims.issuedAt
+    else {
       throw .expiryMissing
     }
     guard equalCodePoints(identity.subject, profile.identity.subject) else { throw .subjectChanged }
@@ -53,7 +54,9 @@ struct KeptIDToken: Sendable {
     self.expiresAt = expiresAt
     self.issuedAt = issuedAt
     // The provider may have changed its keys since they were read: what they don't prove is checked with newer ones.
-    proof = keys.flatMap { keys in (try? keys.haveSigned(parsed, by: signatures)) == true ? .keys(readAt: keys.readAt) : nil } ?? .none
+    proof =
+      keys.flatMap { keys in (try? keys.haveSigned(parsed, by: signatures)) == true ? .keys(readAt: keys.readAt) : nil }
+      ?? .none
   }
 
   /// True if one of the keys signed it.

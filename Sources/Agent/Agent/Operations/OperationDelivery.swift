@@ -108,6 +108,7 @@ struct OperationDelivery: Sendable {
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: permit.decision, departure) }
     // The answer is kept, and told to callers that may not have the token.
     outgoing.showsToken = false
+    outgoing.isOfLimitedCaller = operation.requester.grant != nil
     var judge = RequestJudge(worker.decisions, for: operation.requester)
     judge.permit = permit
     let sender = RequestSender(outgoing, of: worker.accounts.account(id), judge: judge) { () throws(AgentFailure) in }
@@ -200,7 +201,9 @@ struct OperationDelivery: Sendable {
     case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
     case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
       try await settle(operation, of: id, .lost, error: told)
-    case .challenged: try await settle(operation, of: id, .personWanted, error: told)
+    case .challenged:
+      dependencies.demands.note(failure)
+      try await settle(operation, of: id, .personWanted, error: told)
     case .request(let request, _, _):
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       let isElsewhere = request == .notSent(reason: "withheld") || !request.isOfNetwork

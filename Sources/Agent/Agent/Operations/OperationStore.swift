@@ -53,7 +53,7 @@ package struct OperationStore {
     return try told(operation(name, of: profile), of: profile, heldUpBy: queue)
   }
 
-  /// With its content and its answer, and its moments by the wall clock. What holds it up now is its last error where that
+  /// With its content and its answer. What holds it up now is its last error where that
   /// is later.
   func told(
     _ operation: Operation, of profile: AccountProfile, heldUpBy queue: OperationQueue? = nil
@@ -70,12 +70,11 @@ package struct OperationStore {
         operation.hasAnswer ? try records.read(profile.partition, .operationAnswer, id: operation.id) : nil
       )
     }
-    func wall(_ moment: Timestamp?) -> Timestamp? { moment.map { vault.time.wall($0, of: profile.provider) } }
     return ToldOperation(
       operation: operation, content: content.flatMap { OperationContent($0) },
-      answer: answer.flatMap { OperationAnswer($0) }, enqueuedAt: wall(operation.enqueuedAt)!,
-      updatedAt: wall(operation.updatedAt)!, nextAttemptAt: wall(operation.machine.nextAttemptAt),
-      lastErrorAt: wall(operation.lastError?.at))
+      answer: answer.flatMap { OperationAnswer($0) }, enqueuedAt: operation.enqueuedAt,
+      updatedAt: operation.updatedAt, nextAttemptAt: operation.machine.nextAttemptAt,
+      lastErrorAt: operation.lastError?.at)
   }
 
   /// The operations of an account, as many as one answer holds. `more`: others follow the last one.
@@ -151,7 +150,7 @@ package struct OperationStore {
     var operation = Operation(
       id: number, account: id, sequence: sequence, enqueued, decision: decision, epoch: profile.epoch,
       key: enqueued.idempotencyKey ?? Base32.encode(vault.entropy.bytes(16)), at: now,
-      // Counted from now, so that a wall clock that is set later changes nothing.
+      // The client's clock is this machine's. Counted from now, so that one that is set later changes nothing.
       expiresAt: enqueued.expiresAt.map { now + ($0 - vault.clock.wall()) }, bytes: bytes)
     if isOffered { _ = operation.machine.offered() }
     var after = before

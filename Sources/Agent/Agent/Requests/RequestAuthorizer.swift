@@ -99,14 +99,15 @@ package struct RequestAuthorizer: Sendable {
     let url: HTTPURL
     do throws(RequestTarget.Refusal) {
       url = try RequestTarget(
-        wanted.url, allowedOrigins: wanted.origins.map { route.origins.intersection($0) } ?? route.origins
+        wanted.url, allowedOrigins: wanted.origins.map { route.origins.intersection($0) } ?? route.origins,
+        names: route.names
       ).url
     } catch {
       throw error.failure(of: wanted.account, at: "/url")
     }
     guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
     guard RequestMachine.canSend(wanted.method) else {
-      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
+      throw .invalidParameter("/method", expected: RequestMachine.expectedMethod)
     }
     let question = RequestQuestion(
       account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,

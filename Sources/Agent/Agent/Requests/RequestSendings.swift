@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentStore
+internal import Secrets
 
 /// Makes the sendings of one request, one for each time that it leaves, and judges how each of them ended. Waits for
 /// nothing.
@@ -48,9 +49,12 @@ struct RequestSendings: Sendable {
     self.requireAllowed = requireAllowed
   }
 
-  func target(at url: String, by route: RequestRoutes.Route) throws(AgentFailure) -> RequestTarget {
+  /// The request's target, if the provider allows its origin and the names in the whole request.
+  func target(by route: RequestRoutes.Route) throws(AgentFailure) -> RequestTarget {
+    try request.fields.check(
+      request.body, by: route.names, isOfLimitedCaller: request.isOfLimitedCaller)
     do throws(RequestTarget.Refusal) {
-      return try RequestTarget(url, allowedOrigins: route.origins)
+      return try RequestTarget(request.url, allowedOrigins: route.origins, names: route.names)
     } catch {
       throw error.failure(of: account.id, at: "/url")
     }
@@ -108,10 +112,7 @@ struct RequestSendings: Sendable {
 
   /// A read, and a write with an idempotency key, may be repeated also if it was performed.
   func failure(_ failure: RequestFailure, _ machine: RequestMachine) -> AgentFailure {
-    let isRepeatable = machine.isRead || request.hasIdempotencyKey
-    let failed = AgentFailure.request(failure, account.id, isRepeatable: isRepeatable)
-    guard failure.outcome == .notSent, machine.mayBePerformed, !machine.isRead else { return failed }
-    return .sentBefore(failed, isRepeatable: isRepeatable)
+    .request(failure, account.id, isRepeatable: machine.isRead || request.hasIdempotencyKey)
   }
 
   // MARK: the request
@@ -152,6 +153,43 @@ extension RequestTarget.Refusal {
       .invalidParameter(
         path, expected: "an https URL without user information and fragment; http only on a loopback host")
     case .originNotAllowed: .originNotAllowed(account)
+    case .telling(let meaning):
+      .invalidParameter(
+        path,
+        expected: "a query whose parameters name no \(meaning.rawValue), unless the provider's allowedFields allow it")
+    }
+  }
+}
+
+extension RequestFields {
+  /// The rule for the names in fields and body.
+  ///
+  /// - Parameter path: where the request stands in the params.
+  func check(
+    _ body: Secret?, by names: RequestNames, isOfLimitedCaller: Bool, at path: String = ""
+  ) throws(AgentFailure) {
+    do throws(RequestFields.Refusal) {
+      try check(by: names, isOfLimitedCaller: isOfLimitedCaller)
+    } catch {
+      throw .invalidParameter(path + error.path, expected: error.expected)
+    }
+    guard let body else { return }
+    let refusal = body.withBytes { bytes -> FormNames.Refusal? in
+      do throws(FormNames.Refusal) {
+        try check(form: bytes, by: names)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    switch refusal {
+    case nil: return
+    case .telling(let meaning):
+      throw .invalidParameter(
+        path + "/body",
+        expected: "a form whose parameters name no \(meaning.rawValue), unless the provider's allowedFields allow it")
+    case .unreadable:
+      throw .invalidParameter(path + "/body", expected: "a form in UTF-8, neither compressed nor encoded")
     }
   }
 }

@@ -23,6 +23,8 @@ package struct ResourceRequest: Sendable {
   package var isOfLimitedCaller = false
   /// Asked once the connection stands, before the first byte of each request leaves; if it says no, nothing is sent.
   package var beforeSending: (@Sendable () async -> Bool)?
+  /// A queued operation, which is sent again later.
+  var isOfOperation: Bool { beforeSending != nil }
 
   package init(
     method: String, url: String, fields: RequestFields, body: Secret?, hasIdempotencyKey: Bool, allowsAuthRetry: Bool,

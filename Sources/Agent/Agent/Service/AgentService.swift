@@ -135,6 +135,7 @@ package final class AgentService: Sendable {
   package var time: TimeKeeper { tables.time }
   package var connectivity: ConnectivityState { dependencies.connectivity }
   package var gate: ExchangeGate { dependencies.gate }
+  package var demands: LastDemands { dependencies.demands }
 
   // MARK: life
 
@@ -225,6 +226,7 @@ package final class AgentService: Sendable {
   package func connectivityMayHaveReturned() {
     environment.http.closeConnections(of: nil)
     connectivity.connectivityMayHaveReturned()
+    gate.reconnected()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
     background.start { [operations] in await operations.reconnected() }

@@ -97,6 +97,7 @@ struct SignInAdmission: Sendable {
         dependencies.time.now(for: configuration.name) + $0
       })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
+    grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
     if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
     grant.deviceKey = deviceKey
     grant.requestedDetails = answer.details
@@ -178,9 +179,9 @@ struct SignInAdmission: Sendable {
       dependencies.events.publish(
         .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
-    } else if admitted.previousState != .active {
+    } else if admitted.previousState != profile.restingState {
       dependencies.events.publish(
-        .sessionStateChanged(.active, previous: admitted.previousState), account: profile.id)
+        .sessionStateChanged(profile.restingState, previous: admitted.previousState), account: profile.id)
     }
     if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
       dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)

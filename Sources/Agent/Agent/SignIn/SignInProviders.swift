@@ -41,6 +41,26 @@ struct SignInProviders: Sendable {
     return provider
   }
 
+  /// Refuses a sign-in whose answer another provider's could pass for (`Provider.canPassOff`).
+  func requireDistinctAnswers(of provider: Provider) async throws(AgentFailure) {
+    let other = try await others(than: provider) { provider.canPassOff($0) }
+    if let other { throw .provider(.redirectShared(provider.configuration.name, with: other)) }
+  }
+
+  /// True if another server of this agent could have made an answer that shows neither its address nor its `iss`.
+  func hasOthers(than provider: Provider) async throws(AgentFailure) -> Bool {
+    try await others(than: provider) { !provider.isSameServer(as: $0) } != nil
+  }
+
+  private func others(
+    than provider: Provider, _ isMeant: @Sendable (Provider) -> Bool
+  ) async throws(AgentFailure) -> ProviderName? {
+    let name = provider.configuration.name
+    return try await dependencies.vault.read { vault throws(AgentFailure) in
+      vault.providerTable.all.filter { $0.key != name && isMeant($0.value) }.keys.min()
+    }
+  }
+
   /// The provider, with a place that gives device codes. Real servers name it only in the second document, and one may
   /// have grown it since it was looked at, so its absence is looked into once.
   private func providerWithDeviceFlow(_ name: String) async throws(AgentFailure) -> Provider {

@@ -82,7 +82,14 @@ package final class TimeKeeper: ProviderClock {
   /// The time for the accounts of a provider.
   package func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
 
-  /// A moment of a provider's timeline as the wall clock shows it now: clients compare with their own clock.
+  /// A moment of the boot clock on a provider's timeline: all instants of an answer about an account stand on that one,
+  /// so that a client may subtract them.
+  package func moment(_ boot: BootInstant, of provider: ProviderName) -> Timestamp {
+    let machine = machine
+    return reading(for: provider, at: machine).now + (boot - machine.boot)
+  }
+
+  /// A moment of a provider's timeline as the wall clock shows it now, for answers about the accounts of all providers.
   package func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
     let machine = machine
     return instant + (machine.wall - reading(for: provider, at: machine).now)

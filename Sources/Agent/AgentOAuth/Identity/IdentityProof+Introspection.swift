@@ -13,7 +13,7 @@ extension IdentityProof {
     do throws(DocumentFailure) {
       found = try await client.documents.introspect(accessToken, at: endpoint) { node -> Found? in
         // An inactive token, or one of another client, proves no identity.
-        guard node["active"]?.bool == true, node["client_id"]?.string ?? clientID == clientID,
+        guard node["active"]?.bool == true, node["client_id"]?.string.map({ equalCodePoints($0, clientID) }) ?? true,
           let subject = node["sub"]?.string
         else { return nil }
         return (

@@ -32,7 +32,7 @@ package struct IdentityProof {
     package var displayName: String?
     package var email: String?
     /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
-    package var roles: Set<String>?
+    package var roles: NameSet?
     /// Oddities of the ID token.
     package var warnings: [IDTokenWarning] = []
     /// The ID token that names this person; nil if there is none, or it was not judged.
@@ -46,7 +46,7 @@ package struct IdentityProof {
     var tenant: String?
     var name: String?
     var email: String?
-    var roles: Set<String>?
+    var roles: NameSet?
     var warnings: [IDTokenWarning] = []
   }
 
@@ -270,5 +270,7 @@ extension IDTokenIdentity {
 
 extension JSONNode {
   /// The text of a member whose name is configured.
-  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+  package func text(ofMember name: String) -> String? {
+    members.first { equalCodePoints($0.key.string, name) }?.value.string
+  }
 }

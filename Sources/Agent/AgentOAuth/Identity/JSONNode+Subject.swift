@@ -1,4 +1,5 @@
 package import AgentCore
+internal import AgentModel
 package import JSONRPC
 
 extension JSONNode {
@@ -7,9 +8,15 @@ extension JSONNode {
   package func subject(namedBy preset: ProviderPreset?) -> String? {
     if let subject = self["sub"]?.string { return subject }
     if let name = preset?.subjectMember {
-      return members.first { $0.key.string == name }?.value.string
+      return text(ofMember: name)
     }
     return self["id"]?.string ?? self["id"]?.integer.map(String.init)
+  }
+
+  /// True if an answer of userinfo is about this person. One that names no person must not be used (OpenID Connect Core
+  /// §5.3.2).
+  package func names(_ subject: String, by preset: ProviderPreset?) -> Bool {
+    self.subject(namedBy: preset).map { equalCodePoints($0, subject) } ?? false
   }
 }
 

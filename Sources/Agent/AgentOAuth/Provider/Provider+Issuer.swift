@@ -38,4 +38,26 @@ extension Provider {
     guard let token = endpoints.token, let userinfo = endpoints.userinfo else { return false }
     return token.hasSuffix("/oauth/v2/token") && userinfo.hasSuffix("/oidc/v1/userinfo")
   }
+
+  // MARK: mix-up (RFC 9700 §4.4)
+
+  /// Its answers say whom they are from (RFC 9207 §3).
+  package var namesItselfInAnswers: Bool { metadata?.authorizationResponseIssuer == true }
+
+  /// Two clients of one server, or two addresses of it.
+  package func isSameServer(as other: Provider) -> Bool {
+    isItself(other.configuration.issuer) || other.isItself(configuration.issuer)
+  }
+
+  /// True if nothing in an answer to a sign-in at this provider would show that it is `other`'s: this one could send the
+  /// browser on to `other` with the sign-in's own redirect URI, and would be sent `other`'s code and the verifier.
+  ///
+  /// The paths of the two, or `iss` of one of them, show it.
+  package func canPassOff(_ other: Provider) -> Bool {
+    let (mine, its) = (configuration.redirect, other.configuration.redirect)
+    guard !namesItselfInAnswers, !other.namesItselfInAnswers, !isSameServer(as: other) else { return false }
+    // A configured port alone shows nothing: a server that follows RFC 8252 §7.3 takes another one.
+    if other.preset?.comparesRedirectPort == true, let port = its.port, mine.port != port { return false }
+    return mine.path == its.path
+  }
 }

@@ -25,7 +25,7 @@ package struct RightsRequests: Sendable {
   ) {
     let rule = provider.rightsRule
     let (told, sentAt) = try await userInfo(accessToken) { node -> RightsUpdate? in
-      guard node["sub"].map({ $0.string == subject }) ?? true else { return nil }
+      guard node.names(subject, by: provider.preset) else { return nil }
       return rule.rightsUpdate(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
     }
     return (told, sentAt)
@@ -38,7 +38,7 @@ package struct RightsRequests: Sendable {
   ) {
     let rolesClaim = provider.rightsRule.rolesClaim
     return try await userInfo(accessToken) { node -> RightsClaims? in
-      return node.subject(namedBy: provider.preset) == subject ? RightsClaims(node, rolesClaim: rolesClaim) : nil
+      node.names(subject, by: provider.preset) ? RightsClaims(node, rolesClaim: rolesClaim) : nil
     }
   }
 
@@ -73,7 +73,7 @@ package struct RightsRequests: Sendable {
     do throws(DocumentFailure) {
       isActive = try await client.documents.introspect(accessToken, at: url) { node -> Bool? in
         guard let isActive = node["active"]?.bool else { return nil }
-        return isActive && (node["sub"].map { $0.string == subject } ?? true)
+        return isActive && (node["sub"].map { equalCodePoints($0.string, subject) } ?? true)
       }
     } catch {
       switch error {
@@ -101,7 +101,7 @@ package struct RightsRequests: Sendable {
     let (answer, sentAt) = try await rightsDocument(request, accessToken)
     guard ProviderJSON.read(answer, { $0.kind }) != nil else { throw .unavailable("notJSON") }
     guard let document = ProviderJSON.read(answer, duplicateKeys: .refused, { EntitlementsDocument($0) }),
-      document.subject == nil || document.subject == subject
+      document.subject.map({ equalCodePoints($0, subject) }) ?? true
     else { throw .refused("entitlementsMalformed") }
     return (provider.rightsRule.rightsUpdate(document), sentAt)
   }

@@ -41,7 +41,7 @@ package final class ProviderRefusals: Sendable {
   package func record(
     _ refusal: TokenEndpointRefusal, from provider: ProviderName, hiding secret: Secret? = nil
   ) {
-    guard let error = refusal.error, !Self.steps.contains(error) else { return }
+    guard let error = refusal.error ?? refusal.codes.first, !Self.steps.contains(error) else { return }
     let refused = Refusal(
       provider: provider, status: refusal.status, error: Self.cleaned(error, hiding: secret),
       description: (refusal.hidden ?? refusal.description).map { Self.cleaned($0, hiding: secret) })

@@ -251,8 +251,7 @@ extension TokenEndpointRefusal {
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
-      let singles = [node["code"], node["errorCode"], node["error_code"], node["type"]].compactMap { $0 }
-      refusal.codes = (lists + singles).compactMap { $0.word ?? $0.integer.map(String.init) }
+      refusal.codes = (lists + node.stableCodes).compactMap { $0.word ?? $0.integer.map(String.init) }
       return refusal
     }
     if let read { self = read }
@@ -264,6 +263,24 @@ extension TokenEndpointRefusal {
 }
 
 extension JSONNode {
+  /// The members in which API contracts put a stable code: of the answer, of an object in `error`, and of the first entry of
+  /// `errors` (JSON:API).
+  fileprivate var stableCodes: [JSONNode] {
+    let inner = [self["error"], self["errors"]?.elements.first { _ in true }].compactMap { $0 }
+      .filter { $0.kind == .object }
+    let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
+    return names.compactMap { self[$0] }
+      // A number there repeats the status.
+      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
+      .filter { $0.kind == .string }
+  }
+
+  /// True for an object that says that it is an error, whatever its status says.
+  var saysError: Bool {
+    self["error"].map { $0.kind == .string && $0.textCapacity > 0 } ?? false
+      || !TokenEndpointRefusal(status: 400, codes: stableCodes.compactMap(\.word)).isUnknown
+  }
+
   /// Longer ones decide nothing and are not kept.
   fileprivate var word: String? { text(upTo: 256) }
 

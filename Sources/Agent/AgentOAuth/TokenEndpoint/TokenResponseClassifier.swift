@@ -36,8 +36,8 @@ package enum TokenResponseClassifier {
     let shape = ProviderJSON.read(body) { node -> Kind? in
       // Tokens that can't be told apart.
       if node["access_token"].holdsText || node["refresh_token"].holdsText { return .damaged }
-      // `error` with 200, as GitHub answers.
-      return node["error"].holdsText ? .refusal : .withoutTokens
+      // An error with 200, as GitHub answers.
+      return node.saysError ? .refusal : .withoutTokens
     }
     if let shape { return shape }
     return body.withBytes { bytes in

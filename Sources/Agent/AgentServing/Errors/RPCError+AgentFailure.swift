@@ -70,6 +70,7 @@ extension AgentFailure {
       "registrationRefused"
     case .provider(.registration(.redirected)): "redirected"
     case .provider(.pkceNotOffered): "pkceNotOffered"
+    case .provider(.redirectShared): "redirectShared"
     case .provider(.unsupportedDetails): "unsupportedAuthorizationDetails"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
     case .passphrase(.prompt(let failure)): failure.wireReason

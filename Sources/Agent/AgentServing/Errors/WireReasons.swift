@@ -16,8 +16,11 @@ extension SignInFailure {
     case .cancelled: "cancelled"
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing): "identityMismatch"
-    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState: "malformedAnswer"
+    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
+      .wholeAddressNeeded:
+      "malformedAnswer"
     case .answer(.stateMismatch): "stateMismatch"
+    case .answer(.anotherAddress): "redirectMismatch"
     case .answer(.issuerMismatch): "issuerMismatch"
     case .answer(.refused): "providerError"
     case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing),
@@ -118,7 +121,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
-    case .unsafePermissions, .hardLinked: "unsafePermissions"
+    case .unsafePermissions, .link, .hardLinked: "unsafePermissions"
     case .missing: "missing"
     case .newerSchema: "newerSchema"
     }

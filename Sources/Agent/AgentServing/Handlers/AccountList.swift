@@ -6,6 +6,7 @@ enum AccountListHandler: MethodHandler {
   typealias Method = AccountList
 
   static func handle(_ params: AccountList.Params, _ call: Call) async throws(AgentFailure) -> AccountList.Result {
+    await call.agent.accounts.settle()
     let (profiles, active) = try await call.agent.vault.read { vault throws(AgentFailure) in
       (vault.directory.sortedProfiles, vault.directory.active)
     }

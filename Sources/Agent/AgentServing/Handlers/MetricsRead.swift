@@ -42,7 +42,7 @@ enum MetricsReadHandler: MethodHandler {
     var counts: [AccountState: Int64] = [:]
     var confirmedAt: [String: Timestamp] = [:]
     for profile in status.profiles {
-      counts[agent.state(of: profile), default: 0] += 1
+      counts[agent.tokenCache.session(of: profile).state, default: 0] += 1
       guard profile.signInStatus == .signedIn, let told = profile.lastOnlineAuthAt else { continue }
       let digest = FigureKeeper.digest(ofIssuer: profile.identity.issuer)
       let moment = agent.time.wall(told.time, of: profile.provider)

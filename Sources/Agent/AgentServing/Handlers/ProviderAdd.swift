@@ -34,7 +34,12 @@ enum ProviderAddHandler: MethodHandler {
         throw .provider(.clientIDMissing(.document(failure)))
       }
     }
-    if params.clientId == nil { try await call.agent.identifyClient(&provider) }
+    if params.clientId == nil {
+      // Endpoints of the caller's own could be elsewhere, and a limited caller has no part in the person's clients.
+      let mayTakeClient = params.identity == .resource && params.endpoints == nil && call.limits == nil
+      try await call.agent.identifyClient(
+        &provider, mayTakeClient: mayTakeClient, keepsRedirectPath: params.redirect?.path != nil)
+    }
     do throws(AgentFailure) {
       _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
         try vault.providers.requireCovered(params.name, by: limits)

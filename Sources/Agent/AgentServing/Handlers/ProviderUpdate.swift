@@ -57,7 +57,9 @@ enum ProviderUpdateHandler: MethodHandler {
     let before = provider.configuration
     provider.configuration.issuer = params.issuer ?? before.issuer
     provider.configuration.clientID = params.clientId ?? before.clientID
-    if provider.configuration.issuer != before.issuer { provider.configuration.forgetPresetEndpoints(of: before) }
+    if !equalCodePoints(provider.configuration.issuer, before.issuer) {
+      provider.configuration.forgetPresetEndpoints(of: before)
+    }
     preset?.describe(&provider.configuration)
     try provider.configuration.apply(params)
     // The end of the former pins would end the new ones, too.
@@ -72,7 +74,7 @@ enum ProviderUpdateHandler: MethodHandler {
   private static func readDocuments(
     of provider: inout Provider, _ params: ProviderUpdate.Params, after known: Provider, _ call: Call
   ) async throws(AgentFailure) {
-    let issuerChanged = provider.configuration.issuer != known.configuration.issuer
+    let issuerChanged = !equalCodePoints(provider.configuration.issuer, known.configuration.issuer)
     if params.clientId != nil {
       provider.registration = nil
     } else if issuerChanged, provider.registration != nil {

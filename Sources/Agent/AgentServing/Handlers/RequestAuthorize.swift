@@ -11,7 +11,7 @@ enum RequestAuthorizeHandler: MethodHandler {
     _ params: RequestAuthorize.Params, _ call: Call
   ) async throws(AgentFailure) -> RequestAuthorize.Result {
     let account = try await call.agent.accounts.actor(params.account)
-    if let demand = TokenRejectHandler.demand(in: params.challenge) { throw .token(demand, account.id) }
+    try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
       origins: params.origins.map { RequestTarget.origins($0) },

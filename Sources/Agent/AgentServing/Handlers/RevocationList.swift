@@ -10,17 +10,16 @@ enum RevocationListHandler: MethodHandler {
     let entries = try await call.agent.vault.read { vault throws(AgentFailure) in
       try vault.outbox.entries(within: call.limits)
     }
-    return RevocationList.Result(revocations: entries.map { WireRevocation($0, call.agent.time) })
+    return RevocationList.Result(revocations: entries.map { WireRevocation($0) })
   }
 }
 
 extension WireRevocation {
-  /// Without the token; its moments as the wall clock shows them now.
-  init(_ entry: OutboxEntry, _ time: TimeKeeper) {
-    let wall = { time.wall($0, of: entry.provider) }
+  /// Without the token.
+  init(_ entry: OutboxEntry) {
     self.init(
       id: entry.name, issuer: entry.issuer, accountLabel: entry.accountLabel, attempts: entry.attempts,
-      nextAttemptAt: wall(entry.nextAttemptAt), expiresAt: wall(entry.expiresAt),
-      lastError: entry.lastError.map { WireLastFailure(name: $0, at: wall(entry.lastErrorAt ?? entry.createdAt)) })
+      nextAttemptAt: entry.nextAttemptAt, expiresAt: entry.expiresAt,
+      lastError: entry.lastError.map { WireLastFailure(name: $0, at: entry.lastErrorAt ?? entry.createdAt) })
   }
 }

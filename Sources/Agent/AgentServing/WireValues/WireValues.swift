@@ -5,21 +5,15 @@ internal import AgentOAuth
 internal import AgentProtocol
 
 /// From the agent's values to those of the wire.
-extension AgentService {
-  /// The state in `Account`, or the last one known from when the grant was open.
-  func state(of profile: AccountProfile) -> AccountState {
-    tokenCache.state(of: profile.id) ?? profile.restingState
-  }
-}
-
 extension WireAccount {
   init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
-      displayName: profile.displayName, email: profile.email, state: WireAccountState(agent.state(of: profile)),
+      displayName: profile.displayName, email: profile.email,
+      state: WireAccountState(agent.tokenCache.session(of: profile).state),
       active: profile.id == active, createdAt: profile.createdAt,
-      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
+      lastOnlineAuthAt: profile.lastOnlineAuthAt?.time,
       dataProtection: profile.dataProtection.map { WireDataProtection($0) },
       tokenBinding: profile.tokenBinding.map { WireTokenBinding($0) })
   }

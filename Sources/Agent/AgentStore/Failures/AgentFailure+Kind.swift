@@ -142,7 +142,8 @@ extension ProviderFailure {
       .registration(.redirected),
       .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .pkceNotOffered:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .redirectShared,
+      .pkceNotOffered:
       .providerMisconfigured
     }
   }

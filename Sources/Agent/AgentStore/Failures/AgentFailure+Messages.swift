@@ -73,8 +73,6 @@ extension AgentFailure {
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .challenged: "The resource server demands a new sign-in; data says how."
     case .request(let failure, _, _): failure.message
-    case .sentBefore(.request, _):
-      "The server refused the request, and the agent could not send it a second time. The server may have carried out the first one."
     case .unsent(let failure), .sentBefore(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)

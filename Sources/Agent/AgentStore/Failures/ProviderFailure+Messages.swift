@@ -42,6 +42,8 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests and names no endpoint for them. Give the endpoint by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and the endpoint that it names for them does not exist. Give the endpoint by `provider.update`."
+    case .redirectShared(let name, let other):
+      "The browser would come back from \(name.text) to the same path as from \(other.text), and neither says in its answer whom it is from: one could pass for the other. Nothing was sent; give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect 0\(ProviderConfiguration.Redirect.ownPath(of: name))`, and register that redirect URI with its client. Or sign in with `--device`."
     case .pkceNotOffered:
       "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal

@@ -28,6 +28,8 @@ package enum ProviderFailure: Sendable {
   /// The provider's metadata does not list the type of what is asked for (RFC 9396); these it lists.
   case unsupportedDetails(types: [String])
   case redirectNotLoopback
+  /// Nothing tells its answers from those of this other provider, which come back to the same path.
+  case redirectShared(ProviderName, with: ProviderName)
   /// The configuration requires PKCE, and the metadata does not list `S256` (RFC 7636).
   case pkceNotOffered
 }

@@ -8,12 +8,17 @@ internal import AgentVault
 extension SignInFailure {
   var message: String {
     switch self {
-    case .expired(foreignAnswers: 0): "The person did not sign in in time. Begin again; nothing was changed."
-    case .expired(let foreignAnswers):
+    case .expired(_, nil): "The person did not sign in in time. Begin again; nothing was changed."
+    case .expired(let refused, .foreignState?):
       """
-      The person did not sign in in time. \(foreignAnswers == 1 ? "An answer" : "\(foreignAnswers) answers") to no \
+      The person did not sign in in time. \(refused == 1 ? "An answer" : "\(refused) answers") to no \
       sign-in of this agent came meanwhile: another program may try to answer, or the provider leaves out `state`. \
       Begin again; nothing was changed.
+      """
+    case .expired(let refused, let last?):
+      """
+      The person did not sign in in time. \(refused == 1 ? "A request" : "\(refused) requests") to the address where the \
+      answer comes back could not be taken: \(last.meaning). Begin again; nothing was changed.
       """
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
     case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
@@ -26,6 +31,10 @@ extension SignInFailure {
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
     case .codeWithoutState:
       "At this provider a code alone does not show which sign-in it belongs to. Paste the whole address to which the browser was sent back. Nothing was kept."
+    case .answer(.anotherAddress):
+      "This is not the address to which this sign-in sends the browser back. Nothing was kept; paste the whole address from the page that this sign-in opened."
+    case .wholeAddressNeeded:
+      "This agent has other providers too, and a part of the address does not show which one it comes from. Paste the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
@@ -127,6 +136,20 @@ extension ExchangeFailure {
       "The provider refused, with status \(status), and did not say why. Nothing was kept."
     case .unknownOutcome: "The provider's answer was lost. Nothing was kept; sign in again."
     case .reauthenticate, .locked, .interaction, .store: "The provider refused. Nothing was kept; sign in again."
+    }
+  }
+}
+
+extension RedirectRefusal {
+  /// For a person, after a colon.
+  var meaning: String {
+    switch self {
+    case .anotherUser: "it was another user's of this machine"
+    case .anotherPath: "its path is another one than this sign-in's"
+    case .anotherMethod: "it was no GET"
+    case .tooLarge: "the browser's cookies for this machine are larger than 64 KiB; delete them, or use `--paste`"
+    case .malformed: "it was no request that can be read"
+    case .foreignState: "it belongs to no sign-in of this agent"
     }
   }
 }

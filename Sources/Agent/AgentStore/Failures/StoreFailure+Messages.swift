@@ -29,6 +29,7 @@ extension StoreFailure {
     case .busy: "another program holds it"
     case .closed: "it is closed"
     case .unsafePermissions: "others could read or replace its files"
+    case .link(let name): "the file `\(name)` is a symbolic link, and the store follows none"
     case .hardLinked(let name):
       "the file `\(name)` has a second name (a hard link), so that others could read or replace it by that name"
     case .missing: "its files are gone"

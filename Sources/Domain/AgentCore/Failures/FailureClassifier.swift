@@ -40,7 +40,7 @@ public enum FailureClassifier {
         ? .unexplained(status: refusal.status, isPage: refusal.isPage)
         : failure(.transient, refusal, said: word(of: refusal.status))
     }
-    return failure(row.meaning, refusal, said: row.standardError ?? said)
+    return failure(row.meaning, refusal, said: row.standardError ?? said, because: row.reason)
   }
 
   /// The word for a refusal by status alone.
@@ -55,13 +55,13 @@ public enum FailureClassifier {
   }
 
   private static func failure(
-    _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String
+    _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String, because reason: String? = nil
   ) -> ExchangeFailure {
     let pause = refusal.retryAfter.map { min($0, longestPause) }
     switch meaning {
     case .throttled: return .transient("throttled", retryAfter: pause ?? throttledPause)
     case .transient: return .transient(said, retryAfter: pause ?? (refusal.status == 429 ? throttledPause : nil))
-    case .reauthenticate: return .reauthenticate(reason: "refused")
+    case .reauthenticate: return .reauthenticate(reason: reason ?? "refused")
     case .locked: return .locked
     case .interaction: return .interaction(claims: refusal.claims)
     case .misconfigured: return .misconfigured(said)

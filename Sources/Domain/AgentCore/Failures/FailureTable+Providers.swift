@@ -33,7 +33,6 @@ extension FailureTable {
   public static let slack = FailureTable(
     "slack",
     [
-      .error("invalid_refresh_token", .reauthenticate),
       .error("bad_client_secret", .misconfigured, as: "invalid_client"),
       .error("invalid_client_id", .misconfigured, as: "invalid_client"),
       .error("bad_redirect_uri", .misconfigured),

@@ -7,7 +7,8 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   public var error: String?
   /// Microsoft's `suberror` or Google's `error_subtype`.
   public var suberror: String?
-  /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457.
+  /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457, also in an object that
+  /// `error` is, or in the first of `errors`.
   public var codes: [String]
   /// `error_description`, for providers that give no other sign. Compared, and told cleaned by `ProviderRefusals` alone.
   public var description: String?

@@ -8,7 +8,7 @@ public enum IDTokenFailure: String, Error, Sendable, CaseIterable {
   case issuerMismatch, audienceMismatch, authorizedPartyMismatch, subjectMissing, subjectTooLong, nonceMissing,
     nonceMismatch, expiryMissing, expired, notYetValid, issuedAtMissing, authTimeMissing, authenticationTooOld,
     contextMissing, contextMismatch, accessTokenMismatch
-  // Claims of a refreshed token that differ from those of the token before it (§12.2). The first two mean another
+  // Claims of a refreshed token that differ from those of the sign-in's (§12.2). The first two mean another
   // person; with the others the person is the same, and only this token is refused.
   case issuerChanged, subjectChanged, audienceChanged, authorizedPartyChanged, authTimeChanged
 }

@@ -38,7 +38,7 @@ extension PolicyEvaluation {
   private var effect: Decision.Effect {
     if failed.isEmpty { return .allow }
     let isDegraded = failed.count == 1 && failed[0].reason == .reauthenticationRequired
-    return isDegraded && rule?.kind == .read && rule?.onReauthentication == .readOnly ? .readOnly : .deny
+    return isDegraded && rule?.isReadOnlyAfterwards == true ? .readOnly : .deny
   }
 
   /// In the order in which to try them, without those that can't lead to `allow`: where an administrator has to change

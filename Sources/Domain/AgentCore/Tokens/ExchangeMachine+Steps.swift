@@ -25,6 +25,7 @@ extension ExchangeMachine {
     case (.queue, .providerIsSilent): return fail(run, .notAnswering, nil)
     case (.prepare, .prepared(.ready(let intent))): return go(run, to: .connect(intent))
     case (.prepare, .prepared(.graceElapsed)): return fail(run, .unknownOutcome("graceElapsed"), nil)
+    case (.prepare, .prepared(.storeFailed)): return fail(run, .store, nil)
     case (.prepare, .prepared(.noRefreshToken)):
       return fail(run, .reauthenticate(reason: TokenMachine.noRefreshToken), nil)
     case (_, .sent(let reply)): return sent(run, step, reply)

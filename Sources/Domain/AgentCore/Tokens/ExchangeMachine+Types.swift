@@ -119,6 +119,8 @@ extension ExchangeMachine {
     /// The run waited in the queue until the provider no longer forgives a second use.
     case graceElapsed
     case noRefreshToken
+    /// The refresh token of a disabled account is on the disk, and could not be read.
+    case storeFailed
   }
 
   /// The result of writing an intent.

@@ -92,6 +92,13 @@ public struct ExchangeQueue: Sendable {
     silent[issuer] = Silence(askAt: now + next, pause: next)
   }
 
+  /// The network may be back: the silent issuers are asked at once.
+  public mutating func reconnected(at now: BootInstant) {
+    for issuer in silent.keys where silent[issuer]?.isAsked == false {
+      silent[issuer] = Silence(askAt: now, pause: Self.silencePause)
+    }
+  }
+
   private func isAwaited(_ issuer: String, _ silence: Silence) -> Bool {
     !silence.isAsked && line.contains { $0.issuer == issuer }
   }

@@ -14,15 +14,14 @@ extension GrantState {
     guard case .unknownOutcome(let reason, let retryAfter) = failure else { return [] }
     replay.answerWasLost(
       sentAt: attempt.startedAt, wasReplay: attempt.isReplay, notBefore: retryAfter ?? .zero, at: now, jitter: jitter)
-    let effects = set(.unknown, tellPerson: !mayRecover(at: now))
+    let effects = set(.unknown)
     // A server that has trouble is not asked again at once: the replay would meet the same trouble.
     if reason.hasPrefix("status") {
       let length = max(retryAfter ?? .zero, replay.pause(at: now))
       pause.hold(
         failure, for: length, callers: max(retryAfter ?? .zero, Backoff.forCallers(length, jitter: jitter)), at: now)
     }
-    guard attempt.isReplay, !mayRecover(at: now) else { return effects }
-    return effects + [.stateChanged, .sessionExpired(reason: TokenMachine.outcomeUnknown)]
+    return effects
   }
 
   /// What a failure means for later requests: for all of them, or for those of its audience.
@@ -33,7 +32,7 @@ extension GrantState {
     case .unexplained where attempt.isReplay, .interaction where attempt.isReplay,
       .misconfigured where attempt.isReplay:
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
-      return [.stateChanged, .sessionExpired(reason: TokenMachine.outcomeUnknown)]
+      return []
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
     case .locked: return stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
@@ -43,7 +42,7 @@ extension GrantState {
     case .misconfigured(let error): return stand(.misconfigured(error), at: now)
     case .interaction(let claims):
       audiences[attempt.key].interaction = TokenMachine.Interaction(claims: claims, heardAt: now)
-      return [.persistHealth, .stateChanged]
+      return [.persistHealth]
     case .unexplained where attempt.key == .standard: return grantWasRefused(failure, at: now, jitter: jitter)
     case .unexplained:
       let failures = audiences[attempt.key].rejections + 2
@@ -61,7 +60,7 @@ extension GrantState {
       // A caller that waits is told the provider's own time.
       let callers = retryAfter.map { max($0, Backoff.shortest) } ?? Backoff.forCallers(length, jitter: jitter)
       pause.hold(failure, for: length, callers: callers, at: now)
-      return [.persistHealth, .stateChanged]
+      return [.persistHealth]
     case .unknownOutcome:
       // Refresh tokens are not rotated, so that the lost answer cost nothing.
       hold(failure, at: now, jitter: jitter)
@@ -74,7 +73,7 @@ extension GrantState {
       } else {
         hold(failure, at: now, jitter: jitter)
       }
-      return [.stateChanged]
+      return []
     }
   }
 
@@ -97,7 +96,7 @@ extension GrantState {
 
   /// The provider issues bearer tokens where only bound ones are served.
   mutating func refuseBearerTokens(at now: BootInstant) -> [TokenMachine.Effect] {
-    stand(.misconfigured(TokenMachine.notBound), at: now) + [.stateChanged]
+    stand(.misconfigured(TokenMachine.notBound), at: now)
   }
 
   /// An error that the agent does not know, for the standard token: at first it is taken for a temporary one.
@@ -109,7 +108,7 @@ extension GrantState {
     }
     let length = RetryPause.length(after: failure, failures: pause.failures + 2, jitter)
     pause.hold(failure, for: length, callers: Backoff.forCallers(length, jitter: jitter), at: now)
-    return [.persistHealth, .stateChanged]
+    return [.persistHealth]
   }
 
   /// The provider refused in a way that time does not mend. It answered: an earlier failure that asked for patience is

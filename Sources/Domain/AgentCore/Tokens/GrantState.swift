@@ -130,6 +130,14 @@ public struct GrantState: Sendable {
   /// The replay in flight is sent only once the provider answers something else.
   public func replayWaitsForAnAnswer(at now: BootInstant) -> Bool { replay.waitsForAnAnswer(at: now) }
 
+  /// When time ends the right to the replay that `mayRecover` tells of; nil if time does not end it.
+  func recoveryEnds(at now: BootInstant) -> BootInstant? {
+    guard mayRecover(at: now), let end = replay.graceEnd, now < end, lastReplay(at: end) == nil,
+      !mayReplay(at: end)
+    else { return nil }
+    return end
+  }
+
   /// The request of this attempt may leave now: a provider forgives a second use only for a while.
   mutating func maySend(_ attempt: TokenMachine.Attempt, at now: BootInstant) -> Bool {
     guard attempt.isReplay, !replay.isForgiven(at: now, lastExpiry: audiences.lastExpiry(at: now)) else { return true }
@@ -139,16 +147,12 @@ public struct GrantState: Sendable {
 
   // MARK: changes
 
-  mutating func set(_ new: TokenMachine.Health, tellPerson: Bool = true) -> [TokenMachine.Effect] {
+  mutating func set(_ new: TokenMachine.Health) -> [TokenMachine.Effect] {
     guard new != health else { return [] }
-    let wasToldAlready = if case .reauthenticate = health { true } else { false }
     health = new
-    var effects: [TokenMachine.Effect] = [.persistHealth, .stateChanged]
-    if case .reauthenticate(let reason) = new, !wasToldAlready { effects.append(.sessionExpired(reason: reason)) }
-    if new == .unknown, tellPerson, !wasToldAlready {
-      effects.append(.sessionExpired(reason: TokenMachine.outcomeUnknown))
-    }
-    return effects
+    guard !new.servesTokens else { return [.persistHealth] }
+    audiences.retireTokens()
+    return [.withdrawTokens, .persistHealth]
   }
 
   /// An exchange for this audience begins. True if it is a replay.

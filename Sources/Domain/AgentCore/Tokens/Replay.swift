@@ -75,7 +75,7 @@ struct Replay {
   /// The replay that needs no wait: the person or the provider said that it does no harm. There is one.
   private func isAtOnce(_ lost: LostRequest, at now: BootInstant) -> Bool {
     lost.lostReplays == 0
-      && (isWithinGrace(lost, at: now) || rule.reuse == .strict && rule.onUnknownOutcome == .replayOnce)
+      && (graceEnd.map { now < $0 } == true || rule.reuse == .strict && rule.onUnknownOutcome == .replayOnce)
   }
 
   /// Where the person would have to sign in anyway, a replay that got no answer costs nothing: another may follow.
@@ -83,9 +83,10 @@ struct Replay {
     rule.onUnknownOutcome == .replayLast && lost.lostReplays < Self.mostLostReplays
   }
 
-  private func isWithinGrace(_ lost: LostRequest, at now: BootInstant) -> Bool {
-    guard rule.reuse == .grace, let sentAt = lost.sentAt else { return false }
-    return now < sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
+  /// When `grace` forgives no second use any more; nil where it never did.
+  var graceEnd: BootInstant? {
+    guard rule.reuse == .grace, let sentAt = lost?.sentAt else { return nil }
+    return sentAt + Milliseconds.seconds(rule.graceSeconds) / 2
   }
 
   /// When `replayLast` allows the replay that it does not allow yet.
@@ -102,8 +103,7 @@ struct Replay {
   /// Before a replay to a server that has trouble: long enough for a restart, and within the grace, if there is one.
   func pause(at now: BootInstant) -> Milliseconds {
     let pause = Milliseconds.seconds(30)
-    guard rule.reuse == .grace, let sentAt = lost?.sentAt else { return pause }
-    let left = sentAt + Milliseconds.seconds(rule.graceSeconds) / 2 - now
+    guard let left = graceEnd.map({ $0 - now }) else { return pause }
     return left > .zero ? min(pause, left / 2) : pause
   }
 

@@ -136,6 +136,14 @@ extension TokenMachine {
       for key in known.map(\.key) where self[key].token == nil { self[key].lastWanted = nil }
     }
 
+    /// The provider does not stand by its tokens any more: none is served.
+    mutating func retireTokens() {
+      for (key, token) in tokens.sorted(by: { $0.value.serial < $1.value.serial }) {
+        retire(token, of: key)
+        self[key].token = nil
+      }
+    }
+
     private mutating func retire(_ token: TokenFacts, of key: TokenKey) {
       retired.append((token.fingerprint, key))
       if retired.count > Self.most { retired.removeFirst() }

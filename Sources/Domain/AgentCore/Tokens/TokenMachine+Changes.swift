@@ -12,7 +12,9 @@ extension TokenMachine {
   }
 
   /// Restores an access token from before a restart, which says nothing of the grant's health.
-  public mutating func restore(_ token: TokenFacts, for key: TokenKey) { grant.audiences[key].token = token }
+  public mutating func restore(_ token: TokenFacts, for key: TokenKey) {
+    if servesTokens { grant.audiences[key].token = token }
+  }
 
   /// The person signed out: nothing is answered from memory any more, and every waiter is told.
   public mutating func signedOut() -> [Effect] {
@@ -26,14 +28,13 @@ extension TokenMachine {
   public mutating func reconfigured(
     rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false
   ) -> [Effect] {
-    let wasIssuedElsewhere = grant.isIssuedElsewhere
     grant.replay.rule = rule
     grant.isIssuedElsewhere = isIssuedElsewhere
     grant.audiences.forget(\.rejectedRequest)
     switch health {
     case .misconfigured: return grant.set(.ok)
     case .unknown where !grant.replay.lostAnswersCount: return grant.set(.ok)
-    default: return wasIssuedElsewhere == isIssuedElsewhere ? [] : [.stateChanged]
+    default: return []
     }
   }
 

@@ -18,7 +18,7 @@ extension TokenMachine {
     emptyExchanges = 0
     grant.forgetFailures()
     grant.audiences.renew(attempt.key, with: token, wasRejected: waiters.reject(attempt.key), at: now)
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     effects += waiters.take(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
@@ -67,7 +67,7 @@ extension TokenMachine {
     exchange = nil
     grant.replay.forget()
     emptyExchanges += 1
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     if emptyExchanges > 1 {
       let failure = ExchangeFailure.transient(Self.noUsableToken, retryAfter: nil)
       let pause = grant.pause.backoff(1)
@@ -105,7 +105,7 @@ extension TokenMachine {
   ) -> [Effect] {
     guard grant.replay.lostAnswersCount else { return [] }
     grant.replay.wasFoundLost(sentAt: sentAt, wasReplay: wasReplay, at: now, jitter: jitter)
-    return grant.set(.unknown, tellPerson: !mayRecover(at: now))
+    return grant.set(.unknown)
   }
 
   /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any

@@ -12,6 +12,16 @@ extension TokenMachine {
     case locked
     case misconfigured(String)
     case signedOut
+
+    /// The provider stands by the tokens that it issued, as far as is known. A lost answer says nothing of them, and
+    /// neither does the lack of a refresh token, for which the provider was not asked.
+    public var servesTokens: Bool {
+      switch self {
+      case .ok, .unknown, .misconfigured: true
+      case .reauthenticate(let reason): reason == TokenMachine.noRefreshToken
+      case .locked, .signedOut: false
+      }
+    }
   }
 
   /// The facts about an issued access token; its bytes stay with the shell, under `serial`.
@@ -90,11 +100,13 @@ extension TokenMachine {
     case exchange(Attempt)
     case answer(WaiterID, serial: UInt64, Source)
     case refuse(WaiterID, Refusal)
+    /// Wipe the tokens that were issued under the grant and what was made of them.
+    case withdrawTokens
     /// The memory changed and must be durable.
     case persistHealth
-    /// Tell the person once: sign in again.
+    /// Tell the person: sign in again. Comes with the change to `reauthenticationRequired`, and only with it.
     case sessionExpired(reason: String)
-    case stateChanged
+    case stateChanged(AccountState, previous: AccountState)
   }
 
   public enum Freshness: String, Sendable { case fresh, stale, expired, none }

@@ -20,14 +20,20 @@ public struct TokenMachine: Sendable {
   var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
+  /// The state that subscribers know.
+  public internal(set) var toldState: AccountState
 
-  /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
+  /// - Parameters:
+  ///   - toldState: the state that subscribers know; nil if it is the one of `memory`.
+  ///   - now: when the grant was read from the disk: what was refused before is not asked again at once.
   public init(
     memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false,
-    at now: BootInstant? = nil
+    toldState: AccountState? = nil, at now: BootInstant? = nil
   ) {
     grant = GrantState(memory: memory, rule: rule, at: now)
     grant.isIssuedElsewhere = isIssuedElsewhere
+    self.toldState = .active
+    self.toldState = toldState ?? state(at: now ?? BootInstant(milliseconds: 0))
   }
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false) {
@@ -57,8 +63,9 @@ public struct TokenMachine: Sendable {
   public var scopeSeparators: ScopeSet.Separators { grant.replay.rule.scopeSeparators }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
-  /// The standard token, if callers may have it.
-  public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
+  /// Callers may have the tokens that were issued under this grant. Those of a grant that the provider refused go with
+  /// it, also where its refresh token is kept for another try, and a disabled account is served none.
+  public var servesTokens: Bool { health.servesTokens }
   public var hasInteraction: Bool { grant.isIssuedElsewhere || !grant.audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.
@@ -66,6 +73,9 @@ public struct TokenMachine: Sendable {
   public var failures: Int { grant.pause.failures }
   @inline(never)
   public var nextAttemptAt: BootInstant? { grant.pause.patience?.until }
+  /// The end of the pause for callers, which is not after `nextAttemptAt`.
+  @inline(never)
+  public var nextAttemptOfCallersAt: BootInstant? { grant.pause.patience?.callersUntil }
   @inline(never)
   public var lastFailure: ExchangeFailure? { grant.pause.patience?.failure }
   public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
@@ -117,6 +127,10 @@ public struct TokenMachine: Sendable {
   /// After a failure of the store, which callers are told, too: a disk that has room again is found at once, and a dead
   /// one is not tried by every call.
   public static let storePause = Milliseconds.seconds(1)
+
+  /// How long a caller that names no time waits for a provider that does not answer. A request to the provider may take
+  /// longer, and its answer is kept.
+  public static let callersPatience = Milliseconds.seconds(20)
 
   public static let outcomeUnknown = "outcomeUnknown"
   public static let noRefreshToken = "noRefreshToken"

@@ -34,6 +34,8 @@ final class CommitPlan: Sendable {
     set { state.withLock { $0.logIsHeld = newValue } }
   }
 
+  var hasPlans: Bool { state.withLock { !$0.deaths.isEmpty || !$0.failures.isEmpty } }
+
   func clear() {
     state.withLock { state in
       state.deaths = []

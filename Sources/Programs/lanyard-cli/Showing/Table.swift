@@ -23,6 +23,7 @@ struct Table {
   /// Less of a cell can't be recognised or read.
   private static let leastElided = 10
   private static let leastFolded = 16
+  private static let longestWhole = 40
   /// The margin of a row's cells in a list.
   private static let margin = 2
 
@@ -76,7 +77,7 @@ struct Table {
     var widths = natural
     let least = natural.indices.map { column in
       guard !whole.contains(column) else { return natural[column] }
-      let readable = folded.contains(column) ? Self.leastFolded : Self.leastElided
+      let readable = folded.contains(column) ? max(Self.leastFolded, longestWord(in: column)) : Self.leastElided
       return min(natural[column], max(TextWidth.of(rows[0][column].text), readable))
     }
     var excess = widths.reduce(0, +) + Self.gap * (widths.count - 1) - columns
@@ -87,6 +88,12 @@ struct Table {
       excess -= 1
     }
     return widths
+  }
+
+  /// The columns of the longest word, up to a bound: a longer one is broken.
+  private func longestWord(in column: Int) -> Int {
+    let words = rows.flatMap { $0[column].text.split(separator: " ") }
+    return min(Self.longestWhole, words.map { TextWidth.of($0) }.max() ?? 0)
   }
 
   // MARK: As a list

@@ -11,7 +11,7 @@ struct PastedAddress {
   ) throws(CommandFailure) -> Result {
     guard Terminal.canType else { return try send(try SecretInput.line(of: "-", question: ""), via: &agent, result) }
     while true {
-      let address = try SecretInput.ask("Paste it here (it is not shown): ")
+      let address = try SecretInput.ask("Paste it here (it is not shown): ", takesLines: true)
       guard !address.isEmpty else { continue }
       do throws(CommandFailure) {
         return try send(address, via: &agent, result)

@@ -31,8 +31,9 @@ struct SignIn {
     var hintAfterSeconds: Int
   }
 
-  /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
-  private static let waitSeconds = 60
+  /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends. Each answer tells what came to the redirect
+  /// URI and was refused, which a person who waits has to know soon.
+  private static let waitSeconds = 5
 
   /// How often the time of the hint is looked at.
   private static let hintPauseMilliseconds: Int32 = 1_000
@@ -53,7 +54,7 @@ struct SignIn {
     // The browser fetches its page while the sign-in waits.
     let page = begun.openBrowser(request)
     defer { page?.close() }
-    begun.show(request, wasOpened: page != nil)
+    begun.show(request, wasOpened: page != nil, provider: nameBehindLogin(via: &agent))
     do throws(CommandFailure) {
       if request.flow == .paste { return try complete(begun, via: &agent) }
       return try wait(begun, via: &agent)
@@ -62,6 +63,12 @@ struct SignIn {
       if error.status == .interrupted || request.flow == .paste { cancel(begun, via: &agent) }
       throw error.naming(signIn: request)
     }
+  }
+
+  /// ` idp`, where a sign-in has to name its provider; empty if there is only one.
+  private func nameBehindLogin(via agent: inout AgentConnection) -> String {
+    guard let all = try? ProviderInfo.all(via: &agent), all.count > 1 else { return "" }
+    return " " + request.provider
   }
 
   private func begin(via agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
@@ -90,10 +97,17 @@ struct SignIn {
     var call = try sendWait(begun, via: &agent)
     var hint = begun.likelyMistake(request)
     let hintAt = Moment.now.seconds + request.hintAfterSeconds
+    var told: Int64 = 0
     while true {
       switch try progress(of: call, via: &agent) {
       case .completed(let account)?: return account
-      case .pending?: call = try sendWait(begun, via: &agent)
+      case .pending(let refused)?:
+        if let refused, refused.count > told, !request.isForPrograms {
+          line.clear()
+          Output.instruction("\n\(refused.text)\n")
+          told = refused.count
+        }
+        call = try sendWait(begun, via: &agent)
       case nil: break
       }
       if let text = hint, Moment.now.seconds >= hintAt {
@@ -107,13 +121,38 @@ struct SignIn {
     }
   }
 
+  /// What came to the redirect URI of a sign-in and was refused.
+  private struct Refused {
+    var count: Int64
+    var because: String
+
+    /// For the person who waits.
+    var text: String {
+      let reason =
+        switch because {
+        case "tooLarge":
+          "the browser's cookies for this machine are larger than 64 KiB. Delete those of 127.0.0.1 and localhost in the browser and load its page again, or begin again with `--paste`"
+        case "anotherUser": "it came from another user of this machine"
+        case "anotherPath":
+          "it came to another path than this sign-in's. The provider may have another redirect address registered"
+        case "foreignState": "it belongs to another sign-in, or the provider leaves out `state`"
+        case "anotherMethod": "it was not sent as a GET"
+        default: "it could not be read"
+        }
+      return "An answer at the address where the browser comes back was refused: \(reason). This sign-in still waits."
+    }
+  }
+
   private enum Progress {
-    case pending
+    case pending(Refused?)
     case completed(account: String)
 
     init(_ result: JSONNode) throws(CommandFailure) {
       guard result["status"]?.isText("completed") == true else {
-        self = .pending
+        let refused = result["refused"]?.integer.map {
+          Refused(count: $0, because: result["refusedBecause"]?.string ?? "")
+        }
+        self = .pending(refused)
         return
       }
       guard let account = result["account"]?.string else {
@@ -136,7 +175,7 @@ struct SignIn {
     } catch {
       // Only this call timed out; the sign-in continues.
       guard error.name == "timedOut" else { throw error }
-      return .pending
+      return .pending(nil)
     }
   }
 

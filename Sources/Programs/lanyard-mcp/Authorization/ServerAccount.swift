@@ -30,7 +30,7 @@ struct ServerProvider {
 
   /// It is of what the server's metadata names now.
   func isOf(_ issuer: String, _ resource: String) -> Bool {
-    self.issuer == issuer && (!isForResource || resources.contains(resource))
+    equalCodePoints(self.issuer, issuer) && (!isForResource || resources.contains(resource))
   }
 
   /// Its accounts are for this server: made for it, or one that the person allowed to send tokens there.

@@ -228,6 +228,17 @@ public enum WireProtection: String, CaseIterable, Hashable, Sendable {
   case systemdCredential
 }
 
+/// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+/// `foreignState`: an answer to no sign-in that waits there.
+public enum WireRedirectRefusal: String, CaseIterable, Hashable, Sendable {
+  case anotherUser
+  case anotherPath
+  case anotherMethod
+  case tooLarge
+  case malformed
+  case foreignState
+}
+
 /// The phase of a refresh.
 public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
   case idle

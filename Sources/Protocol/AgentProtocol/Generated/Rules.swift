@@ -13,6 +13,11 @@ extension TextRule {
     TextPattern(
       #"^(?!acc_)[A-Za-z0-9][A-Za-z0-9._@-]{0,63}$"#, butNot: "acc_",
       [.init(0x3ff000000000000, 0x7fffffe07fffffe, 1...1), .init(0x3ff600000000000, 0x7fffffe87ffffff, 0...63)]))
+  static let allowedFields = TextRule(
+    1...128,
+    TextPattern(
+      #"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$"#,
+      [.init(0x3ff6cfa00000000, 0x57ffffffc7fffffe, 1...Int.max)]))
   static let authorizationParametersNames = TextRule(
     1...64,
     TextPattern(

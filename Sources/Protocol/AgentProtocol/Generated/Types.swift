@@ -662,7 +662,7 @@ public struct WireDecision: WireWritable, Sendable {
   public var obligations: [String]
   /// In the order in which to try them.
   public var remedies: [WireRemedy]
-  /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no
+  /// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if no
   /// part of the decision expires.
   public var validUntil: Timestamp?
   /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent where
@@ -741,7 +741,7 @@ public struct WireDecision: WireWritable, Sendable {
 
 /// The time of a decision.
 public struct WireDecisionTime: WireWritable, Sendable {
-  /// Trusted time: the one instant that is not by the machine's wall clock.
+  /// Trusted time, on which `validUntil` stands, too.
   public var now: Timestamp
   public var basis: WireDecisionBasis
   public var clock: WireClockTrust
@@ -1323,6 +1323,8 @@ public struct WireOperation: WireWritable, Sendable {
   public var decision: WireDecision?
   public var response: WireOperationResponse?
   public var rejection: WireOperationRejection?
+  /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+  /// policy does.
   public var lastError: WireLastFailure?
   /// What the client told when it settled the operation.
   public var detail: RawJSON?
@@ -1829,6 +1831,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: WireMap<[String]>?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -1871,6 +1876,7 @@ public struct WireProvider: WireWritable, Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: WireMap<[String]>? = nil,
     pinsExpireAt: Timestamp? = nil,
     caFile: String? = nil,
@@ -1905,6 +1911,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -2011,6 +2018,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let allowedOrigins {
       writer.key("allowedOrigins")
       writer.list(allowedOrigins) { item, writer in writer.string(item) }
+    }
+    if let allowedFields {
+      writer.key("allowedFields")
+      writer.list(allowedFields) { item, writer in writer.string(item) }
     }
     if let pins {
       writer.key("pins")
@@ -2247,13 +2258,13 @@ public struct WireRevocation: WireWritable, Sendable {
 public struct WireSession: WireWritable, Sendable {
   public var account: AccountID
   public var state: WireAccountState
-  /// When the state began, if known.
+  /// When the state began, if known. It stands as long as the state does.
   public var since: Timestamp?
   public var freshness: WireTokenFreshness
   public var accessTokenExpiresAt: Timestamp?
   public var refreshTokenExpiresAt: Timestamp?
   public var lastOnlineAuthAt: Timestamp?
-  /// The end of the longest offline window of its policy.
+  /// The end of the longest offline window that its policy gives it in this state.
   public var offlineGraceUntil: Timestamp?
   public var scopes: [String]
   /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
@@ -2400,15 +2411,24 @@ public struct WireSignInProgress: WireWritable, Sendable {
   public var signIn: String?
   public var status: WireSignInStatus
   public var account: AccountID?
+  /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+  /// sign-in goes on.
+  public var refused: Int?
+  /// Why the last of them was refused.
+  public var refusedBecause: WireRedirectRefusal?
 
   public init(
     signIn: String? = nil,
     status: WireSignInStatus,
-    account: AccountID? = nil
+    account: AccountID? = nil,
+    refused: Int? = nil,
+    refusedBecause: WireRedirectRefusal? = nil
   ) {
     self.signIn = signIn
     self.status = status
     self.account = account
+    self.refused = refused
+    self.refusedBecause = refusedBecause
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -2422,6 +2442,14 @@ public struct WireSignInProgress: WireWritable, Sendable {
     if let account {
       writer.key("account")
       writer.string(account.text)
+    }
+    if let refused {
+      writer.key("refused")
+      writer.integer(refused)
+    }
+    if let refusedBecause {
+      writer.key("refusedBecause")
+      writer.string(refusedBecause.rawValue)
     }
     writer.endObject()
   }
@@ -2678,7 +2706,8 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var resource: String?
   /// The minimum remaining lifetime.
   public var minimumLifetimeSeconds: Int
-  /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+  /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+  /// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
   public var timeoutSeconds: Int?
 
   public init(from node: JSONNode) throws(ParamsProblem) {

@@ -152,6 +152,11 @@ import Testing
     let facts = PolicyFacts.technician { $0.clock = .suspect }
     let denied = try decide(#"{"kind":"read"}"#, facts)
     #expect(denied.reason == .clockSuspect && denied.remedies == [.connect])
+    #expect(denied.failed == [.init(.clock, .clockSuspect)], "an assumption has no distance")
+    // An exchange tells the provider's time.
+    #expect(denied.question == ProviderQuestion(time: true))
+    let behind = try decide(#"{"kind":"read"}"#, .technician { ($0.clock, $0.clockBehind) = (.suspect, .seconds(721)) })
+    #expect(behind.failed == [.init(.clock, .clockSuspect, ["behindSeconds": .seconds(721)])])
     #expect(try decide(#"{"kind":"read","onClockSuspect":"shrink"}"#, facts).effect == .allow)
     #expect(try decide(#"{"kind":"read"}"#, facts, more: #","onClockSuspect":"shrink""#).effect == .allow)
   }

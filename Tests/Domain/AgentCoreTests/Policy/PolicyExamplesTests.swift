@@ -30,7 +30,7 @@ import Testing
   }
 
   private static func person(
-    _ roles: Set<String>, scopes: Set<String> = [], entitlements: Set<String> = [], confirmed age: Milliseconds = .zero,
+    _ roles: NameSet, scopes: Set<String> = [], entitlements: NameSet = [], confirmed age: Milliseconds = .zero,
     isOnline: Bool = true, pin: Milliseconds? = nil, change: (inout PolicyFacts) -> Void = { _ in }
   ) -> PolicyFacts {
     .technician {

@@ -40,14 +40,14 @@ import Testing
   @Test func stateEvent_comesWithTheRefusalOfTheWaiters() {
     var machine = Machine(.soft)
     _ = machine.committed(departure())
-    #expect(machine.released() == [.publishState, .tellState])
+    #expect(machine.released() == [.tellState])
     #expect(machine.state == .surrendering(departure()))
   }
 
   @Test func signOutOfTheActiveAccount_reportsThatNoneIsActive() {
     var machine = Machine(.soft)
     _ = machine.committed(departure(wasActive: true))
-    #expect(machine.released() == [.publishState, .tellState, .tellSwitched])
+    #expect(machine.released() == [.tellState, .tellSwitched])
   }
 
   // MARK: tokens
@@ -141,6 +141,18 @@ import Testing
     let ended = Machine.Outcome(data: .sealed, revocation: .queued)
     #expect(machine.queued() == [.tellSignedOut(ended), .tellErased])
     #expect(machine.state == .signedOut(ended))
+  }
+
+  @Test(arguments: SignOutMode.allCases)
+  func demandedHardSignOut_erasesAndStaysOfflineWhereAsked(_ asked: SignOutMode) {
+    var machine = Machine(asked, isHardDemanded: true)
+    #expect(machine.mode == .hard)
+    let left = departure()
+    _ = machine.committed(left) + machine.released() + machine.surrendered(nil)
+    #expect(machine.state == (asked == .offline ? .queueing(left) : .revoking([Self.refreshToken], left)))
+    _ = machine.queued() + machine.revoked(.confirmed)
+    let revocation: RevocationOutcome = asked == .offline ? .queued : .confirmed
+    #expect(machine.state == .signedOut(Machine.Outcome(data: .erasurePending, revocation: revocation)))
   }
 
   // MARK: data

@@ -537,6 +537,31 @@ public struct Protection: Word, WireWord {
   public static let known: [Protection] = [.keyFile, .passphrase, .secretService, .systemdCredential]
 }
 
+/// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+/// `foreignState`: an answer to no sign-in that waits there.
+public struct RedirectRefusal: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `anotherUser`.
+  public static let anotherUser = RedirectRefusal(rawValue: "anotherUser")
+  /// `anotherPath`.
+  public static let anotherPath = RedirectRefusal(rawValue: "anotherPath")
+  /// `anotherMethod`.
+  public static let anotherMethod = RedirectRefusal(rawValue: "anotherMethod")
+  /// `tooLarge`.
+  public static let tooLarge = RedirectRefusal(rawValue: "tooLarge")
+  /// `malformed`.
+  public static let malformed = RedirectRefusal(rawValue: "malformed")
+  /// `foreignState`.
+  public static let foreignState = RedirectRefusal(rawValue: "foreignState")
+
+  /// The words that this version knows.
+  public static let known: [RedirectRefusal] = [.anotherUser, .anotherPath, .anotherMethod, .tooLarge, .malformed, .foreignState]
+}
+
 /// The phase of a refresh.
 public struct RefreshPhase: Word, WireWord {
   /// The word on the wire.

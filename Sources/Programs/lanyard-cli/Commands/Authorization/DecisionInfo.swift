@@ -61,7 +61,11 @@ struct DecisionInfo {
   private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
 
   private func help(for label: String) -> [String] {
-    guard hasNoPolicy else { return remedies.map { ReasonMessages.remedy($0, account: label) } }
+    guard hasNoPolicy else {
+      // Where the provider can't be reached, this alone helps.
+      let clock = failures.contains { $0.reason == "clockSuspect" } ? ["Set the clock of this machine."] : []
+      return clock + remedies.map { ReasonMessages.remedy($0, account: label) }
+    }
     return [
       "Set one: `lanyard policy set FILE --provider PROVIDER`. A policy named `default` applies to all other providers."
     ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, account: label) }
@@ -88,7 +92,7 @@ struct DecisionInfo {
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
     for (number, remedy) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
     if clockIsSuspect, reason != "clockSuspect" {
-      facts.add("Clock", "This machine's clock went backwards, so time limits end early.")
+      facts.add("Clock", "This machine's clock was set back, so time limits count from the time that was known.")
     }
     if policyVersion > 0 { facts.add("Policy", "\(policyName), version \(policyVersion)") }
     return [verdict] + facts.lines(indent: 2)

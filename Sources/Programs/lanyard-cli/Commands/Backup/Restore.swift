@@ -64,7 +64,7 @@ struct Restore: ParsableCommand {
       Counted.text(Int64(accounts.count), "account"), Counted.text(Int64(providers), "provider"),
       Counted.text(Int64(policies), "policy", "policies"),
     ]
-    Output.done("Restored from the backup\(when): \(counted.joined(separator: ", ")).")
+    Output.done("Restored from the backup\(when): \(counted.joined(separator: ", ")).", isRecord: true)
     for account in accounts {
       let next = account.state == "signedOut" ? ": sign in with `lanyard login --account \(account.label)`" : ""
       Output.done("  \(Text.shown(account.label)) (\(Text.shown(account.person)))\(Text.shown(next))")

@@ -23,6 +23,8 @@ struct ResourceAddress {
       (self.url, user) = (url, nil)
       return
     }
+    // A backslash, for one, ends the host for some readers of URLs.
+    guard authority[..<at].utf8.allSatisfy(Self.isUserInformation) else { return nil }
     // A second @ would leave open which of the names is the host; `HTTPURL` refuses it.
     guard let url = HTTPURL("\(start)\(rest[rest.index(after: at)...])") else { return nil }
     let named = authority[..<at].prefix { $0 != ":" }
@@ -73,6 +75,14 @@ struct ResourceAddress {
     switch byte {
     case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
     default: "-._:[]".utf8.contains(byte)
+    }
+  }
+
+  /// `userinfo` of RFC 3986 §3.2.1.
+  private static func isUserInformation(_ byte: UInt8) -> Bool {
+    switch byte {
+    case 0x30...0x39, 0x41...0x5A, 0x61...0x7A: true
+    default: "-._~!$&'()*+,;=:%".utf8.contains(byte)
     }
   }
 

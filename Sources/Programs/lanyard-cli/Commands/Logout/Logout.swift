@@ -15,6 +15,9 @@ struct Logout: ParsableCommand {
                    shows its id until `lanyard forget`
         --offline  as --soft, but without the network
 
+      Where the configuration demands it (`signOut`), for example your organisation's, each of them erases as --hard does; \
+      --offline still does without the network.
+
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
       the page. With --open, or after your consent, it opens the page.
 
@@ -84,12 +87,18 @@ struct Logout: ParsableCommand {
     _ selection: AccountSelection, via agent: inout AgentConnection
   ) throws(CommandFailure) -> String {
     let account = try AccountInfo.named(selection.selector, via: &agent)
-    if account.state != "signedOut" || mode == .hard {
-      let act = mode == .hard ? "Sign out and erase the data of" : "Sign out of"
+    let erases = mode == .hard || !yes && !common.json && Terminal.canAsk && isHardDemanded(via: &agent)
+    if account.state != "signedOut" || erases {
+      let act = erases ? "Sign out and erase the data of" : "Sign out of"
       let question = UnnamedAccount(act: act, command: "lanyard logout", yes: yes, json: common.json)
       try question.confirm(account, because: selection.reason)
     }
     return account.id
+  }
+
+  /// True if the configuration demands that every sign-out erases.
+  private func isHardDemanded(via agent: inout AgentConnection) -> Bool {
+    (try? agent.call("agent.status") { $0["hardSignOutDemandedBy"] != nil }) ?? false
   }
 
   /// An account that is signed out stays so: this is no failure.

@@ -9,6 +9,8 @@ struct SignOutOutcome {
   /// The account before the sign-out; nil with `--json`.
   private let account: AccountInfo?
   private let data: String
+  /// The configuration file that demands that every sign-out erases.
+  private let demandedBy: String?
   private let revocation: String
   /// When the agent sends the revocation again by itself.
   private let nextAttempt: Moment?
@@ -16,6 +18,7 @@ struct SignOutOutcome {
   init(_ result: JSONNode, of account: AccountInfo?) {
     self.account = account
     data = result["data"]?.string ?? ""
+    demandedBy = result["demandedBy"]?.string
     revocation = result["revocation"]?.string ?? ""
     nextAttempt = result["nextAttemptAt"]?.string.flatMap { Moment($0) }
     endSessionURL = result["endSessionUrl"]?.string
@@ -28,11 +31,15 @@ struct SignOutOutcome {
   func show() {
     guard let account else { return }
     Output.done(Text.shown("Signed out: \(account.label) (\(account.person))."))
-    for line in lines(data: account) + revocationLines { Output.done("  \(Text.shown(line))") }
+    for line in demandLines + lines(data: account) + revocationLines { Output.done("  \(Text.shown(line))") }
   }
 
   /// The account was the active one, so that none is now.
   var leavesNoneActive: Bool { account?.isActive == true }
+
+  private var demandLines: [String] {
+    demandedBy.map { ["\($0) demands that every sign-out erases the data, whatever option is given."] } ?? []
+  }
 
   /// What happened to the data. `account.list` shows the id of an erased account until it is forgotten.
   private func lines(data account: AccountInfo) -> [String] {

@@ -4,7 +4,7 @@ import JSONRPC
 /// An operation, for people.
 struct OperationInfo {
   private let name, status, capability: String
-  private let label, reason, denial, lastError: String?
+  private let label, reason, denial, lastError, lastReason: String?
   private let method, url: String?
   private let attempts: Int64
   private let answerStatus: Int64?
@@ -29,6 +29,7 @@ struct OperationInfo {
     reason = node["rejection"]?["reason"]?.string
     denial = node["rejection"]?["decision"]?["reason"]?.string
     lastError = node["lastError"]?["name"]?.string
+    lastReason = node["lastError"]?["reason"]?.string
     method = node["request"]?["method"]?.string
     url = node["request"]?["url"]?.string
     attempts = node["attempts"]?.integer ?? 0
@@ -55,7 +56,7 @@ struct OperationInfo {
     switch status {
     case "queued":
       if let nextAttemptAt, nextAttemptAt > .now { return "waits, tried again \(nextAttemptAt.relative)" }
-      return lastError == nil ? "waits for its turn" : "waits for the network, or for the server"
+      return holdUp
     case "ready": return "waits for a program that delivers it"
     case "sending": return "is being delivered"
     case "done": return "delivered"
@@ -70,6 +71,18 @@ struct OperationInfo {
     case "orphaned": return "never delivered: its account was signed out and erased"
     case "rejected": return rejection
     default: return status
+    }
+  }
+
+  private var holdUp: String {
+    switch lastError {
+    case nil: "waits for its turn"
+    case "denied" where lastReason == "clockSuspect":
+      "waits until this machine's clock is right, or the provider tells the time"
+    case "denied" where lastReason == "budgetExceeded": "waits until the policy's hourly budget allows it"
+    case "denied": "waits until the provider confirms the account again"
+    case "accountLocked": "waits: the provider has disabled the account"
+    default: "waits for the network, or for the server" + (lastReason.map { " (\(Text.words($0)))" } ?? "")
     }
   }
 

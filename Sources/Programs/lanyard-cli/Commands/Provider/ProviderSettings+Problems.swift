@@ -26,7 +26,8 @@ extension ProviderSettings {
 
   /// The option of each parameter.
   private static let options: [(path: String, option: String)] = [
-    ("/allowedOrigins", "--allowed-origin"), ("/authorizationParameters", "--authorization-parameter"),
+    ("/allowedFields", "--allowed-field"), ("/allowedOrigins", "--allowed-origin"),
+    ("/authorizationParameters", "--authorization-parameter"),
     ("/clientId", "--client-id"),
     ("/clientKey", "--client-key"), ("/clientSecret", "--client-secret-file"), ("/issuer", "--issuer"),
     ("/caFile", "--ca-file"), ("/policy", "--policy"), ("/proxy", "--proxy"),

@@ -102,6 +102,11 @@ struct ProviderSettings: ParsableArguments {
   @Option(name: .long, help: "An origin that may get this provider's tokens; may be repeated.")
   var allowedOrigin: [String] = []
 
+  @Option(
+    name: .long,
+    help: "A header field or parameter that requests there may have beside plain ones; may be repeated.")
+  var allowedField: [String] = []
+
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
@@ -194,6 +199,7 @@ struct ProviderSettings: ParsableArguments {
     writer.member("resources", ifAny: resource)
     writer.member("preset", preset)
     writer.member("allowedOrigins", ifAny: allowedOrigin)
+    writer.member("allowedFields", ifAny: allowedField)
     writer.member("revocationScope", revocationScope?.rawValue)
     writer.member("narrowing", narrowing?.rawValue)
     writer.member("dpop", dpop?.rawValue)

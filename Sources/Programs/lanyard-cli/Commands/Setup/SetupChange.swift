@@ -11,9 +11,10 @@ protocol SetupChange {
   var identity: String { get }
 
   func state() throws(CommandFailure) -> SetupState
-  func apply() throws(CommandFailure)
+  /// Writes `record` first: what may have been written has to be found by `--undo`.
+  func apply(notingIn record: inout SetupRecord) throws(CommandFailure)
   /// Takes back exactly what `apply` wrote.
-  func undo() throws(CommandFailure)
+  func undo(notingIn record: inout SetupRecord) throws(CommandFailure)
 }
 
 extension SetupChange {
@@ -24,4 +25,37 @@ enum SetupState: Equatable {
   case absent, present
   /// Something else is there, which stays: what it is, for a person. `byName`: an entry of another name could be added.
   case taken(String, byName: Bool = false)
+}
+
+/// A change of the text of a file.
+protocol FileChange: SetupChange {
+  var file: String { get }
+
+  func state(in file: SetupFile) throws(CommandFailure) -> SetupState
+  func applied(to file: SetupFile) throws(CommandFailure) -> String
+  /// The text without what was written, for a file in which the person changed something there since. Nil if it is gone.
+  func removed(from file: SetupFile) throws(CommandFailure) -> String?
+}
+
+extension FileChange {
+  func state() throws(CommandFailure) -> SetupState { try state(in: SetupFile(file)) }
+
+  func apply(notingIn record: inout SetupRecord) throws(CommandFailure) {
+    let found = try SetupFile(file)
+    let new = try applied(to: found)
+    record.edits.append(
+      FileEdit(change: identity, path: found.path, from: found.text, to: new, isNewFile: !found.isThere))
+    try record.write()
+    try found.replace(by: new)
+  }
+
+  func undo(notingIn record: inout SetupRecord) throws(CommandFailure) {
+    let edit = record.edits.last { $0.change == identity }
+    let found = try SetupFile(edit?.path ?? file)
+    let exact = edit?.undone(in: found.text)
+    let rest = if let exact { exact } else { try removed(from: found) }
+    guard let rest else { return }
+    let isNewFile = record.edits.first { $0.path == found.path }?.isNewFile ?? rest.isEmpty
+    try found.replace(by: rest, keepingEmpty: !isNewFile)
+  }
 }

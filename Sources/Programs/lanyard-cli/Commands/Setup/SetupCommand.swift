@@ -111,10 +111,8 @@ struct SetupCommand: ParsableCommand {
       try share(changes, tool, target, account)
       for change in missing where try change.state() == .absent {
         var record = try SetupRecord()
-        // Noted first: what may have been written has to be found by --undo.
         record.note(change, for: tool, target, account)
-        try record.write()
-        try change.apply()
+        try change.apply(notingIn: &record)
       }
     }
     if common.json { return Self.answer(missing, "written") }

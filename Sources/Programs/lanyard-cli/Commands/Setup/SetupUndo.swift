@@ -41,8 +41,9 @@ struct SetupUndo {
     }
     // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
     if !common.json, !Output.isQuiet { SetupCommand.show(written) }
-    for change in written.reversed() { try change.undo() }
+    for change in written.reversed() { try change.undo(notingIn: &record) }
     record.entries = others + kept
+    record.forgetEdits()
     try record.write()
     guard kept.isEmpty else {
       throw CommandFailure(

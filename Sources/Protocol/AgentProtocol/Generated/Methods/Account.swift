@@ -317,7 +317,10 @@ public enum AccountSignOut: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var account: AccountID
+    /// The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for.
     public var mode: WireSignOutMode
+    /// The configuration file that demands that every sign-out erases; absent if none does.
+    public var demandedBy: String?
     public var data: WireDataDisposition
     public var revocation: WireRevocationOutcome
     /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
@@ -329,6 +332,7 @@ public enum AccountSignOut: RPCMethod {
     public init(
       account: AccountID,
       mode: WireSignOutMode,
+      demandedBy: String? = nil,
       data: WireDataDisposition,
       revocation: WireRevocationOutcome,
       nextAttemptAt: Timestamp? = nil,
@@ -336,6 +340,7 @@ public enum AccountSignOut: RPCMethod {
     ) {
       self.account = account
       self.mode = mode
+      self.demandedBy = demandedBy
       self.data = data
       self.revocation = revocation
       self.nextAttemptAt = nextAttemptAt
@@ -348,6 +353,10 @@ public enum AccountSignOut: RPCMethod {
       writer.string(account.text)
       writer.key("mode")
       writer.string(mode.rawValue)
+      if let demandedBy {
+        writer.key("demandedBy")
+        writer.string(demandedBy)
+      }
       writer.key("data")
       writer.string(data.rawValue)
       writer.key("revocation")

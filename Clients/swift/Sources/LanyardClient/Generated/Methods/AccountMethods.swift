@@ -121,8 +121,8 @@ public struct AccountMethods: Sendable {
   ///   - mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
   ///   - revocationTimeoutSeconds: How long to wait for the revocation before it is queued. The agent's default:
   ///     `3`.
-  /// - Returns: `AccountSignOutResult`: with `account`, `mode`, `data`, `revocation`, `nextAttemptAt`,
-  ///   `endSessionUrl`.
+  /// - Returns: `AccountSignOutResult`: with `account`, `mode`, `demandedBy`, `data`, `revocation`,
+  ///   `nextAttemptAt`, `endSessionUrl`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `timedOut`,
   ///   `storeUnavailable`, `integrity`, `rolledBack`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.

@@ -23,7 +23,8 @@ public struct ProviderMethods: Sendable {
   /// - Parameters:
   ///   - name: A provider's name.
   ///   - issuer: A URL.
-  ///   - clientId: Absent: the Client ID Metadata Document of the agent's configuration
+  ///   - clientId: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+  ///     person configured; else the Client ID Metadata Document of the agent's configuration
   ///     (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
   ///     supports it (RFC 7591), and refuses with `invalidParams` otherwise. `provider.remove` deletes the
   ///     registration (RFC 7592).
@@ -58,6 +59,8 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
@@ -99,6 +102,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -130,6 +134,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)
@@ -209,6 +214,8 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
@@ -250,6 +257,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -281,6 +289,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)
