@@ -115,7 +115,7 @@ package struct Provider: Sendable {
   }
 
   /// The endpoints that its documents name in vain and the configuration does not replace; nil if there are none.
-  package var ignoredEndpoints: [String]? {
+  package var ignoredEndpoints: [ServerMetadata.IgnoredEndpoint]? {
     let ignored = configuration.endpoints.missing(of: metadata?.ignoredEndpoints ?? [])
     return ignored.isEmpty ? nil : ignored
   }

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "15a80ef2c827d62ba083ef152f9f441bddacd95a23865b64a2cb2baee520d507"
+  public static let schemaDigest = "9e3bed9a4943ceb2cfb8a6bc894f50e26edc4a0fe0fcf6c2f4f006b7a31a5d3a"
 }
