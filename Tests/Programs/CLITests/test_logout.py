@@ -47,6 +47,13 @@ class LogoutTests(Logouts):
         self.assertIn("sealed until Alice Example", shown)
         self.assertIn("queued", shown)
 
+    def test_the_output_names_the_file_that_demands_the_erasure(self):
+        agent = self.people(WORK)
+        self.answering(agent, mode="hard", data="erased", demandedBy="/etc/lanyard/agent.json")
+        shown = self.answer("logout", "work", "--soft")
+        self.assertIn("/etc/lanyard/agent.json demands that every sign-out erases the data", shown)
+        self.assertIn("Its data is erased", shown)
+
     def test_the_output_names_an_account_that_can_be_switched_to(self):
         third = {**HOME, "id": "acc_bbbbbbbbbbbbbbbbbbbbbbbbbb", "alias": "client"}
         self.people(WORK, HOME, third)

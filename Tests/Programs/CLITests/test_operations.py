@@ -34,6 +34,19 @@ class OperationTests(Person):
         self.assertEqual(request, "  POST https://api.example/notes")
         self.assertIn("the server has a newer state (status 409)", situation)
 
+    def test_an_operation_that_waits_says_why(self):
+        for last, words in (
+            (None, "waits for its turn"),
+            ({"name": "denied", "reason": "clockSuspect"}, "until this machine's clock is right"),
+            ({"name": "denied", "reason": "budgetExceeded"}, "hourly budget"),
+            ({"name": "denied", "reason": "onlineRequired"}, "until the provider confirms the account again"),
+            ({"name": "accountLocked"}, "the provider has disabled the account"),
+            ({"name": "providerUnavailable", "reason": "status503"}, "waits for the network, or for the server"),
+        ):
+            with self.subTest(last):
+                last = last and {**last, "at": "2030-01-01T00:00:00.000Z"}
+                self.assertIn(words, self.shown(status="queued", rejection=None, response=None, lastError=last))
+
     def test_an_unknown_outcome_is_not_shown_as_failed(self):
         shown = self.shown(status="unknown", rejection=None)
         self.assertIn("it may have been carried out", shown)

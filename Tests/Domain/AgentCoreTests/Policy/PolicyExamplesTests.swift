@@ -30,11 +30,12 @@ import Testing
   }
 
   private static func person(
-    _ roles: NameSet, scopes: Set<String> = [], entitlements: NameSet = [], confirmed age: Milliseconds = .zero,
+    _ roles: Set<String>, scopes: Set<String> = [], entitlements: Set<String> = [], confirmed age: Milliseconds = .zero,
     isOnline: Bool = true, pin: Milliseconds? = nil, change: (inout PolicyFacts) -> Void = { _ in }
   ) -> PolicyFacts {
     .technician {
-      $0.snapshot = .init(roles: roles, scopes: scopes, entitlements: entitlements, age: age, version: 1)
+      $0.snapshot = .init(
+        roles: NameSet(roles), scopes: scopes, entitlements: NameSet(entitlements), age: age, version: 1)
       $0.confirmationAge = age
       $0.isOnline = isOnline
       $0.stepUpAges[.pin] = pin
