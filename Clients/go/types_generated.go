@@ -1695,8 +1695,8 @@ type Provider struct {
 	// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
 	// endpoints.
 	Endpoints *Endpoints `json:"endpoints,omitempty"`
-	// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-	// machine; absent if there are none. `Endpoints` can name others.
+	// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+	// addresses, or on this machine; absent if there are none. `Endpoints` can name others.
 	IgnoredEndpoints []string `json:"ignoredEndpoints,omitempty"`
 	// The redirect URI of the browser flow.
 	Redirect *Redirect `json:"redirect,omitempty"`

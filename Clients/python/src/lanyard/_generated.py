@@ -2400,7 +2400,7 @@ class Provider(Record):
         endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
             override discovered endpoints.
         ignored_endpoints: Endpoints that the provider's documents name and the agent does not use, since they are
-            plain HTTP or on this machine; absent if there are none. `endpoints` can name others.
+            no whole https addresses, or on this machine; absent if there are none. `endpoints` can name others.
         redirect: The redirect URI of the browser flow.
         refresh: How the provider treats refresh tokens.
         refresh_because: Why `refresh.reuse` applies. One of `configured`, `learned`, `preset`, `assumed`.

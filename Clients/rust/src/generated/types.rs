@@ -926,8 +926,8 @@ records! {
         /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
         /// discovered endpoints.
         endpoints: Endpoints,
-        /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on
-        /// this machine; absent if there are none. `endpoints` can name others.
+        /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+        /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
         ignored_endpoints = "ignoredEndpoints": [String],
         /// The redirect URI of the browser flow.
         redirect: Redirect,

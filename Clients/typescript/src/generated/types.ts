@@ -1577,8 +1577,8 @@ export interface Provider {
    */
   readonly endpoints?: Endpoints;
   /**
-   * Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-   * machine; absent if there are none. `endpoints` can name others.
+   * Endpoints that the provider's documents name and the agent does not use, since they are no whole https addresses,
+   * or on this machine; absent if there are none. `endpoints` can name others.
    */
   readonly ignoredEndpoints?: readonly string[];
   /** The redirect URI of the browser flow. */

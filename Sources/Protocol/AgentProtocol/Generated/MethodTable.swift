@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "647e7bb8c62d069c1fd895bf0a2cba97aaaa887b5c71f36f92c2a1436a2c691e"
+  public static let schemaDigest = "fab88cd1a9e001ae85fee0bb44b78a27746f47af7dea9149b6c4c4d12119e31b"
 }

@@ -3555,8 +3555,8 @@ public struct Provider: Record, WireRecord {
   /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
   /// endpoints.
   public var endpoints: Endpoints?
-  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-  /// machine; absent if there are none. `endpoints` can name others.
+  /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+  /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
   public var ignoredEndpoints: [String]?
   /// The redirect URI of the browser flow.
   public var redirect: Redirect?
