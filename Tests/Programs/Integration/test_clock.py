@@ -140,6 +140,8 @@ class WallClockChanges(AgentFixture):
                 time.sleep(0.2)
 
     def test_clock_change_is_reported_once_to_subscribers(self):
+        # Without the provider: its answer would end the suspicion.
+        self.go_offline()
         with self.caller.events(types=["clock.suspect"]) as events:
             self.agent.set_wall(-3 * DAY)
             self.decide()

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ae6726ea795f79909a75444119ec1a5978961d578465cd8f0329d6681116019e"
+  public static let schemaDigest = "fab88cd1a9e001ae85fee0bb44b78a27746f47af7dea9149b6c4c4d12119e31b"
 }
