@@ -6,7 +6,7 @@ import threading
 import time
 import unittest
 
-from proxy_fixture import ProxyFixture, as_nobody, Request, Response, exchange, status
+from proxy_fixture import Proxy, ProxyFixture, as_nobody, Request, Response, exchange, status
 from forms import in_quick_form
 
 
