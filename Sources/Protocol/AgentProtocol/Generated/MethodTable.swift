@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "9e3bed9a4943ceb2cfb8a6bc894f50e26edc4a0fe0fcf6c2f4f006b7a31a5d3a"
+  public static let schemaDigest = "cee4bd5e8e271f95f24a9ca65d7499bd55d82af84bcbf9820b6ca15d020e0f4e"
 }
