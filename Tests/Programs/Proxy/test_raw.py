@@ -6,11 +6,13 @@ import threading
 import time
 import unittest
 
-from proxy_fixture import ProxyFixture, as_nobody, Request, Response, exchange, status
+from proxy_fixture import Proxy, ProxyFixture, as_nobody, Request, Response, exchange, status
 from forms import in_quick_form
 
 
-@in_quick_form("test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused")
+@in_quick_form(
+    "test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused",
+    "test_another_user_takes_no_place")
 class Admission(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -211,7 +213,7 @@ class Smuggling(ProxyFixture):
 
 @in_quick_form(
     "test_only_plain_fields_go_on", "test_parameters_that_turn_a_request_into_another_are_refused",
-    "test_the_person_allows_a_field")
+    "test_a_large_form_never_arrives_whole", "test_the_person_allows_a_field")
 class Names(ProxyFixture):
     """The one rule for names in a request, at the proxy."""
 

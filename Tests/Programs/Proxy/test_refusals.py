@@ -188,7 +188,8 @@ class Starting(ProxyFixture):
 
 
 @in_quick_form(
-    "test_a_server_that_repeats_the_token_is_not_passed_on", "test_a_401_gets_one_new_token_and_one_more_sending")
+    "test_a_server_that_repeats_the_token_is_not_passed_on",
+    "test_an_earlier_token_and_that_of_another_account_are_not_passed_on", "test_a_401_gets_one_new_token_and_one_more_sending")
 class Tokens(ProxyFixture):
     """The token, and what a server does with it."""
 

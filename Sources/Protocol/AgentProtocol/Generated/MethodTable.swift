@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "fab88cd1a9e001ae85fee0bb44b78a27746f47af7dea9149b6c4c4d12119e31b"
+  public static let schemaDigest = "c3b72e51d9b13b9233269c7ed65ab3bba5febff62c020fd0b1473f4084260787"
 }

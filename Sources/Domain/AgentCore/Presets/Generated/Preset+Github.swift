@@ -36,7 +36,7 @@ extension ProviderPreset {
     $0.endpoints.userinfo = "https://api.github.com/user"
     $0.endpoints.deviceAuthorization = "https://github.com/login/device/code"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
-    $0.scopeSeparator = "comma"
+    $0.scopeSeparators = .spacesAndCommas
     $0.persistAccessTokens = true
     $0.suggestsDevice = true
     $0.failures = .github

@@ -24,7 +24,7 @@ extension ProviderPreset {
     $0.endpoints.userinfo = "https://HOST/api/v3/user"
     $0.endpoints.deviceAuthorization = "https://HOST/login/device/code"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
-    $0.scopeSeparator = "comma"
+    $0.scopeSeparators = .spacesAndCommas
     $0.persistAccessTokens = true
     $0.suggestsDevice = true
     $0.failures = .github
