@@ -28,7 +28,7 @@ struct SetupFile {
       if new.isEmpty, !keepingEmpty { return try present.delete() }
       return try present.replace(by: new.withUTF8 { HeldBytes(UnsafeRawBufferPointer($0)) })
     }
-    guard !new.isEmpty else { return }
+    guard !new.isEmpty || keepingEmpty else { return }
     try Self.makeDirectories(AgentPaths.directory(of: path))
     // Nothing that another program puts there meanwhile is replaced.
     let error = new.withUTF8 {
