@@ -1695,8 +1695,8 @@ type Provider struct {
 	// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
 	// endpoints.
 	Endpoints *Endpoints `json:"endpoints,omitempty"`
-	// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-	// machine; absent if there are none. `Endpoints` can name others.
+	// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+	// addresses, or on this machine; absent if there are none. `Endpoints` can name others.
 	IgnoredEndpoints []string `json:"ignoredEndpoints,omitempty"`
 	// The redirect URI of the browser flow.
 	Redirect *Redirect `json:"redirect,omitempty"`
@@ -1878,6 +1878,9 @@ type RequestAuthorizeResult struct {
 	// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
 	// method and URL alone.
 	Proof Secret `json:"proof,omitempty"`
+	// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+	// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+	OtherTokens Secret `json:"otherTokens,omitempty"`
 	// Of the capability that names the request most closely; absent if none does.
 	Decision *Decision `json:"decision,omitempty"`
 	// Extra holds members that this version does not know.

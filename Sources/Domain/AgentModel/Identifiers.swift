@@ -205,9 +205,12 @@ public struct ScopeSet: Hashable, Sendable {
   /// The longest name of a scope, and the most names, that the contract has.
   public static let (longestName, mostNames) = (256, 128)
 
+  /// What stands between the scopes of a provider's answer: spaces (RFC 6749 §3.3), or commas as well.
+  public enum Separators: Hashable, Sendable { case spaces, spacesAndCommas }
+
   /// Reads what a provider's answer names: scope tokens of RFC 6749 §3.3 alone, within the contract's bounds.
-  public init(told text: String) {
-    let words = text.split(separator: " ")
+  public init(told text: String, _ separators: Separators = .spaces) {
+    let words = text.split { $0 == " " || separators == .spacesAndCommas && $0 == "," }
     let names = ScopeSet(words.filter(Self.isName).map { String($0) }).names
     self.init(names.prefix(Self.mostNames), lacksSome: names.count > Self.mostNames || !words.allSatisfy(Self.isName))
   }

@@ -126,6 +126,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// The resource that the standard token is for (`ProviderConfiguration.standardResource`), for the machine that gets
     /// this rule.
     public var standardResource: String?
+    /// What stands between the scopes of an answer, for the machine that gets this rule.
+    public var scopeSeparators = ScopeSet.Separators.spaces
     public init() {}
   }
 
@@ -246,8 +248,18 @@ public struct ServerMetadata: Hashable, Sendable {
   public var scopesSupported: [String]?
   /// `client_id_metadata_document_supported`: the URL of a Client ID Metadata Document is taken as `client_id`.
   public var clientIDMetadataDocuments = false
-  /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
-  public var ignoredEndpoints: [String] = []
+  /// The endpoints that the metadata lists and the agent does not use: no whole https address, or this machine.
+  public var ignoredEndpoints: [IgnoredEndpoint] = []
+
+  /// An endpoint that the documents name and the agent does not use.
+  public struct IgnoredEndpoint: Hashable, Sendable {
+    /// Its name in the contract.
+    public var name: String
+    /// What stands in the document, such as "`token_endpoint` is `"/token"`", for people.
+    public var found: String
+
+    public init(name: String, found: String) { (self.name, self.found) = (name, found) }
+  }
 
   public init(issuer: String) {
     self.issuer = issuer

@@ -11,10 +11,11 @@ extension LanyardAgent {
   /// Read before the agent confines itself: the file lies anywhere.
   static func passphrase(_ options: Options) -> Secret? {
     guard let path = options.passphraseFile else { return nil }
-    guard let read = PassphraseFile.read(path) else {
-      end(.vaultClosed, says: "lanyard-agent: \(path) can't be read, is empty, or can be read by others.\n")
+    do throws(PassphraseFile.Failure) {
+      return try PassphraseFile.read(path)
+    } catch {
+      end(.vaultClosed, says: "lanyard-agent: \(path) \(error.words).\n")
     }
-    return read
   }
 
   static func openVault(

@@ -16,6 +16,8 @@ final class Authorizer: Sendable {
     /// The value of the field `DPoP`.
     let proof: WipedBytes?
     let fingerprint: String
+    /// Further tokens of the accounts of this proxy that servers still take: no answer that repeats one goes on.
+    var others: [WipedBytes] = []
   }
 
   /// What the server said to the token of an earlier sending.
@@ -29,6 +31,7 @@ final class Authorizer: Sendable {
   private let scope: ProxyScope
   /// By account: the token that a server refused and that was not replaced then.
   private let rejected = Mutex<[String: String]>([:])
+  private let given = GivenTokens()
 
   /// How long a program waits for a person who is asked, and for a refresh.
   private static let patienceSeconds = 120
@@ -96,7 +99,9 @@ final class Authorizer: Sendable {
         writer.key("timeoutSeconds")
         writer.integer(Self.patienceSeconds)
       } result: { (node) throws(CommandFailure) in
-        try Self.authorization(node, account.id)
+        var authorization = try Self.authorization(node, account.id)
+        authorization.others += given.adding(authorization.token, authorization.fingerprint)
+        return authorization
       }
     } catch {
       if let earlier { reject(earlier, of: account) }
@@ -126,7 +131,15 @@ final class Authorizer: Sendable {
       bytes.append(capacity: proof.textCapacity) { proof.copyText(into: $0) }
       return bytes
     }
-    return Authorization(
+    var authorization = Authorization(
       account: account, credentials: credentials, token: bytes, proof: proof, fingerprint: fingerprint)
+    if let others = node["otherTokens"] {
+      let all = WipedBytes(capacity: others.textCapacity)
+      all.append(capacity: others.textCapacity) { others.copyText(into: $0) }
+      authorization.others = all.withBytes { bytes in
+        bytes.split(separator: 0x20).map { WipedBytes(UnsafeRawBufferPointer(rebasing: $0)) }
+      }
+    }
+    return authorization
   }
 }

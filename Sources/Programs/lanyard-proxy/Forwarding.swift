@@ -90,7 +90,7 @@ struct Forwarding {
       self.authorization = authorization
       self.reader = reader
       relay = ResponseRelay(
-        forwarding.client, forwarding.head, authorization.token, keepsRefusal: keepsRefusal,
+        forwarding.client, forwarding.head, [authorization.token] + authorization.others, keepsRefusal: keepsRefusal,
         mayKeepAlive: { reader.isComplete })
     }
 

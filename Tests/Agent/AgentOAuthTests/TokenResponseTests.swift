@@ -67,12 +67,13 @@ import AgentOAuth
   }
 
   /// Keycloak tells 0 of an offline token (docs of Keycloak, "Offline access").
-  @Test(arguments: [
-    (#""refresh_expires_in":0"#, nil), (#""refresh_token_expires_in":0"#, nil), (#""refresh_expires_in":"0""#, nil),
-    (#""refresh_expires_in":0,"refresh_token_expires_in":0"#, nil),
-    (#""refresh_token_expires_in":0,"refresh_expires_in":1800"#, 1800),
-    (#""refresh_token_expires_in":1800,"refresh_expires_in":0"#, 1800),
-  ] as [(String, Int64?)])
+  @Test(
+    arguments: [
+      (#""refresh_expires_in":0"#, nil), (#""refresh_token_expires_in":0"#, nil), (#""refresh_expires_in":"0""#, nil),
+      (#""refresh_expires_in":0,"refresh_token_expires_in":0"#, nil),
+      (#""refresh_token_expires_in":0,"refresh_expires_in":1800"#, 1800),
+      (#""refresh_token_expires_in":1800,"refresh_expires_in":0"#, 1800),
+    ] as [(String, Int64?)])
   func refreshTokenLifetimeOfZero_hasNoEnd(members: String, seconds: Int64?) throws {
     let answer = try answer(",\(members)")
     #expect(answer.refreshTokenLifetime == seconds.map { .ends(after: .seconds($0)) } ?? .endless)

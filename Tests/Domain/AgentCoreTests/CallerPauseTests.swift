@@ -108,6 +108,23 @@ import Testing
     #expect(grant.wants(.forced).effects.exchanges.count == 1)
   }
 
+  // MARK: a provider that does not answer
+
+  @Test func callerThatGivesUp_getsTheTokenThatStillLives() {
+    var grant = Grant.fresh()
+    grant.advance(270)
+    let (id, _) = grant.wants(.usable(minimumLifetime: .seconds(60)))
+    grant.machine.waiterLeft(id)
+    let usable = TokenMachine.Demand.usable(minimumLifetime: .seconds(60))
+    #expect(grant.machine.gaveUp(9, key: .standard, demand: usable, at: grant.now) == [.answer(9, serial: 1, .staleOk)])
+    let refused = [TokenMachine.Effect.refuse(9, .noAnswer(.stillWaiting))]
+    #expect(grant.machine.gaveUp(9, key: .standard, demand: .forced, at: grant.now) == refused)
+    grant.advance(30)
+    #expect(grant.machine.gaveUp(9, key: .standard, demand: usable, at: grant.now) == refused)
+    #expect(grant.machine.exchange != nil, "the exchange goes on")
+    #expect(grant.succeeds().exchanges.isEmpty && grant.machine.health == .ok)
+  }
+
   // MARK: refusals of the configuration
 
   @Test(arguments: ["invalid_client", "notBound"])

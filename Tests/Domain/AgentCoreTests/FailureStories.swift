@@ -1,7 +1,7 @@
 import AgentCore
 
 extension Story {
-  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack]
+  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack, atlassian, gitea, salesforce]
 
   static let standard = Story(
     .standard,
@@ -169,6 +169,25 @@ extension Story {
     200 error=incorrect_client_credentials -> misconfigured invalid_client
     200 error=redirect_uri_mismatch -> misconfigured redirect_uri_mismatch
     200 error=device_flow_disabled -> misconfigured unauthorized_client
+    """)
+
+  static let atlassian = Story(
+    .atlassian,
+    """
+    403 error=unauthorized_client description=refresh_token is invalid -> reauthenticate
+    """)
+
+  static let gitea = Story(
+    .gitea,
+    """
+    400 error=unauthorized_client description=unable to parse refresh token -> reauthenticate
+    400 error=unauthorized_client description=token was already used -> reauthenticate
+    """)
+
+  static let salesforce = Story(
+    .salesforce,
+    """
+    400 error=invalid_grant description=inactive user -> locked
     """)
 
   static let slack = Story(

@@ -192,6 +192,34 @@ import Testing
     #expect(grant.machine.standardToken != nil && grant.wants().effects.answers.count == 1)
   }
 
+  /// A grant that the provider refused serves no token; a lost answer and a lack of a refresh token say nothing of it.
+  @Test(arguments: [
+    (ExchangeFailure.reauthenticate(reason: "refused"), false), (.reauthenticate(reason: "subjectChanged"), false),
+    (.locked, false), (.reauthenticate(reason: TokenMachine.noRefreshToken), true), (.unknownOutcome("reset"), true),
+    (.misconfigured("invalid_client"), true), (.offline("refused"), true),
+  ])
+  func failedRefresh_leavesTheTokenOnlyWhereTheProviderStandsByIt(failure: ExchangeFailure, serves: Bool) {
+    var grant = Grant.fresh()
+    let fingerprint = grant.machine.standardToken!.fingerprint
+    grant.wants(.forced)
+    let effects = grant.fails(failure)
+    #expect(effects.contains(.withdrawTokens) == !serves)
+    #expect(grant.machine.servesTokens == serves && grant.machine.liveSerials.isEmpty == !serves)
+    #expect(grant.wants(.usable(minimumLifetime: .zero)).effects.answers.isEmpty == !serves)
+    #expect(grant.machine.grant.audiences.key(ofFingerprint: fingerprint) == .standard, "`token.reject` knows it")
+  }
+
+  /// The replay decides about every audience: a caller for another one is not told to sign in before.
+  @Test func callerForAnotherAudience_waitsForTheReplay() {
+    var grant = Grant(reuse: .strict, onUnknownOutcome: .replayOnce)
+    grant.wants()
+    grant.fails(.unknownOutcome("reset"))
+    let (mail, effects) = grant.wants(.usable(minimumLifetime: .zero), .mail)
+    #expect(effects.isEmpty)
+    #expect(grant.succeeds().exchanges.map(\.key) == [.mail])
+    #expect(grant.succeeds().answers.keys.contains(mail))
+  }
+
   @Test func unexplainedRefusal_isCheckedAgainByTokenGetAfterTwoMinutes() {
     var grant = Grant()
     for _ in 0..<3 {

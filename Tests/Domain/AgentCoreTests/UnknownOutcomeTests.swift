@@ -59,6 +59,22 @@ import Testing
     #expect(effects.tellsPerson == ["outcomeUnknown"])
   }
 
+  /// The state changes by time alone, at a moment that the machine names.
+  @Test func graceThatEndsWithoutAReplay_isToldAtItsEnd() {
+    var grant = Grant(reuse: .grace, grace: 60)
+    grant.wants()
+    grant.fails(Self.lost)
+    #expect(grant.machine.stateMayChange(at: grant.now) == nil, "the replay is in flight")
+    let sentAt = grant.now
+    grant.fails(.offline("refused"))
+    #expect(grant.machine.stateMayChange(at: grant.now) == sentAt + .seconds(30))
+    #expect(grant.noted([]).isEmpty)
+    grant.advance(30)
+    let effects = grant.noted([])
+    #expect(effects.states == [.reauthenticationRequired] && effects.tellsPerson == ["outcomeUnknown"])
+    #expect(grant.noted([]).isEmpty && grant.machine.stateMayChange(at: grant.now) == nil)
+  }
+
   @Test(arguments: [true, false])
   func replayRule_allowsOneReplay(hasGrace: Bool) {
     var grant =

@@ -98,6 +98,28 @@ class ProviderTests(Person):
         self.refused(2, "provider", "add", *common, "-", input="\n")
         self.refused(2, "provider", "add", "idp", "--issuer", "https://i", "--client-id", "c", "--client-secret", "x")
 
+    def test_a_secret_file_as_an_editor_saved_it(self):
+        path = os.path.join(self.place, "secret")
+        common = ["idp", "--issuer", "https://i", "--client-id", "c", "--client-secret-file", path]
+
+        def saved(content):
+            with open(path, "wb") as file:
+                file.write(content)
+
+        for content in (b"s3cret\r\n", b"\xef\xbb\xbfs3cret", b"\xef\xbb\xbfs3cret\r\n\r\n", b"s3cret\r", b"s3cret\n\n"):
+            saved(content)
+            self.assertEqual(self.added(*common)["clientSecret"], "s3cret", content)
+        saved("clé\n".encode())
+        self.assertEqual(self.added(*common)["clientSecret"], "clé")
+        # Said in words, and without a byte of the secret.
+        for content, word in (("s3cret\n".encode("utf-16"), "UTF-16"), ("s3cret".encode("utf-16-be"), "UTF-16"),
+                              ("clé\n".encode("latin-1"), "UTF-8"), (b"s3cret\nmore\n", "several lines")):
+            saved(content)
+            told = self.refused(2, "provider", "add", *common)
+            self.assertIn(word, told, content)
+            self.assertIn(path, told)
+            self.assertNotIn("s3cret", told)
+
     def test_a_key_from_a_file_or_a_pipe(self):
         key = "-----BEGIN PRIVATE KEY-----\nMIG\n-----END PRIVATE KEY-----\n"
         path = os.path.join(self.place, "key.pem")

@@ -94,7 +94,7 @@ class SelectionTests(Person):
             (lambda: os.symlink(os.path.join(self.home, ".lanyard"), path), "is a symbolic link"),
             (lambda: os.mkfifo(path), "is not a plain file"),
             (lambda: os.mkdir(path), "is not a plain file"),
-            (lambda: text(b"#" * 4090 + b"\nhome\n"), "has more than 4096 bytes"),
+            (lambda: text(b"#" * 4092 + b"\nhome\n"), "has more than 4096 bytes"),
             (lambda: text("home".encode("utf-16")), "is not text in UTF-8"),
             (lambda: text(b"home\n\xff\n"), "is not text in UTF-8"),
         ]

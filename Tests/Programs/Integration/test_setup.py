@@ -229,6 +229,20 @@ class Setup(Credentials):
         self.lanyard("setup", "git", "--undo")
         self.assertEqual(self.text(".gitconfig"), "[user]\n\tname = A\n[credential \"https://h.example\"]\n\thelper = store\n")
 
+    def test_lines_that_the_person_added_to_a_section_stay_in_it(self):
+        role = "arn:aws:iam::123456789012:role/deploy"
+        self.put(".aws/config", "[default]\nregion = x\n")
+        self.lanyard("setup", "aws", "-u", "work", "--role-arn", role, "--yes")
+        self.put(".aws/config", self.text(".aws/config") + "region = y\n")
+        changed = self.text(".aws/config")
+        self.assertIn("by hand", self.lanyard("setup", "aws", "--undo", status=1).stderr)
+        self.assertEqual(self.text(".aws/config"), changed)
+        self.put(".aws/config", changed + "[profile own]\nregion = z\n")
+        self.assertIn("by hand", self.lanyard("setup", "aws", "--undo", status=1).stderr)
+        self.put(".aws/config", changed.replace("region = y\n", "# mine\n[profile own]\nregion = z\n"))
+        self.lanyard("setup", "aws", "--undo")
+        self.assertEqual(self.text(".aws/config"), "[default]\nregion = x\n# mine\n[profile own]\nregion = z\n")
+
     def test_git_with_its_configuration_elsewhere(self):
         self.put(".config/git/config", "[user]\n\tname = A\n")
         self.round_trip("git")

@@ -247,7 +247,9 @@ class ClientIdentityTests(AuthorizationFixture):
                 authorization.register("pre-registered-client", secret)
                 own = {"clientSecret": secret} if secret else {}
                 self.client(self.agent).call("provider.add", {
-                    "name": f"acme-{len(own)}", "issuer": authorization.issuer, "clientId": "pre-registered-client", **own})
+                    "name": f"acme-{len(own)}", "issuer": authorization.issuer, "clientId": "pre-registered-client",
+                    # The two servers don't name themselves in their answers: their paths tell them apart.
+                    "redirect": {"path": f"/callback-{len(own)}"}, **own})
                 self.assertEqual(self.signed_in(server).tool("who"), "alice")
                 self.assertEqual(authorization.authorizations()[0]["client_id"], "pre-registered-client")
                 self.assertEqual(authorization.registrations(), [])

@@ -2,13 +2,17 @@
 
 import socket
 import ssl
+import threading
+import time
 import unittest
 
-from proxy_fixture import ProxyFixture, as_nobody, Request, Response, exchange, status
+from proxy_fixture import Proxy, ProxyFixture, as_nobody, Request, Response, exchange, status
 from forms import in_quick_form
 
 
-@in_quick_form("test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused")
+@in_quick_form(
+    "test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused",
+    "test_another_user_takes_no_place")
 class Admission(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -47,6 +51,23 @@ class Admission(ProxyFixture):
         told = as_nobody(ask)
         self.assertEqual(status(told.encode()), 403, told)
         self.assertIn("another user", told)
+
+    def test_another_user_takes_no_place(self) -> None:
+        place = ("127.0.0.1", self.door.port)
+
+        def fill() -> str:
+            held = [socket.create_connection(place, timeout=20) for _ in range(400)]
+            # Closed at once: each is read to its end without a wait for anything of this client.
+            began = time.monotonic()
+            told = [connection.recv(65536) for connection in held]
+            return f"{sum(answer.startswith(b'HTTP/1.1 403') for answer in told)} {time.monotonic() - began < 5}"
+
+        holding = threading.Thread(target=lambda: told.append(as_nobody(fill)))
+        told: "list[str]" = []
+        holding.start()
+        served = [status(self.door.ask_in_tunnel(self.api.place, get(self.api.place))) for _ in range(20)]
+        holding.join()
+        self.assertEqual((served, told), ([200] * 20, ["400 True"]))
 
     def test_a_client_that_speaks_tls_to_the_proxy_is_told(self) -> None:
         context = ssl.create_default_context()
@@ -192,7 +213,7 @@ class Smuggling(ProxyFixture):
 
 @in_quick_form(
     "test_only_plain_fields_go_on", "test_parameters_that_turn_a_request_into_another_are_refused",
-    "test_the_person_allows_a_field")
+    "test_a_large_form_never_arrives_whole", "test_the_person_allows_a_field")
 class Names(ProxyFixture):
     """The one rule for names in a request, at the proxy."""
 

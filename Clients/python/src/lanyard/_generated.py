@@ -2400,7 +2400,7 @@ class Provider(Record):
         endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
             override discovered endpoints.
         ignored_endpoints: Endpoints that the provider's documents name and the agent does not use, since they are
-            plain HTTP or on this machine; absent if there are none. `endpoints` can name others.
+            no whole https addresses, or on this machine; absent if there are none. `endpoints` can name others.
         redirect: The redirect URI of the browser flow.
         refresh: How the provider treats refresh tokens.
         refresh_because: Why `refresh.reuse` applies. One of `configured`, `learned`, `preset`, `assumed`.
@@ -2617,6 +2617,9 @@ class RequestAuthorizeResult(Record):
             account's provider as far as it is known, in objects of an account, else the machine's.
         proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
             for this method and URL alone.
+        other_tokens: For a caller without a grant of its own: further tokens that servers still take, of the
+            accounts that the request's limits cover, parted by spaces. A gateway passes on no answer that repeats one
+            of them.
         decision: Of the capability that names the request most closely; absent if none does.
     """
 
@@ -2626,6 +2629,7 @@ class RequestAuthorizeResult(Record):
     fingerprint: str
     expires_at: datetime
     proof: Optional[str] = field(default=None, repr=False)
+    other_tokens: Optional[str] = field(default=None, repr=False)
     decision: Optional[Decision] = None
 
 
@@ -7268,8 +7272,8 @@ class RequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7454,8 +7458,8 @@ class AsyncRequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.

@@ -926,8 +926,8 @@ records! {
         /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
         /// discovered endpoints.
         endpoints: Endpoints,
-        /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on
-        /// this machine; absent if there are none. `endpoints` can name others.
+        /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+        /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
         ignored_endpoints = "ignoredEndpoints": [String],
         /// The redirect URI of the browser flow.
         redirect: Redirect,
@@ -1068,6 +1068,9 @@ records! {
         /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for
         /// this method and URL alone.
         proof: Secret,
+        /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+        /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+        other_tokens = "otherTokens": Secret,
         /// Of the capability that names the request most closely; absent if none does.
         decision: Decision,
     }

@@ -1107,7 +1107,8 @@ export class RequestMethods {
    * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
    * audit log, too. Each answer is one use of a budget.
    *
-   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`, `expiresAt`, `decision`.
+   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`, `fingerprint`, `expiresAt`,
+   *   `decision`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.

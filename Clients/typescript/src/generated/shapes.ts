@@ -746,6 +746,7 @@ export const RequestAuthorizeResult: Shape<types.RequestAuthorizeResult> =
     fingerprint: required(text),
     expiresAt: required(instant),
     proof: secret(optional(text)),
+    otherTokens: secret(optional(text)),
     decision: optional(Decision.decode),
   }));
 

@@ -1577,8 +1577,8 @@ export interface Provider {
    */
   readonly endpoints?: Endpoints;
   /**
-   * Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-   * machine; absent if there are none. `endpoints` can name others.
+   * Endpoints that the provider's documents name and the agent does not use, since they are no whole https addresses,
+   * or on this machine; absent if there are none. `endpoints` can name others.
    */
   readonly ignoredEndpoints?: readonly string[];
   /** The redirect URI of the browser flow. */
@@ -1764,6 +1764,13 @@ export interface RequestAuthorizeResult {
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
   readonly proof?: string;
+  /**
+   * For a caller without a grant of its own: further tokens that servers still take, of the accounts that the request's
+   * limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+   *
+   * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
+   */
+  readonly otherTokens?: string;
   /** Of the capability that names the request most closely; absent if none does. */
   readonly decision?: Decision;
 }

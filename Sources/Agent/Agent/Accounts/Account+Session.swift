@@ -36,7 +36,7 @@ extension Account {
       offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile, in: state), scopes: loaded.grant.scopes,
       lostScopes: loaded.grant.lostScopes, details: loaded.grant.details,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
-      nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? moment($0) : nil },
+      nextAttemptAt: machine.nextAttempt(at: now).map(moment),
       lastError: loaded.lastFailure, generation: loaded.grant.generation,
       deviceKeyID: loaded.grant.deviceKey?.thumbprint, tokenBinding: loaded.grant.tokenBinding)
   }

@@ -92,7 +92,7 @@ package actor Account {
     closeConnections()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
-    tokens.removeAll()
+    tokens.replaceAll(of: self)
     rareParts.identity?.forget(telling: nil)
     rareParts.derived?.forget(telling: .token(.signedOut, id))
     rareParts.roles?.forget(telling: .token(.signedOut, id))

@@ -12,6 +12,7 @@ package final class AccountDependencies: Sendable {
   package let gate: ExchangeGate
   let renewals: RenewalTimer
   package let tokenCache: TokenCache
+  let validTokens: ValidTokens
   let routes: RequestRoutes
   let decisions: DecisionCache
   package let events: any EventPublishing
@@ -43,6 +44,7 @@ package final class AccountDependencies: Sendable {
     gate = ExchangeGate(clock: environment.clock, background: background)
     renewals = RenewalTimer(clock: environment.clock, background: background)
     tokenCache = tables.tokenCache
+    validTokens = tables.validTokens
     routes = tables.requestRoutes
     decisions = tables.decisions
     self.events = events

@@ -10,7 +10,8 @@ extension ExchangeRunner {
   func judge(
     _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
   ) -> ExchangeMachine.Judgement {
-    guard let loaded = account.loaded, let response = answers[answer].flatMap({ TokenResponse(body: $0.body) })
+    guard let loaded = account.loaded,
+      let response = answers[answer].flatMap({ TokenResponse(body: $0.body, loaded.machine.scopeSeparators) })
     else {
       return .unreadable
     }

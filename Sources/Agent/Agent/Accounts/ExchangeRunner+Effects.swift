@@ -49,16 +49,21 @@ extension ExchangeRunner {
     case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
       account.rareParts.confirmer?.exchangeEnded()
-      account.loaded?.lastFailure = account.lastFailure(failure)
+      let isOfTheGrant = account.loaded?.machine.failsAlone(failure, attempt: attempt, at: now) != true
+      if isOfTheGrant {
+        let lastFailure = account.lastFailure(failure)
+        account.loaded?.lastFailure = lastFailure
+      }
       if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
-      count(ExchangeOutcome(failure), at: now, of: account)
+      if isOfTheGrant { count(ExchangeOutcome(failure), at: now, of: account) }
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
-      account.loaded?.lastFailure = account.lastFailure(failure)
+      let lastFailure = account.lastFailure(failure)
+      account.loaded?.lastFailure = lastFailure
       let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
       count(.providerMisconfigured, at: now, of: account)
       account.perform(effects)
@@ -67,7 +72,8 @@ extension ExchangeRunner {
       // told.
       if let response = data.response, response.accessToken == nil {
         let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
-        account.loaded?.lastFailure = account.lastFailure(failure)
+        let lastFailure = account.lastFailure(failure)
+      account.loaded?.lastFailure = lastFailure
       }
       let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
       count(.noToken, at: now, of: account)

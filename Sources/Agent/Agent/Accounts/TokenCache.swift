@@ -1,4 +1,6 @@
 package import AgentModel
+internal import AgentOAuth
+internal import Secrets
 internal import Synchronization
 
 /// The names and fresh tokens of the accounts, which the reading thread reads without asking an actor.
@@ -70,6 +72,15 @@ package final class TokenCache: Sendable {
       guard let shown = state.shown[account], shown.serves(.zero, at: now) else { return nil }
       shown.token.noteUse(at: now)
       return shown.token.requestToken
+    }
+  }
+
+  /// The standard tokens of these accounts that have not expired, also stale ones; nil: of all accounts.
+  func standardTokens(of accounts: Set<AccountID>?, at now: BootInstant) -> [Secret] {
+    state.withLock { state in
+      let known =
+        accounts.map { $0.compactMap { state.accounts[$0]?.token } } ?? state.accounts.values.compactMap(\.token)
+      return known.filter { now < $0.expiresAt }.map(\.requestToken.credential.token)
     }
   }
 

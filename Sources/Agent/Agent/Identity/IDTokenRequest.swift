@@ -65,7 +65,7 @@ struct IDTokenRequest {
     // An attempt would end the session of an access token that still lives.
     if loaded.grant.refreshToken == nil, loaded.machine.health == .ok {
       if !account.identity.wasIssued { throw .identityLacks(.noIDToken, account.id) }
-      throw .token(.reauthenticate(reason: TokenMachine.noRefreshToken), account.id)
+      throw .token(.misconfigured(TokenMachine.noRefreshToken), account.id)
     }
     _ = try await account.answer(to: .forced, for: .standard)
   }

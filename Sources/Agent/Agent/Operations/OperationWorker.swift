@@ -218,7 +218,7 @@ package actor OperationWorker {
     }
     switch failure {
     case nil, .rights?: queues[id, default: OperationQueue()].confirmed()
-    case .token(.reauthenticate(reason: TokenMachine.noRefreshToken), _)?:
+    case .token(.misconfigured(TokenMachine.noRefreshToken), _)?:
       // The token at hand is all that there is.
       queues[id, default: OperationQueue()].confirmed()
     case let failure?: try await delivery.couldNotSend(nil, failure, for: id)

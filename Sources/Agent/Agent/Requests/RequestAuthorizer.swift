@@ -41,6 +41,8 @@ package struct RequestToAuthorize: Sendable {
 package struct AuthorizedRequest: Sendable {
   package var decision: RecordedDecision?
   package var accessToken: Secret
+  /// Other tokens that an answer must not repeat, parted by spaces; nil if there are none, and for a limited caller.
+  package var otherTokens: Secret?
   package var tokenType: String
   package var proof: Secret?
   package var fingerprint: String
@@ -77,6 +79,7 @@ package struct RequestAuthorizer: Sendable {
           try requireLive(wanted.limits)
         }
         authorized.decision = permit.decision
+        authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)
         return authorized
       }
       permit = try await self.permit(question, wanted)
@@ -184,6 +187,28 @@ package struct RequestAuthorizer: Sendable {
     }
     return authorized
   }
+
+  private func otherTokens(
+    than given: AuthorizedRequest, for wanted: RequestToAuthorize, _ account: Account
+  ) -> Secret? {
+    guard wanted.limits.own == nil else { return nil }
+    let others = account.dependencies.validTokens.tokens(
+      of: wanted.limits.permission?.accounts, and: account.id, at: decisions.clock.boot())
+    var text = SecretBuilder()
+    for other in others {
+      let isNew = other.withBytes { other in
+        given.accessToken.withBytes { !$0.elementsEqual(other) } && !other.contains(0x20)
+          && text.count + other.count < Self.mostOtherBytes
+      }
+      guard isNew else { continue }
+      if text.count > 0 { " ".withCString { text.append(UnsafeRawBufferPointer(start: $0, count: 1)) } }
+      other.withBytes { text.append($0) }
+    }
+    return text.count > 0 ? text.finish() : nil
+  }
+
+  /// Some hundred tokens.
+  private static let mostOtherBytes = 256 << 10
 
   /// Throws if a grant was revoked or has ended.
   private func requireLive(_ limits: RequestLimits) throws(AgentFailure) {

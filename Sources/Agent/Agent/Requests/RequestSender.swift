@@ -186,11 +186,16 @@ package struct RequestSender: Sendable {
 
   private func response(_ received: RequestSendings.Received, _ progress: Progress) -> ResourceResponse {
     let response = received.response
-    let repeatsToken =
-      !request.showsToken && [progress.token, progress.refused].contains { $0.map(response.repeats) ?? false }
+    let repeatsToken = !request.showsToken && sought(progress).contains(where: response.repeats)
     return ResourceResponse(
       status: response.status, fields: received.fields, body: response.body, share: response.share,
       attempts: progress.machine.attempts, isRefreshed: progress.machine.isRefreshed, repeatsToken: repeatsToken)
+  }
+
+  /// The tokens that the caller must not see.
+  private func sought(_ progress: Progress) -> [Secret] {
+    [progress.token, progress.refused].compactMap { $0?.credential.token }
+      + dependencies.validTokens.tokens(of: request.reach, and: account.id, at: clock.boot())
   }
 
   private func machine(by route: RequestRoutes.Route) throws(AgentFailure) -> RequestMachine {
@@ -241,8 +246,8 @@ package struct RequestSender: Sendable {
 
 extension HTTPResponse {
   /// The token stands in its body, or in one of its fields.
-  fileprivate func repeats(_ token: RequestToken) -> Bool {
-    token.credential.token.withBytes { token in
+  fileprivate func repeats(_ token: Secret) -> Bool {
+    token.withBytes { token in
       body.withBytes { RepeatedToken.occurs(token, in: $0) }
         || fields.contains { field in
           [field.name, field.value].contains { text in

@@ -12,6 +12,7 @@ struct AgentTables: Sendable {
   ]
 
   let tokenCache = TokenCache()
+  let validTokens: ValidTokens
   let decisions = DecisionCache()
   let stepUps: StepUps
   let policyCache: PolicyCache
@@ -33,6 +34,7 @@ struct AgentTables: Sendable {
     grantableMethods: [GrantableMethod], policySource: PolicySource?,
     rememberTime: @escaping @Sendable () async -> Void
   ) {
+    validTokens = ValidTokens(tokenCache)
     stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)
     time = TimeKeeper(clock: clock, events: events, background: background, decisions: decisions) {
       background.start(rememberTime)
@@ -44,7 +46,8 @@ struct AgentTables: Sendable {
     // there is none. The time is filled before the grants, whose lifetimes it measures. The last three outlast a locking:
     // what the files say, what is not stored yet of operations, quotas and missed entries of the log.
     published = PublishedTables([
-      tokenCache, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator, operationAttempts,
+      tokenCache, validTokens, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator,
+      operationAttempts,
       auditRecorder,
     ])
   }

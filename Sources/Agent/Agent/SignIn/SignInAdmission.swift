@@ -61,8 +61,12 @@ struct SignInAdmission: Sendable {
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?,
     of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> Admitted {
-    guard let response = TokenResponse(body: answer.body)?.usable(with: answer.deviceKey), response.accessToken != nil
+    guard
+      let response = TokenResponse(body: answer.body, client.provider.scopeSeparators)?.usable(with: answer.deviceKey)
     else { throw .signIn(.notATokenResponse) }
+    guard response.accessToken != nil else {
+      throw .signIn(response.unknownTokenType.map { .unknownTokenType($0) } ?? .notATokenResponse)
+    }
     let configuration = client.provider.configuration
     let deviceKey = response.isBound ? answer.deviceKey : nil
     if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
@@ -89,7 +93,9 @@ struct SignInAdmission: Sendable {
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
-      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map { dependencies.time.now(for: configuration.name) + $0 })
+      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map {
+        dependencies.time.now(for: configuration.name) + $0
+      })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
     grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
     if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }

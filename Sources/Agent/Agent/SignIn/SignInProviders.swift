@@ -14,7 +14,9 @@ struct SignInProviders: Sendable {
     case .browser, .paste:
       let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
       guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
-        throw .provider(.noSignInEndpoints)
+        let needed = ["authorization", "token"]
+        throw .provider(
+          .noSignInEndpoints(ignored: (provider.ignoredEndpoints ?? []).filter { needed.contains($0.name) }))
       }
       return provider
     case .device: return try await providerWithDeviceFlow(name)

@@ -115,7 +115,7 @@ package struct Provider: Sendable {
   }
 
   /// The endpoints that its documents name in vain and the configuration does not replace; nil if there are none.
-  package var ignoredEndpoints: [String]? {
+  package var ignoredEndpoints: [ServerMetadata.IgnoredEndpoint]? {
     let ignored = configuration.endpoints.missing(of: metadata?.ignoredEndpoints ?? [])
     return ignored.isEmpty ? nil : ignored
   }
@@ -140,8 +140,12 @@ package struct Provider: Sendable {
     rule.narrowing = configuration.narrowing
     rule.refusesBearerTokens = configuration.dpop == .required
     rule.standardResource = configuration.standardResource
+    rule.scopeSeparators = scopeSeparators
     return rule
   }
+
+  /// What stands between the scopes of its answers.
+  package var scopeSeparators: ScopeSet.Separators { preset?.scopeSeparators ?? .spaces }
 
   /// How the provider treats refresh tokens, as `provider.get` tells it.
   package var reuse: ProviderConfiguration.RefreshRule.Reuse {

@@ -74,6 +74,12 @@ package final class ProviderRefusals: Sendable {
     return told.count > longest ? told.prefix(longest - 1) + "\u{2026}" : told
   }
 
+  /// An address of a document, or what stands in its place, for people: printable ASCII, bounded.
+  package static func shown(_ text: String) -> String {
+    let plain = text.unicodeScalars.map { $0.value > 0x20 && $0.value < 0x7F && $0 != "`" ? Character($0) : "?" }
+    return String(String(plain).prefix(longest))
+  }
+
   private static func contains(_ secret: Secret, _ text: String) -> Bool {
     let text = Array(text.utf8)
     return secret.withBytes { bytes in

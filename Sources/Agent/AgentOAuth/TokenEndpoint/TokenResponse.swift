@@ -13,6 +13,8 @@ package struct TokenResponse: Sendable {
   package var issuedAccessToken: Bool
   /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
+  /// The `token_type` of an access token that this agent must not use, as it was told.
+  package var unknownTokenType: String?
   /// Nil if the provider did not say.
   package var expiresIn: Milliseconds?
   package var refreshIn: Milliseconds?
@@ -49,14 +51,16 @@ package struct TokenResponse: Sendable {
 
   /// Reads a JSON object, one that is the only element of an array, or a form (`FormAnswer`). Nil if the body is none
   /// of these, and no refresh token can be found in it either.
-  package init?(body: Secret) {
+  ///
+  /// - Parameter separators: those of the provider's `scope` (`Provider.scopeSeparators`).
+  package init?(body: Secret, _ separators: ScopeSet.Separators = .spaces) {
     let body = body.withoutPreface
     let read = ProviderJSON.read(body) { node -> TokenResponse? in
-      guard node.kind == .array else { return TokenResponse(node) }
+      guard node.kind == .array else { return TokenResponse(node, separators) }
       let elements = Array(node.elements.prefix(2))
-      return elements.count == 1 ? TokenResponse(elements[0]) : nil
+      return elements.count == 1 ? TokenResponse(elements[0], separators) : nil
     }
-    if let read = read ?? FormAnswer(body).flatMap({ TokenResponse($0) }) {
+    if let read = read ?? FormAnswer(body).flatMap({ TokenResponse($0, separators) }) {
       self = read
       return
     }
@@ -66,7 +70,7 @@ package struct TokenResponse: Sendable {
       refreshToken: refreshToken, refreshTokenLifetime: nil, scope: nil, idToken: nil)
   }
 
-  private init?(_ node: JSONNode) {
+  private init?(_ node: JSONNode, _ separators: ScopeSet.Separators) {
     guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
     let tokenType = Self.tokenType(node["token_type"])
     let accessToken = node["access_token"]?.nonemptySecret
@@ -78,13 +82,16 @@ package struct TokenResponse: Sendable {
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
       refreshTokenLifetime: RefreshTokenLifetime(
         [node["refresh_token_expires_in"], node["refresh_expires_in"]].compactMap { $0?.lifetime }),
-      scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+      scope: node["scope"]?.scopes(separators), idToken: node["id_token"]?.nonemptySecret)
+    if accessToken != nil, tokenType == nil, let told = node["token_type"] {
+      unknownTokenType = told.string ?? told.kindForPeople
+    }
     authorizationDetails = AuthorizationDetails(granted: node["authorization_details"])
     resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
   }
 
   /// Nil if the form holds no token, or one that it names twice.
-  private init?(_ form: FormAnswer) {
+  private init?(_ form: FormAnswer, _ separators: ScopeSet.Separators) {
     guard !Self.secretMembers.contains(where: { form.count(of: $0) > 1 }) else { return nil }
     let (accessToken, refreshToken) = (form["access_token"], form["refresh_token"])
     guard accessToken != nil || refreshToken != nil else { return nil }
@@ -98,7 +105,7 @@ package struct TokenResponse: Sendable {
       refreshTokenLifetime: RefreshTokenLifetime(
         ["refresh_token_expires_in", "refresh_expires_in"]
           .compactMap { form.text($0).flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)) }),
-      scope: form.text("scope").map { ScopeSet(told: $0) }, idToken: form["id_token"])
+      scope: form.text("scope").map { ScopeSet(told: $0, separators) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -191,13 +198,13 @@ extension JSONNode {
   fileprivate var number: Double? { integer.map(Double.init) ?? double ?? string.flatMap { Double($0) } }
 
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list. Of what is neither, nothing is known.
-  var scopes: ScopeSet? {
+  func scopes(_ separators: ScopeSet.Separators = .spaces) -> ScopeSet? {
     if kind == .null { return nil }
-    if let string { return ScopeSet(told: string) }
+    if let string { return ScopeSet(told: string, separators) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else {
       return ScopeSet([], lacksSome: true)
     }
-    return ScopeSet(told: strings.joined(separator: " "))
+    return ScopeSet(told: strings.joined(separator: " "), separators)
   }
 }
 

@@ -144,7 +144,7 @@ extension AgentFailure {
     case .challenged(let demand, _): demand.wireDetails
     case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
     // The provider refused nothing.
-    case .token(.misconfigured(TokenMachine.notBound), _): []
+    case .token(.misconfigured(TokenMachine.notBound), _), .token(.misconfigured(TokenMachine.noRefreshToken), _): []
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
       .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
       .provider(.registration(.refused(let error?))):
@@ -208,6 +208,7 @@ extension TokenMachine.Refusal {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
     case .signedOut, .reauthenticate: [.reauthenticate]
+    case .misconfigured(TokenMachine.noRefreshToken): [.reauthenticate]
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
     case .offline: [.connect]

@@ -27,7 +27,7 @@ extension SignInFailure {
       .identity(.keysUnread):
       "invalidIdToken"
     case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
-    case .notATokenResponse, .identity(.accessTokenMissing): "invalidTokenResponse"
+    case .notATokenResponse, .unknownTokenType, .identity(.accessTokenMissing): "invalidTokenResponse"
     case .notBound: "notBound"
     case .deviceFlowUnsupported: "flowUnsupported"
     case .invalidDeviceAnswer: "invalidDeviceAnswer"

@@ -25,6 +25,7 @@ enum RequestAuthorizeHandler: MethodHandler {
     guard let done else { throw .timedOut(account.id) }
     return RequestAuthorize.Result(
       account: account.id, accessToken: done.accessToken, tokenType: done.tokenType, proof: done.proof,
-      fingerprint: done.fingerprint, expiresAt: done.expiresAt, decision: done.decision.map { WireDecision($0) })
+      otherTokens: done.otherTokens, fingerprint: done.fingerprint, expiresAt: done.expiresAt,
+      decision: done.decision.map { WireDecision($0) })
   }
 }

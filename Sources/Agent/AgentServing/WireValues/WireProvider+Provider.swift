@@ -15,7 +15,7 @@ extension WireProvider {
         ? nil
         : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       endpoints: WireEndpoints(provider.endpoints),
-      ignoredEndpoints: provider.ignoredEndpoints,
+      ignoredEndpoints: provider.ignoredEndpoints?.map(\.name),
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
         reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,

@@ -36,6 +36,8 @@ extension ProviderFailure {
     case .noAuthorities:
       "The file of authorities (`--ca-file`) can't be read, or has no certificate in PEM form. Nothing was sent or changed; name another file."
     case .noAuthorizationEndpoint: "This provider has no authorization endpoint."
+    case .noSignInEndpoints(let ignored) where !ignored.isEmpty:
+      "In the document of this provider \(ignored.map(\.found).joined(separator: ", and ")), which is no whole https address, so no sign-in is possible. Ask the administrator of the server, or give the endpoints by `provider.update`."
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."
     case .noPushEndpoint:

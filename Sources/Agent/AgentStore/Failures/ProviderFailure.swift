@@ -18,7 +18,8 @@ package enum ProviderFailure: Sendable {
   case clientIDMissing(RegistrationGap)
   case registration(RegistrationFailure)
   case noAuthorizationEndpoint
-  case noSignInEndpoints
+  /// `ignored`: what the provider's documents name instead of usable ones.
+  case noSignInEndpoints(ignored: [ServerMetadata.IgnoredEndpoint])
   /// The provider requires pushed authorization requests (RFC 9126) and does not say where.
   case noPushEndpoint
   /// The endpoint for pushed authorization requests is not where the provider says.

@@ -61,6 +61,8 @@ extension SignInFailure {
     case .identity(.noEndpoint):
       "The provider has no userinfo endpoint, so it does not say who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is not a token response. Nothing was kept."
+    case .unknownTokenType(let told):
+      "The provider's answer has the `token_type` `\(ProviderRefusals.cleaned(told))`, and this agent knows `Bearer` and `DPoP`. Nothing was kept."
     case .notBound:
       "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."

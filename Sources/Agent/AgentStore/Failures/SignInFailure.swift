@@ -23,6 +23,8 @@ package enum SignInFailure: Sendable {
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)
   case notATokenResponse
+  /// The access token is of a type that this agent must not use (RFC 6749 §7.1).
+  case unknownTokenType(String)
   /// The provider's accounts are to have bound tokens, and these would be bearer tokens.
   case notBound
   case deviceFlowUnsupported

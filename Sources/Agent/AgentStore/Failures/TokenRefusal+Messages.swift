@@ -35,6 +35,12 @@ extension TokenMachine.Refusal {
       """
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
+    case .misconfigured(TokenMachine.noRefreshToken):
+      """
+      The provider gave no refresh token at the sign-in, so there is no other token than the one that it gave: none with \
+      other scopes, for another resource, or newer. That one is kept and served. `lanyard login --scope SCOPE` signs in \
+      with the scopes that it names.
+      """
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
       "The provider does not take the authorization details that were asked for. Ask for others; nothing was deleted."
     case .misconfigured("invalid_scope"):

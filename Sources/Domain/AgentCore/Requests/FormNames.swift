@@ -77,8 +77,8 @@ public struct FormNames: Sendable {
   }
 
   private func judge(_ name: [UInt8]) throws(Refusal) {
-    // JSON or XML without its type: no server takes it for the name of a parameter.
-    if kind == .untyped, name.contains(where: { "\"{<".utf8.contains($0) }) { return }
+    // JSON, XML or lines of text without their type: no server takes them for the name of a parameter.
+    if kind == .untyped, name.contains(where: { "\"{<:\r\n".utf8.contains($0) }) { return }
     if let meaning = names.parameter(name) { throw .telling(meaning) }
   }
 

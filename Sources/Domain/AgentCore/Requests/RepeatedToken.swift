@@ -2,20 +2,44 @@
 /// from a server that repeats it (docs/requests.md).
 ///
 /// Found are its bytes, also with the escapes of JSON (RFC 8259 §7) or percent-encoding (RFC 3986 §2.1), and its Base64 at
-/// any place of a longer text, as in the credentials of RFC 7617. A server that encodes it otherwise is not found out.
+/// any place of a longer text, as in the credentials of RFC 7617: in UTF-8, and in UTF-16 and UTF-32 of both orders. A
+/// server that encodes it otherwise is not found out.
 public enum RepeatedToken {
   /// A shorter token occurs in texts by chance.
   static let leastBytes = 8
 
   public static func occurs(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
     guard token.count >= leastBytes, text.count >= token.count else { return false }
+    if occurs(token, in: Characters(text: text, width: 1, first: 0)) { return true }
+    // The characters of a token are ASCII: beside each of them UTF-16 and UTF-32 have zeros.
+    guard text.contains(0) else { return false }
+    return [2, 4].contains { width in
+      (0..<width).contains { occurs(token, in: Characters(text: text, width: width, first: $0)) }
+    }
+  }
+
+  @inline(__always)
+  private static func occurs(_ token: UnsafeRawBufferPointer, in text: Characters) -> Bool {
+    guard text.count >= token.count else { return false }
     if occursPlain(token, in: text) { return true }
     return (0..<3).contains { occursEncoded(token, after: $0, in: text) }
   }
 
+  /// Each `width`-th byte of a text.
+  private struct Characters {
+    let text: UnsafeRawBufferPointer
+    let width: Int
+    let first: Int
+
+    @inline(__always) var count: Int { (text.count - first + width - 1) / width }
+    @inline(__always) var indices: Range<Int> { 0..<count }
+    @inline(__always) subscript(index: Int) -> UInt8 { text[first + index * width] }
+  }
+
   // MARK: plain
 
-  private static func occursPlain(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
+  @inline(__always)
+  private static func occursPlain(_ token: UnsafeRawBufferPointer, in text: Characters) -> Bool {
     let (first, backslash, percent) = (token[0], UInt8(ascii: "\\"), UInt8(ascii: "%"))
     for start in text.indices where text[start] == first || text[start] == backslash || text[start] == percent {
       if isPlain(token, in: text, at: start) { return true }
@@ -23,8 +47,9 @@ public enum RepeatedToken {
     return false
   }
 
+  @inline(__always)
   private static func isPlain(
-    _ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at start: Int
+    _ token: UnsafeRawBufferPointer, in text: Characters, at start: Int
   ) -> Bool {
     var place = start
     for byte in token {
@@ -35,7 +60,8 @@ public enum RepeatedToken {
   }
 
   /// The byte that stands there, and how many bytes spell it.
-  private static func character(of text: UnsafeRawBufferPointer, at place: Int) -> (UInt8, length: Int)? {
+  @inline(__always)
+  private static func character(of text: Characters, at place: Int) -> (UInt8, length: Int)? {
     guard place < text.count else { return nil }
     switch text[place] {
     case UInt8(ascii: "%"):
@@ -51,7 +77,8 @@ public enum RepeatedToken {
     return (text[place], 1)
   }
 
-  private static func hex(_ text: UnsafeRawBufferPointer, at place: Int) -> UInt8? {
+  @inline(__always)
+  private static func hex(_ text: Characters, at place: Int) -> UInt8? {
     guard place + 1 < text.count, let high = digit(text[place]), let low = digit(text[place + 1]) else { return nil }
     return high << 4 | low
   }
@@ -69,8 +96,9 @@ public enum RepeatedToken {
 
   /// `offset`: the bytes of another text that share the token's first group. Compared are the characters that the token
   /// alone decides.
+  @inline(__always)
   private static func occursEncoded(
-    _ token: UnsafeRawBufferPointer, after offset: Int, in text: UnsafeRawBufferPointer
+    _ token: UnsafeRawBufferPointer, after offset: Int, in text: Characters
   ) -> Bool {
     let skipped = offset == 0 ? 0 : offset + 1
     let count = (offset + token.count) * 8 / 6 - skipped

@@ -50,6 +50,25 @@ public struct GrantState: Sendable {
   /// The refusal of an exchange for this key now; nil if nothing prevents one. Without a demand: for no caller in
   /// particular.
   func refusal(for key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant) -> TokenMachine.Refusal? {
+    standing(against: key, demand, at: now) ?? pausing(key, demand, at: now)
+  }
+
+  /// The refusal of the callers whose attempt has just failed: what it showed, or the pause of callers.
+  func refusalOfWaiters(for key: TokenKey, at now: BootInstant) -> TokenMachine.Refusal? {
+    standing(against: key, nil, at: now) ?? pausing(key, .usable(minimumLifetime: .zero), at: now)
+  }
+
+  /// The pause after a failure.
+  private func pausing(
+    _ key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
+  ) -> TokenMachine.Refusal? {
+    audiences[key].rejectedRequest?.refusal(demand, at: now) ?? pause.refusal(at: now, ofACaller: demand != nil)
+  }
+
+  /// What stands against an exchange whatever time passes, unless this demand may look again.
+  private func standing(
+    against key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
+  ) -> TokenMachine.Refusal? {
     if isIssuedElsewhere, health != .signedOut { return .interaction(claims: nil) }
     switch health {
     case .signedOut: return .signedOut
@@ -73,12 +92,10 @@ public struct GrantState: Sendable {
       }
     case .ok, .unknown: break
     }
-    let audience = audiences[key]
-    if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
+    if let interaction = audiences[key].interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
     }
-    if let refusal = audience.rejectedRequest?.refusal(demand, at: now) { return refusal }
-    return pause.refusal(at: now, ofACaller: demand != nil)
+    return nil
   }
 
   /// Something stands against this key that time alone does not end.

@@ -70,6 +70,13 @@ extension TokenMachine {
     return [standardToken?.expiresAt, grant.lastReplay(at: now)].compactMap { $0 }.filter { now < $0 }.min()
   }
 
+  /// When the agent asks the provider next by itself, or sends a refresh token in doubt once more; nil if no pause holds
+  /// it back.
+  public func nextAttempt(at now: BootInstant) -> BootInstant? {
+    let replay = health == .unknown ? grant.lastReplay(at: now) : nil
+    return [replay, nextAttemptAt].compactMap { $0 }.filter { now < $0 }.max()
+  }
+
   /// Renews what is due and was used lately: one at a time (I1), the longest due first.
   public mutating func renew(at now: BootInstant) -> [Effect] {
     guard exchange == nil else { return [] }

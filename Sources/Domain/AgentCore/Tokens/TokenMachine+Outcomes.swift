@@ -29,6 +29,9 @@ extension TokenMachine {
   ) -> [Effect] {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
+    if failsAlone(failure, of: attempt, at: now) {
+      return refuseWaiters(for: attempt.key, .misconfigured(Self.noRefreshToken), at: now) + beginNext(at: now)
+    }
     var effects: [Effect]
     if case .unknownOutcome = failure, grant.replay.lostAnswersCount {
       effects = grant.answerWasLost(attempt, failure, at: now, jitter: jitter)
@@ -38,11 +41,21 @@ extension TokenMachine {
       effects = grant.learn(from: failure, of: attempt, at: now, jitter: jitter)
       if isDoubtful, grant.refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
     }
-    // The waiters are told the pause of callers.
-    let refused =
-      grant.refusal(for: attempt.key, .usable(minimumLifetime: .zero), at: now) ?? Refusal(failure, pause: .zero)
+    let refused = grant.refusalOfWaiters(for: attempt.key, at: now) ?? Refusal(failure, pause: .zero)
     effects += refuseWaiters(for: attempt.key, refused, at: now)
     return effects + beginNext(at: now)
+  }
+
+  /// True if the grant can't serve the request of this attempt, and that says nothing of the grant: there is no refresh
+  /// token, nothing was sent, and the token of the sign-in serves on.
+  public func failsAlone(_ failure: ExchangeFailure, attempt number: UInt64, at now: BootInstant) -> Bool {
+    guard let attempt = exchange, attempt.number == number else { return false }
+    return failsAlone(failure, of: attempt, at: now)
+  }
+
+  private func failsAlone(_ failure: ExchangeFailure, of attempt: Attempt, at now: BootInstant) -> Bool {
+    failure == .reauthenticate(reason: Self.noRefreshToken) && !waiters.reject(attempt.key)
+      && grant.audiences[.standard].liveToken(at: now) != nil
   }
 
   /// The exchange renewed the grant, but brought no token that can be used now: once, what was recovered is too old,

@@ -59,6 +59,8 @@ public struct TokenMachine: Sendable {
   public func kept(_ key: TokenKey) -> TokenKey {
     key.resource == grant.replay.rule.standardResource ? TokenKey(scopes: key.scopes) : key
   }
+  /// What stands between the scopes of the provider's answers.
+  public var scopeSeparators: ScopeSet.Separators { grant.replay.rule.scopeSeparators }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
   /// Callers may have the tokens that were issued under this grant. Those of a grant that the provider refused go with

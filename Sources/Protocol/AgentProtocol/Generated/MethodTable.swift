@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "ae6726ea795f79909a75444119ec1a5978961d578465cd8f0329d6681116019e"
+  public static let schemaDigest = "c3b72e51d9b13b9233269c7ed65ab3bba5febff62c020fd0b1473f4084260787"
 }

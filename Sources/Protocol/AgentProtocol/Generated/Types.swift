@@ -1808,8 +1808,8 @@ public struct WireProvider: WireWritable, Sendable {
   /// Further parameters of the authorization request and of the device authorization request.
   public var authorizationParameters: WireMap<String>?
   public var endpoints: WireEndpoints?
-  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-  /// machine; absent if there are none. `endpoints` can name others.
+  /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+  /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
   public var ignoredEndpoints: [String]?
   public var redirect: WireRedirect?
   public var refresh: WireRefreshRules?

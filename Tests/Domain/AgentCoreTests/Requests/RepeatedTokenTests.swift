@@ -40,6 +40,24 @@ struct RepeatedTokenTests {
     #expect(!Self.occurs(Self.base64(text.replacing("0123", with: "0132"))))
   }
 
+  @Test(
+    "a token in UTF-16 or UTF-32 of either order is found, also escaped or in Base64", arguments: [2, 4], [true, false])
+  func wide(width: Int, isLittle: Bool) {
+    func wide(_ text: String, before: [UInt8] = []) -> [UInt8] {
+      before + text.utf8.flatMap { isLittle ? [$0] + zeros : zeros + [$0] }
+    }
+    let zeros = [UInt8](repeating: 0, count: width - 1)
+    func occurs(_ text: [UInt8]) -> Bool {
+      text.withUnsafeBytes { text in Array(Self.token.utf8).withUnsafeBytes { RepeatedToken.occurs($0, in: text) } }
+    }
+    for before in [[], [0xFE, 0xFF], [1], [1, 2, 3]] as [[UInt8]] {
+      #expect(occurs(wide("token: \(Self.token)!", before: before)))
+    }
+    #expect(occurs(wide(Self.token.replacing("/", with: "\\/"))))
+    #expect(occurs(wide(Self.base64("a" + Self.token))))
+    #expect(!occurs(wide(Self.token.replacing("0123", with: "0132"))))
+  }
+
   @Test("a token of a few characters is not searched for: it occurs by chance")
   func short() {
     #expect(!Self.occurs("abcdefg", "abcdefg"))

@@ -3555,8 +3555,8 @@ public struct Provider: Record, WireRecord {
   /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
   /// endpoints.
   public var endpoints: Endpoints?
-  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-  /// machine; absent if there are none. `endpoints` can name others.
+  /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+  /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
   public var ignoredEndpoints: [String]?
   /// The redirect URI of the browser flow.
   public var redirect: Redirect?
@@ -4137,6 +4137,9 @@ public struct RequestAuthorizeResult: Record, WireRecord {
   /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
   /// method and URL alone.
   public var proof: Secret?
+  /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+  /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+  public var otherTokens: Secret?
   /// Of the capability that names the request most closely; absent if none does.
   public var decision: Decision?
   /// Members of the answer that have no property here.
@@ -4149,6 +4152,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     fingerprint: String,
     expiresAt: Date,
     proof: Secret? = nil,
+    otherTokens: Secret? = nil,
     decision: Decision? = nil,
     extra: ExtraMembers = [:]
   ) {
@@ -4158,11 +4162,12 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     self.fingerprint = fingerprint
     self.expiresAt = expiresAt
     self.proof = proof
+    self.otherTokens = otherTokens
     self.decision = decision
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "decision"]
+  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "otherTokens", "decision"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4171,6 +4176,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     fingerprint = try members.required("fingerprint")
     expiresAt = try members.required("expiresAt")
     proof = try members.optional("proof")
+    otherTokens = try members.optional("otherTokens")
     decision = try members.optional("decision")
     extra = members.others(than: Self.memberNames)
   }
@@ -4182,6 +4188,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     writer.member("fingerprint", fingerprint)
     writer.member("expiresAt", expiresAt)
     writer.member("proof", proof)
+    writer.member("otherTokens", otherTokens)
     writer.member("decision", decision)
   }
 }

@@ -38,6 +38,7 @@ extension ProviderPreset {
     $0.tenantClaim = "hd"
     $0.authorizationParameters = ["access_type": "offline"]
     $0.browserParameters = ["access_type"]
+    $0.takesAnyRedirectPath = true
     $0.needsClientSecret = true
     $0.failures = .google
   }

@@ -68,7 +68,7 @@ struct ResourceAddress {
   var pattern: String? {
     guard url.scheme == .https else { return nil }
     let decoded = PercentCoding.decode(url.path.utf8) ?? "*"
-    return url.origin + (decoded.contains("*") || url.path == "/" ? "" : url.path)
+    return url.origin + (decoded.contains("*") ? "" : url.path)
   }
 
   private static func isHost(_ byte: UInt8) -> Bool {

@@ -151,6 +151,7 @@ extension ProviderInfo {
     let names = ignoredEndpoints.joined(separator: ", ")
     Output.note(
       Text.shown(
-        "Not used, since the provider names plain HTTP or this machine for them: \(names). Ask its administrator."))
+        "Not used, since the provider names no whole https address for them, or this machine: \(names). "
+          + "Ask its administrator."))
   }
 }

@@ -167,7 +167,7 @@ struct ProviderSettings: ParsableArguments {
       } else {
         SecretInput(copying: "")
       }
-    let key = if let clientKeyFile { try SecretInput.contents(of: clientKeyFile) } else { SecretInput(copying: "") }
+    let key = if let clientKeyFile { try SecretInput.text(of: clientKeyFile) } else { SecretInput(copying: "") }
     if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty. Nothing was changed.") }
     let authorities = try caFile.map { path throws(CommandFailure) in try BackupPath.absolute(path) }
     return Inputs(

@@ -37,6 +37,19 @@ struct GitSetting: FileChange {
     return file.text + (isEnded ? "" : end) + header + end + "\t\(name) = \(Self.written(value))" + end
   }
 
+  func leavesTheRest(_ rest: String, of file: SetupFile) throws(CommandFailure) -> Bool {
+    var settings = try Self.git.lines(["--file", file.path, "--list"])
+    // As git lists it: the names in lower case, but for the server.
+    let own = "credential.\(origin.map { "\($0)." } ?? "")\(name.lowercased())=\(value)"
+    guard let place = settings.firstIndex(of: own) else { return false }
+    settings.remove(at: place)
+    var left: [String] = []
+    _ = try ConfigurationProgram.withCopy(of: rest, beside: file.path) { (copy) throws(CommandFailure) in
+      left = try Self.git.lines(["--file", copy, "--list"])
+    }
+    return left == settings
+  }
+
   func removed(from file: SetupFile) throws(CommandFailure) -> String? {
     guard try Self.git.lines(["--file", file.path, "--get-all", key], none: 1).contains(value) else { return nil }
     return try ConfigurationProgram.withCopy(of: file.text, beside: file.path) { (copy) throws(CommandFailure) in

@@ -32,7 +32,8 @@ struct KubectlUser: FileChange {
 
   func applied(to file: SetupFile) throws(CommandFailure) -> String {
     guard let text = KubeconfigText(file.text).inserting(name, command) else { throw unreadable(file) }
-    try check(text, of: file, hasUser: true)
+    let before = file.text.isEmpty ? [] : try Self.users(of: file.path)
+    guard try Self.has(before + [name], in: text, beside: file.path) else { throw unreadable(file) }
     return text
   }
 
@@ -44,16 +45,19 @@ struct KubectlUser: FileChange {
     }
   }
 
-  /// Has kubectl read the new text: it must have the users of the old one and this one, and nothing else.
-  private func check(_ text: String, of file: SetupFile, hasUser: Bool) throws(CommandFailure) {
-    let before = file.text.isEmpty ? [] : try Self.users(of: file.path)
-    do throws(CommandFailure) {
-      _ = try ConfigurationProgram.withCopy(of: text, beside: file.path) { (copy) throws(CommandFailure) in
-        guard try Set(Self.users(of: copy)) == Set(before + [name]) else { throw unreadable(file) }
-      }
-    } catch {
-      throw unreadable(file)
+  func leavesTheRest(_ rest: String, of file: SetupFile) throws(CommandFailure) -> Bool {
+    try Self.has(Self.users(of: file.path).filter { $0 != name }, in: rest, beside: file.path)
+  }
+
+  /// Has kubectl read the text: true if it has these users and no other.
+  private static func has(
+    _ users: [String], in text: String, beside path: String
+  ) throws(CommandFailure) -> Bool {
+    var found: [String]?
+    _ = try ConfigurationProgram.withCopy(of: text, beside: path) { (copy) throws(CommandFailure) in
+      found = try? text.isEmpty ? [] : Self.users(of: copy)
     }
+    return found.map { $0.sorted() == users.sorted() } ?? false
   }
 
   private func unreadable(_ file: SetupFile) -> CommandFailure {

@@ -33,12 +33,17 @@ protocol FileChange: SetupChange {
 
   func state(in file: SetupFile) throws(CommandFailure) -> SetupState
   func applied(to file: SetupFile) throws(CommandFailure) -> String
+  /// True if `rest`, the text without the characters that were inserted, has everything else as before: the person may
+  /// have added to what was inserted.
+  func leavesTheRest(_ rest: String, of file: SetupFile) throws(CommandFailure) -> Bool
   /// The text without what was written, for a file in which the person changed something there since. Nil if it is gone.
   func removed(from file: SetupFile) throws(CommandFailure) -> String?
 }
 
 extension FileChange {
   func state() throws(CommandFailure) -> SetupState { try state(in: SetupFile(file)) }
+
+  func leavesTheRest(_ rest: String, of file: SetupFile) -> Bool { true }
 
   func apply(notingIn record: inout SetupRecord) throws(CommandFailure) {
     let found = try SetupFile(file)
@@ -52,8 +57,9 @@ extension FileChange {
   func undo(notingIn record: inout SetupRecord) throws(CommandFailure) {
     let edit = record.edits.last { $0.change == identity }
     let found = try SetupFile(edit?.path ?? file)
-    let exact = edit?.undone(in: found.text)
-    let rest = if let exact { exact } else { try removed(from: found) }
+    var rest = edit?.undone(in: found.text)
+    if let exact = rest, !(try leavesTheRest(exact, of: found)) { rest = nil }
+    if rest == nil { rest = try removed(from: found) }
     guard let rest else { return }
     let isNewFile = record.edits.first { $0.path == found.path }?.isNewFile ?? rest.isEmpty
     try found.replace(by: rest, keepingEmpty: !isNewFile)

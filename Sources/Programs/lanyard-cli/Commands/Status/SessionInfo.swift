@@ -94,7 +94,9 @@ struct SessionInfo {
     return switch refreshPhase {
     case "idle": nil
     case "inFlight": "being refreshed"
-    case "inDoubt": "no answer came to the last one, so its outcome is unknown"
+    case "inDoubt":
+      "no answer came to the last one, so its outcome is unknown"
+        + (nextAttempt.map { "; sent once more \(words($0)) or later" } ?? "")
     case "backoff": "waits\(error), tries again \(nextAttempt.map(words) ?? "later")"
     default: refreshPhase
     }

@@ -119,6 +119,9 @@ public enum RequestAuthorize: RPCMethod {
     /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
     /// method and URL alone.
     public var proof: Secret?
+    /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+    /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+    public var otherTokens: Secret?
     /// Identifies this token in `rejected` and in `token.reject`.
     public var fingerprint: String
     public var expiresAt: Timestamp
@@ -130,6 +133,7 @@ public enum RequestAuthorize: RPCMethod {
       accessToken: Secret,
       tokenType: String,
       proof: Secret? = nil,
+      otherTokens: Secret? = nil,
       fingerprint: String,
       expiresAt: Timestamp,
       decision: WireDecision? = nil
@@ -138,6 +142,7 @@ public enum RequestAuthorize: RPCMethod {
       self.accessToken = accessToken
       self.tokenType = tokenType
       self.proof = proof
+      self.otherTokens = otherTokens
       self.fingerprint = fingerprint
       self.expiresAt = expiresAt
       self.decision = decision
@@ -154,6 +159,10 @@ public enum RequestAuthorize: RPCMethod {
       if let proof {
         writer.key("proof")
         writer.secret(proof)
+      }
+      if let otherTokens {
+        writer.key("otherTokens")
+        writer.secret(otherTokens)
       }
       writer.key("fingerprint")
       writer.string(fingerprint)

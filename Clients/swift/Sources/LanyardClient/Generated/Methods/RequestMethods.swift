@@ -41,8 +41,8 @@ public struct RequestMethods: Sendable {
   ///     grant's further prompts are refused for 60 s (4002). One of `pinentry`.
   ///   - timeoutSeconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the
   ///     work takes.
-  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`,
-  ///   `expiresAt`, `decision`.
+  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`,
+  ///   `fingerprint`, `expiresAt`, `decision`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `dataLocked`,
   ///   `reauthenticationRequired`, `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`,
   ///   `providerMisconfigured`, `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`,

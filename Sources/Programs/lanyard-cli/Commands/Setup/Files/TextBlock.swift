@@ -36,8 +36,15 @@ struct TextBlock: FileChange {
   func state(in text: String) -> SetupState {
     let all = Self.lines(of: text)
     if let block = block(in: all) {
-      return Array(all[block]) == written || Array(all[block]) == written(with: section)
-        ? .present : .taken("other lines of `lanyard setup \(name)`")
+      let lines = Array(all[block])
+      guard lines == written || lines == written(with: section) else {
+        return .taken("other lines of `lanyard setup \(name)`")
+      }
+      // What follows would come to another section without the header in the block.
+      let next = all[(block.upperBound + 1)...].first { Self.key($0) != nil || Self.header($0) != nil }
+      let hasHeader = lines.contains { Self.header($0) != nil }
+      return hasHeader && next.map { Self.header($0) == nil } ?? false
+        ? .taken("more lines in the section of `lanyard setup \(name)`: \(Self.trimmed(next ?? ""))") : .present
     }
     if all.contains(where: { Self.trimmed($0) == begin }) {
       return .taken("a part of the lines of `lanyard setup \(name)`")

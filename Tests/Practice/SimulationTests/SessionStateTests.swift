@@ -1,0 +1,170 @@
+import AgentModel
+import AgentPorts
+import AgentSimulation
+import PracticeProvider
+import Testing
+
+/// One state of an account, for all that tells it, and what it gives out in each (docs/tokens.md, One state). The same
+/// agreement is held after every step of every scenario by `StateAgreement`.
+@Suite struct SessionStateTests {
+  /// What `session.get`, `account.get`, `account.list` and `agent.status` tell of the only account.
+  private static func states(of scene: Scene) async throws -> Set<String> {
+    let client = try scene.world.client()
+    defer { client.disconnect() }
+    let status = await client.call("agent.status").result?["accounts"]?["byState"]
+    let words = [
+      "active", "offlineStale", "interactionRequired", "reauthenticationRequired", "locked", "signedOut",
+    ]
+    return Set(
+      [
+        try await scene.session()["state"], try await scene.account()["state"],
+        await client.call("account.list").result?["accounts"]?.arrayValue?.first?["state"]?.stringValue,
+        words.first { status?[$0]?.integerValue == 1 },
+      ].map { $0 ?? "none" })
+  }
+
+  private static func secret(_ scene: Scene, _ method: String, _ more: String = "") async throws -> SimulatedAnswer {
+    let client = try scene.world.client()
+    defer { client.disconnect() }
+    return await client.call(method, #"{"account":"\#(scene.account)","name":"app/draft"\#(more)}"#)
+  }
+
+  /// The default rule: the answer is lost, and so is the one to the last replay.
+  @Test func unansweredRefreshes_endTheSessionForAllThatTellIt() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","allowedOrigins":[]"#)
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      world.network.next("/token", .lostRequest(.reset), times: 2)
+      for _ in 0..<20 where scene.refreshes.count < 2 {
+        _ = try await scene.token()
+        await world.clock.sleep(for: .seconds(30))
+      }
+      try await scene.token().isExpected(2004, reason: "outcomeUnknown", account: scene.account)
+      #expect(try await Self.states(of: scene) == ["reauthenticationRequired"])
+      #expect(witness.states == ["reauthenticationRequired"])
+      #expect(witness.expiries == ["outcomeUnknown"])
+
+      let since = try await scene.session()["since"]
+      #expect(since != nil)
+      await world.clock.sleep(for: .seconds(100))
+      #expect(try await scene.session()["since"] == since, "it is when the state began")
+      try await world.restart()
+      #expect(try await scene.account()["state"] == "reauthenticationRequired", "before anything has loaded it")
+      #expect(try await Self.states(of: scene) == ["reauthenticationRequired"])
+      #expect(try await scene.session()["since"] == since, "also over a restart")
+    }
+  }
+
+  /// A replay is still to come: neither a restart nor the profile on the disk tells another state.
+  @Test func doubtThatMayBeRepaired_isActiveAlsoOverARestart() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","allowedOrigins":[]"#)
+      let witness = try await Witness.at(world)
+      world.network.next("/token", .lostRequest(.reset))
+      try await scene.token(method: "token.refresh").isExpected(3002, account: scene.account)
+      #expect(try await Self.states(of: scene) == ["active"])
+      #expect(witness.states == [] && witness.expiries == [])
+      try await world.restart()
+      #expect(try await scene.account()["state"] == "active")
+      #expect(try await Self.states(of: scene) == ["active"])
+    }
+  }
+
+  /// Nothing may repair it: the person is told at once, and the token at hand is served until it expires.
+  @Test func doubtThatNothingRepairs_isToldWhileTheTokenIsServed() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let witness = try await Witness.at(world)
+      world.network.next("/token", .lostRequest(.reset))
+      try await scene.token(method: "token.refresh").isExpected(2004, reason: "outcomeUnknown", account: scene.account)
+      #expect(try await Self.states(of: scene) == ["reauthenticationRequired"])
+      #expect(witness.states == ["reauthenticationRequired"] && witness.expiries == ["outcomeUnknown"])
+      #expect(scene.works(try await scene.token()))
+      await scene.expireUnused()
+      #expect(try await scene.token().code == 2004)
+      #expect(witness.states.count == 1 && witness.expiries.count == 1)
+    }
+  }
+
+  /// Where a replay is forgiven for a while, its end changes the state without a request.
+  @Test func graceThatEndsUnused_isToldWhenItEnds() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 120))
+      await scene.expireUnused()
+      let witness = try await Witness.at(world)
+      world.network.next("/token", .lostRequest(.reset))
+      world.network.next("/token", .notConnected(.refused), times: 100)
+      #expect(try await scene.token().code == 3001)
+      #expect(try await Self.states(of: scene) == ["offlineStale"])
+      await world.clock.sleep(for: .seconds(61))
+      #expect(witness.states == ["offlineStale", "reauthenticationRequired"])
+      #expect(witness.expiries == ["outcomeUnknown"])
+      #expect(try await Self.states(of: scene) == ["reauthenticationRequired"])
+    }
+  }
+
+  /// The provider refuses the grant while its access token lives.
+  @Test(arguments: [false, true]) func refusedGrant_givesOutNoToken(isPersisted: Bool) throws {
+    try scenario { world in
+      let more = #","refresh":{"reuse":"strict"},"persistAccessTokens":\#(isPersisted)"#
+      let scene = try await Scene.signedIn(world, more: more)
+      #expect(try await Self.secret(scene, "secret.put", #","value":"not-a-secret""#).error == nil)
+      let fingerprint = try #require(try await scene.token()["fingerprint"])
+      #expect(scene.idp.revoke(grant: scene.grant))
+      try await scene.token(method: "token.refresh").isExpected(2004, account: scene.account)
+      for round in 0..<2 {
+        let client = try world.client()
+        try await scene.token(#","minimumLifetimeSeconds":0"#).isExpected(2004, account: scene.account)
+        try await scene.token(method: "identity.get").isExpected(2004, account: scene.account)
+        await client.call("token.reject", scene.rejecting(fingerprint)).isExpected(2004, account: scene.account)
+        let session = try await scene.session()
+        #expect(session["freshness"] == "none" && session["accessTokenExpiresAt"] == nil, "\(session)")
+        #expect(try await Self.secret(scene, "secret.get")["value"] == "not-a-secret", "its data is there")
+        if round == 0 { try await world.restart() }
+      }
+    }
+  }
+
+  /// A refresh without a refresh token asks the provider nothing, so that it says nothing of the access token.
+  @Test func grantWithoutARefreshToken_servesItsTokenToItsEnd() throws {
+    try scenario { world in
+      var options = Scene.options
+      options.issuesRefreshTokens = false
+      let provider = try await world.provider("idp", options: options)
+      let account = try await world.signIn("alice", at: provider, alias: "work")
+      let client = try world.client()
+      let asked = #"{"account":"\(account)"}"#
+      await client.call("token.refresh", asked).isExpected(2004, reason: "noRefreshToken", account: account)
+      let token = await client.call("token.get", asked)
+      #expect(token["accessToken"].map { provider.idp.isActive(accessToken: $0) } == true, "\(token)")
+    }
+  }
+
+  @Test func disabledAccount_givesNothingOutAndComesBack() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      #expect(try await Self.secret(scene, "secret.put", #","value":"not-a-secret""#).error == nil)
+      try scene.idp.setUser("alice", disabled: true)
+      try await scene.token(method: "token.refresh").isExpected(2006, account: scene.account)
+      #expect(try await Self.states(of: scene) == ["locked"])
+      for round in 0..<2 {
+        try await scene.token(#","minimumLifetimeSeconds":0"#).isExpected(2006, account: scene.account)
+        try await scene.token(method: "identity.get").isExpected(2006, account: scene.account)
+        try await Self.secret(scene, "secret.get").isExpected(2006, account: scene.account)
+        let session = try await scene.session()
+        #expect(session["offlineGraceUntil"] == nil && session["accessTokenExpiresAt"] == nil, "\(session)")
+        if round == 0 { try await world.restart() }
+      }
+      // Still disabled at the next look: its refresh token is on the disk for the one after.
+      await world.clock.sleep(for: .seconds(901))
+      try await scene.token().isExpected(2006, account: scene.account)
+      try scene.idp.setUser("alice", disabled: false)
+      await world.clock.sleep(for: .seconds(901))
+      #expect(scene.works(try await scene.token()))
+      #expect(try await Self.states(of: scene) == ["active"])
+      #expect(try await Self.secret(scene, "secret.get")["value"] == "not-a-secret")
+      try await scene.livesOn()
+    }
+  }
+}
