@@ -241,24 +241,26 @@ class ClientIdentityTests(AuthorizationFixture):
 
     def test_clientOfThePerson_forTheIssuer_isUsedBeforeARegistration(self) -> None:
         """MCP's order: a client that was registered beforehand comes first."""
-        for secret in (None, "pre-registered-secret"):
-            with self.subTest(secret=secret):
-                authorization, server = self.protected()
-                authorization.register("pre-registered-client", secret)
-                own = {"clientSecret": secret} if secret else {}
-                self.client(self.agent).call("provider.add", {
-                    "name": f"acme-{len(own)}", "issuer": authorization.issuer, "clientId": "pre-registered-client",
-                    # The two servers don't name themselves in their answers: their paths tell them apart.
-                    "redirect": {"path": f"/callback-{len(own)}"}, **own})
-                self.assertEqual(self.signed_in(server).tool("who"), "alice")
-                self.assertEqual(authorization.authorizations()[0]["client_id"], "pre-registered-client")
-                self.assertEqual(authorization.registrations(), [])
-                used = authorization.requests("/token")[0].header("Authorization") or ""
-                self.assertEqual(used.startswith("Basic "), secret is not None)
-                # Another resource of the same authorization server has the same client.
-                other = self.server(authorization, path="/other")
-                self.assertEqual(self.signed_in(other).tool("who"), "alice")
-                self.assertEqual(authorization.registrations(), [])
+        self.uses_the_persons_client(None)
+
+    def test_clientOfThePerson_withASecret_isUsedBeforeARegistration(self) -> None:
+        self.uses_the_persons_client("pre-registered-secret")
+
+    def uses_the_persons_client(self, secret: Optional[str]) -> None:
+        authorization, server = self.protected()
+        authorization.register("pre-registered-client", secret)
+        own = {"clientSecret": secret} if secret else {}
+        self.client(self.agent).call("provider.add", {
+            "name": "acme", "issuer": authorization.issuer, "clientId": "pre-registered-client", **own})
+        self.assertEqual(self.signed_in(server).tool("who"), "alice")
+        self.assertEqual(authorization.authorizations()[0]["client_id"], "pre-registered-client")
+        self.assertEqual(authorization.registrations(), [])
+        used = authorization.requests("/token")[0].header("Authorization") or ""
+        self.assertEqual(used.startswith("Basic "), secret is not None)
+        # Another resource of the same authorization server has the same client.
+        other = self.server(authorization, path="/other")
+        self.assertEqual(self.signed_in(other).tool("who"), "alice")
+        self.assertEqual(authorization.registrations(), [])
 
     def test_clientThatAnotherIssuerKnows_isNotUsed(self) -> None:
         other = self.authorization_server()

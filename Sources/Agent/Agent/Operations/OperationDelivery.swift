@@ -201,9 +201,7 @@ struct OperationDelivery: Sendable {
     case .request(.responseTooLarge, _, _): try await settle(operation, of: id, .unreadable, error: told)
     case .request(let request, _, _) where request.outcome == .unknown && hasLeft:
       try await settle(operation, of: id, .lost, error: told)
-    case .challenged:
-      dependencies.demands.note(failure)
-      try await settle(operation, of: id, .personWanted, error: told)
+    case .challenged: try await settle(operation, of: id, .personWanted, error: told)
     case .request(let request, _, _):
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
       let isElsewhere = request == .notSent(reason: "withheld") || !request.isOfNetwork

@@ -165,7 +165,9 @@ package struct RequestSender: Sendable {
     switch action {
     case .send: return nil
     case .interact where answered.repeatsToken: throw sendings.failure(.tokenRepeated, progress.machine)
-    case .interact(let demand): throw .challenged(demand, account.id)
+    case .interact(let demand):
+      dependencies.demands.note(demand, of: account.id)
+      throw .challenged(demand, account.id)
     case .answer, .replaceToken:
       var answered = answered
       answered.isRefreshed = progress.machine.isRefreshed

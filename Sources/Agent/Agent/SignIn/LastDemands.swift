@@ -20,11 +20,9 @@ package final class LastDemands: Sendable {
     }
   }
 
-  /// Notes the demand of a failure. One that says nothing of its own, such as an exchange that the provider refuses after a
-  /// challenge, leaves an earlier one.
+  /// Notes the demand of a refused exchange. One that says nothing leaves an earlier one.
   package func note(_ failure: AgentFailure) {
     switch failure {
-    case .challenged(let demand, let account): note(demand, of: account)
     case .token(.interaction(let claims?), let account):
       if last(of: account)?.claims != claims { note(InteractionDemand(claims: claims), of: account) }
     case .unsent(let failure), .sentBefore(let failure, _): note(failure)
