@@ -78,7 +78,8 @@ public struct GrantState: Sendable {
       return .interaction(claims: interaction.claims)
     }
     if let refusal = audience.rejectedRequest?.refusal(demand, at: now) { return refusal }
-    return pause.refusal(at: now, ofACaller: demand != nil)
+    // A look that may be made, and can't be made now, changes nothing of what the provider said.
+    return pause.refusal(at: now, ofACaller: demand != nil).map { health.withheld ?? $0 }
   }
 
   /// Something stands against this key that time alone does not end.
