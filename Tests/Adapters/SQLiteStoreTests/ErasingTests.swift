@@ -1,4 +1,5 @@
 import AgentPorts
+import Foundation
 import SQLiteStore
 import StorageFaults
 import Testing
@@ -20,9 +21,8 @@ import Testing
   private static let sentinel = Array("SENTINEL-OF-ALICE".utf8)
 
   private func hasSentinel(_ disk: SimulatedDisk) -> Bool {
-    let bytes = disk.bytes()
-    return bytes.indices.dropLast(Self.sentinel.count).contains {
-      bytes[$0] == Self.sentinel[0] && bytes[$0...].starts(with: Self.sentinel)
+    ["store", "store-wal"].contains { name in
+      Data(disk.bytes(of: name)).range(of: Data(Self.sentinel)) != nil
     }
   }
 
@@ -92,6 +92,8 @@ import Testing
       let operations = disk.operations - start
       disk.withdrawPlan()
       if isErased != true { #expect(try store.eraseDeleted()) }
+      // As the note of the erasure is deleted; its sync makes the emptied log durable.
+      try store.commit([.deletePartition(.alice)])
       // What was only in the kernel's memory is lost.
       disk.die(.powerLoss(seed: UInt64(step)))
       store.close()

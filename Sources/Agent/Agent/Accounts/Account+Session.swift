@@ -6,10 +6,11 @@ package import AgentStore
 
 /// The session as a user interface shows it.
 extension Account {
-  /// A failed exchange, now.
-  func lastFailure(_ failure: ExchangeFailure) -> LastFailure? {
-    guard let provider = loaded?.profile.provider else { return nil }
-    return LastFailure(kind: failure.kind, at: dependencies.time.now(for: provider), reason: failure.reason)
+  /// An exchange failed now.
+  func note(_ failure: ExchangeFailure) {
+    guard let provider = loaded?.profile.provider else { return }
+    let moment = dependencies.time.now(for: provider)
+    loaded?.lastFailure = LastFailure(kind: failure.kind, at: moment, reason: failure.reason)
   }
 
   /// The account's state as a user interface shows it.

@@ -74,7 +74,7 @@ extension Account {
 
   /// Nothing of the tokens stays in memory, and nothing that was made of them.
   private func withdrawTokens() {
-    guard let loaded, let refusal = loaded.machine.withheld else { return }
+    guard let loaded, let refusal = loaded.machine.health.withheld else { return }
     tokens.publish(of: self)
     rareParts.identity?.forget(telling: nil)
     rareParts.derived?.forget(telling: .token(refusal, id))
@@ -84,7 +84,7 @@ extension Account {
 
   /// Throws if the provider does not stand by what it issued.
   func requireTokensServed() throws(AgentFailure) {
-    if let refusal = loaded?.machine.withheld { throw .token(refusal, id) }
+    if let refusal = loaded?.machine.health.withheld { throw .token(refusal, id) }
   }
 }
 

@@ -51,8 +51,7 @@ extension ExchangeRunner {
       account.rareParts.confirmer?.exchangeEnded()
       let isOfTheGrant = account.loaded?.machine.failsAlone(failure, attempt: attempt, at: now) != true
       if isOfTheGrant {
-        let lastFailure = account.lastFailure(failure)
-        account.loaded?.lastFailure = lastFailure
+        account.note(failure)
       }
       if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
@@ -62,8 +61,7 @@ extension ExchangeRunner {
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
-      let lastFailure = account.lastFailure(failure)
-      account.loaded?.lastFailure = lastFailure
+      account.note(failure)
       let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
       count(.providerMisconfigured, at: now, of: account)
       account.perform(effects)
@@ -72,8 +70,7 @@ extension ExchangeRunner {
       // told.
       if let response = data.response, response.accessToken == nil {
         let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
-        let lastFailure = account.lastFailure(failure)
-      account.loaded?.lastFailure = lastFailure
+        account.note(failure)
       }
       let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
       count(.noToken, at: now, of: account)

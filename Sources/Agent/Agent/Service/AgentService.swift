@@ -38,6 +38,7 @@ package final class AgentService: Sendable {
   package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
   package let administrator: AdministratorWatch
+  private let erasures: ErasureWorker
   private let tables: AgentTables
   private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
@@ -107,7 +108,8 @@ package final class AgentService: Sendable {
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
     revoker.value = revocations
-    erasureHandle.value = ErasureWorker(vault: vault, clock: environment.clock, background: background)
+    erasures = ErasureWorker(vault: vault, clock: environment.clock, background: background)
+    erasureHandle.value = erasures
     signOuts = SignOutCoordinator(
       dependencies: dependencies, accounts: accounts, revocations: revocations)
     operations = OperationWorker(

@@ -145,7 +145,9 @@ package struct Provider: Sendable {
   }
 
   /// What stands between the scopes of its answers.
-  package var scopeSeparators: ScopeSet.Separators { preset?.scopeSeparators ?? .spaces }
+  package var scopeSeparators: ScopeSet.Separators {
+    preset?.commaSeparatedScopes == true ? .spacesAndCommas : .spaces
+  }
 
   /// How the provider treats refresh tokens, as `provider.get` tells it.
   package var reuse: ProviderConfiguration.RefreshRule.Reuse {

@@ -27,8 +27,8 @@ public struct ProviderPreset: Sendable {
   public var endpoints: ServerMetadata.Endpoints
   /// The member of userinfo that names the person; nil: `sub`, else `id`.
   public var subjectMember: String?
-  /// What stands between the scopes of the provider's answers.
-  public var scopeSeparators = ScopeSet.Separators.spaces
+  /// True if commas stand between the scopes of the provider's answers.
+  public var commaSeparatedScopes = false
   /// Client authentication methods, if there is no discovery (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
   /// `aud` of a client assertion (RFC 7523 §3), if it is not the issuer.

@@ -58,11 +58,12 @@ public struct GrantState: Sendable {
     standing(against: key, nil, at: now) ?? pausing(key, .usable(minimumLifetime: .zero), at: now)
   }
 
-  /// The pause after a failure.
+  /// The pause after a failure. A look that may be made, and can't be made now, changes nothing of what the provider said.
   private func pausing(
     _ key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
   ) -> TokenMachine.Refusal? {
-    audiences[key].rejectedRequest?.refusal(demand, at: now) ?? pause.refusal(at: now, ofACaller: demand != nil)
+    audiences[key].rejectedRequest?.refusal(demand, at: now)
+      ?? pause.refusal(at: now, ofACaller: demand != nil).map { health.withheld ?? $0 }
   }
 
   /// What stands against an exchange whatever time passes, unless this demand may look again.

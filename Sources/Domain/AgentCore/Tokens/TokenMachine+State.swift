@@ -24,16 +24,6 @@ extension TokenMachine {
     return grant.recoveryEnds(at: now)
   }
 
-  /// The refusal of every caller while the provider does not stand by what it issued; nil if tokens are served.
-  public var withheld: Refusal? {
-    guard !servesTokens else { return nil }
-    return switch health {
-    case .reauthenticate(let reason): .reauthenticate(reason: reason)
-    case .locked: .locked
-    case .ok, .unknown, .misconfigured, .signedOut: .signedOut
-    }
-  }
-
   /// Why the person must sign in, while the state says so.
   private var endReason: String { if case .reauthenticate(let reason) = health { reason } else { Self.outcomeUnknown } }
 }

@@ -13,15 +13,19 @@ extension TokenMachine {
     case misconfigured(String)
     case signedOut
 
-    /// The provider stands by the tokens that it issued, as far as is known. A lost answer says nothing of them, and
-    /// neither does the lack of a refresh token, for which the provider was not asked.
-    public var servesTokens: Bool {
+    /// The refusal of every caller while the provider does not stand by the tokens that it issued; nil if it does, as far
+    /// as is known. A lost answer says nothing of them, and neither does the lack of a refresh token, for which the
+    /// provider was not asked.
+    public var withheld: Refusal? {
       switch self {
-      case .ok, .unknown, .misconfigured: true
-      case .reauthenticate(let reason): reason == TokenMachine.noRefreshToken
-      case .locked, .signedOut: false
+      case .ok, .unknown, .misconfigured, .reauthenticate(reason: TokenMachine.noRefreshToken): nil
+      case .reauthenticate(let reason): .reauthenticate(reason: reason)
+      case .locked: .locked
+      case .signedOut: .signedOut
       }
     }
+
+    public var servesTokens: Bool { withheld == nil }
   }
 
   /// The facts about an issued access token; its bytes stay with the shell, under `serial`.

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "c3b72e51d9b13b9233269c7ed65ab3bba5febff62c020fd0b1473f4084260787"
+  public static let schemaDigest = "42add489b8624c39213398f5437b2dd3f1aace2ccc99ba963884e363bbff3c13"
 }

@@ -74,7 +74,6 @@ struct PresetRenderer {
       (value["host"].map { ["redirectHost = \($0.swiftText)"] } ?? [])
         + (value["port"].map { ["comparesRedirectPort = \($0.string == "registered")"] } ?? [])
         + (value["path"].map { ["takesAnyRedirectPath = \($0.string == "any")"] } ?? [])
-    case "scopeSeparator": ["scopeSeparators = .\(value.string == "comma" ? "spacesAndCommas" : "spaces")"]
     case "resource": ["takesResource = \(value.string != "refused")"]
     case "clientSecret": ["needsClientSecret = \(value.string == "required")"]
     default: ["\(name) = \(value.swiftText)"]

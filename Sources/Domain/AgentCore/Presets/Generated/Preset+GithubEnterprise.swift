@@ -9,7 +9,7 @@ extension ProviderPreset {
   /// GitHub on the server's own host, the API below /api/v3.
   /// https://docs.github.com/enterprise-server/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-23
   ///
-  /// `scopeSeparator`: Token answers list the granted scopes with commas between them (`repo,gist`).
+  /// `commaSeparatedScopes`: Token answers list the granted scopes with commas between them (`repo,gist`).
   /// https://docs.github.com/enterprise-server/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-28
   ///
   /// `scopes`, `persistAccessTokens`, `failures`: As at GitHub.
@@ -24,7 +24,7 @@ extension ProviderPreset {
     $0.endpoints.userinfo = "https://HOST/api/v3/user"
     $0.endpoints.deviceAuthorization = "https://HOST/login/device/code"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
-    $0.scopeSeparators = .spacesAndCommas
+    $0.commaSeparatedScopes = true
     $0.persistAccessTokens = true
     $0.suggestsDevice = true
     $0.failures = .github
