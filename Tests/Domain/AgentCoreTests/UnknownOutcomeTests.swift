@@ -25,16 +25,16 @@ import Testing
     let waits = grant.wants().id
     let effects = grant.fails(Self.lost)
     #expect(grant.machine.health == .unknown && effects.contains(.persistHealth))
-    #expect(effects.tellsPerson == ["outcomeUnknown"])
-    // The token is served until it expires; then a sign-in is needed.
+    // The token is served until it expires; then a sign-in is needed, and the person is told.
+    #expect(effects.tellsPerson.isEmpty && grant.machine.stateMayChange(at: grant.now) == grant.now + .seconds(40))
     #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
     let (stale, served) = grant.wants()
     #expect(served == [.answer(stale, serial: 1, .staleOk)])
     let (forced, refused) = grant.wants(.forced)
-    #expect(refused == [.refuse(forced, Self.doubt)])
+    #expect(refused == [.refuse(forced, .noAnswer(.notRepeated))])
     grant.advance(40)
     let (late, end) = grant.wants()
-    #expect(end == [.refuse(late, Self.doubt)])
+    #expect(end.refusals == [late: Self.doubt] && end.tellsPerson == ["outcomeUnknown"])
     grant.advance(1_000_000)
     grant.machine.reconnected()
     #expect(grant.wants().effects.exchanges.isEmpty)

@@ -20,10 +20,10 @@ struct ContractTests {
     agent.diagnose askProviders? provider?
     agent.shutdown
     metrics.read
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
     provider.discover url exact? caFile? proxy?
@@ -169,7 +169,8 @@ struct ContractTests {
     ("signInFlow", "browser device paste"),
     ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
     ("dataDisposition", "sealed erased erasurePending"),
-    ("revocationOutcome", "confirmed queued refused unsupported notNeeded"), ("effect", "allow deny readOnly"),
+    ("revocationOutcome", "confirmed queued refused abandoned unsupported notNeeded"),
+    ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),

@@ -189,7 +189,7 @@ extension AccountProfile {
   package var restingState: AccountState {
     AccountState(
       health: signInStatus == .signedIn ? health : .signedOut, isIssuedElsewhere: isIssuedElsewhere,
-      needsPerson: needsInteraction, isOffline: false, mayRecover: mayRecover)
+      needsPerson: needsInteraction, isOffline: false, isDoubtHarmless: mayRecover)
   }
 }
 

@@ -199,7 +199,8 @@ package struct VaultDiagnosis {
         "clock",
         "This machine's clock is \(time.behind.spelledOut) behind the time of the provider \(name.text) that was known before. Policies deny what depends on the time, and no offline window gets longer.",
         subject: name.text,
-        "Set the clock. Or connect to the network: the next decision has the provider tell the time, and from then on its time counts.")
+        "Set the clock. Or connect to the network: the next decision has the provider tell the time, and from then on its time counts."
+      )
     }
     if let (name, time) = readings.first(where: { $0.1.behind > Self.notableDifference }) {
       return findings.notice(

@@ -80,8 +80,9 @@ public struct GrantState: Sendable {
         return .reauthenticate(reason: reason)
       }
     case .unknown where !mayReplay(at: now):  // I4
-      return lastReplay(at: now).map { .noAnswer(.inDoubt(retryAfter: $0 - now)) }
-        ?? .reauthenticate(reason: TokenMachine.outcomeUnknown)
+      if let replayAt = lastReplay(at: now) { return .noAnswer(.inDoubt(retryAfter: replayAt - now)) }
+      return audiences.lastExpiry(at: now) == nil
+        ? .reauthenticate(reason: TokenMachine.outcomeUnknown) : .noAnswer(.notRepeated)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
@@ -148,8 +149,17 @@ public struct GrantState: Sendable {
   /// The replay in flight is sent only once the provider answers something else.
   public func replayWaitsForAnAnswer(at now: BootInstant) -> Bool { replay.waitsForAnAnswer(at: now) }
 
+  /// The outcome of a request is unknown, and it costs the person nothing yet: a replay may still repair it, or a token
+  /// is served until it expires.
+  func isDoubtHarmless(at now: BootInstant) -> Bool { mayRecover(at: now) || audiences.lastExpiry(at: now) != nil }
+
+  /// When time alone ends what `isDoubtHarmless` tells of, or a part of it; nil if time does not end it.
+  func doubtHarms(at now: BootInstant) -> BootInstant? {
+    mayRecover(at: now) ? recoveryEnds(at: now) : audiences.lastExpiry(at: now)
+  }
+
   /// When time ends the right to the replay that `mayRecover` tells of; nil if time does not end it.
-  func recoveryEnds(at now: BootInstant) -> BootInstant? {
+  private func recoveryEnds(at now: BootInstant) -> BootInstant? {
     guard mayRecover(at: now), let end = replay.graceEnd, now < end, lastReplay(at: end) == nil,
       !mayReplay(at: end)
     else { return nil }

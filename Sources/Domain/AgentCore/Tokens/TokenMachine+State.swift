@@ -5,7 +5,7 @@ extension TokenMachine {
   public func state(at now: BootInstant) -> AccountState {
     AccountState(
       health: health, isIssuedElsewhere: grant.isIssuedElsewhere, needsPerson: !grant.audiences.interactions.isEmpty,
-      isOffline: isOffline, mayRecover: mayRecover(at: now))
+      isOffline: isOffline, isDoubtHarmless: exchange?.isReplay == true || grant.isDoubtHarmless(at: now))
   }
 
   /// Tells the change of the state since the last call. The shell asks after each event, before it performs the event's
@@ -21,7 +21,7 @@ extension TokenMachine {
   /// When time alone may change the state; nil if it may not.
   public func stateMayChange(at now: BootInstant) -> BootInstant? {
     guard health == .unknown, exchange?.isReplay != true else { return nil }
-    return grant.recoveryEnds(at: now)
+    return grant.doubtHarms(at: now)
   }
 
   /// Why the person must sign in, while the state says so.

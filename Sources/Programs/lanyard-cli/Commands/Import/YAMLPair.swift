@@ -17,7 +17,7 @@ struct YAMLPair {
   init?(_ line: Slice<UnsafeRawBufferPointer>) {
     column = line.prefix { $0 == 0x20 }.count
     let text = line.dropFirst(column)
-    guard Self.isContent(text), !(column == 0 && text.elementsEqual("---".utf8)) else {
+    guard Self.isContent(text), !(column == 0 && Self.isDocumentStart(text)) else {
       (key, value) = (nil, text)
       return
     }
@@ -49,6 +49,10 @@ struct YAMLPair {
   private static func isContent(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
     guard let first = text.first(where: { !isBlank($0) }) else { return false }
     return first != UInt8(ascii: "#")
+  }
+
+  private static func isDocumentStart(_ text: Slice<UnsafeRawBufferPointer>) -> Bool {
+    text.starts(with: "---".utf8) && !isContent(text.dropFirst(3))
   }
 
   private static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 || byte == 0x0D }
