@@ -148,11 +148,11 @@ struct Input: Sendable {
     },
     start("crash after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(
-        sentAt: exchange.startedAt, wasReplay: exchange.isReplay, at: grant.now, jitter: 0.5)
+        sentAt: exchange.startedAt, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now, jitter: 0.5)
     },
     start("reboot after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(
-        sentAt: nil, wasReplay: exchange.isReplay, at: grant.now, jitter: 0.5)
+        sentAt: nil, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now, jitter: 0.5)
     },
     start("crash after staging") { grant, _, variant in
       grant.machine.recoveredWithAnswer(for: variant.key, at: grant.now)

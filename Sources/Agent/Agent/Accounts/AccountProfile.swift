@@ -29,8 +29,8 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last known health of the grant, so that lists need not open the grant.
   var health: TokenMachine.Health
   var needsInteraction: Bool
-  /// The outcome of the last request is unknown, and a replay may still repair that.
-  var mayRecover = false
+  /// The outcome of the last request is unknown, and that costs the person nothing yet (`GrantState.isDoubtHarmless`).
+  var isDoubtHarmless = false
   /// As the grant has it, for lists; nil for bearer tokens and while signed out.
   package var tokenBinding: TokenBinding?
   /// The client and the server that issued the account's tokens.
@@ -64,7 +64,7 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("health", word)
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
-      if mayRecover { writer.member("mayRecover", 1) }
+      if isDoubtHarmless { writer.member("isDoubtHarmless", 1) }
       writer.member("tokenBinding", tokenBinding?.rawValue)
       issuedBy.write(to: &writer, as: "issuedBy")
       if isIssuedElsewhere { writer.member("issuedElsewhere", 1) }
@@ -115,7 +115,7 @@ package struct AccountProfile: Sendable, Hashable {
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
-      profile.mayRecover = node["mayRecover"] != nil
+      profile.isDoubtHarmless = node["isDoubtHarmless"] != nil
       profile.tokenBinding = node["tokenBinding"]?.string.flatMap { TokenBinding(rawValue: $0) }
       profile.isIssuedElsewhere = node["issuedElsewhere"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
@@ -163,10 +163,10 @@ extension AccountProfile {
   }
 
   /// Copies the facts that lists show before the account's grant is opened.
-  mutating func remember(_ memory: GrantMemory, mayRecover: Bool = false) {
+  mutating func remember(_ memory: GrantMemory, isDoubtHarmless: Bool = false) {
     health = memory.health
     needsInteraction = !memory.interactions.isEmpty
-    self.mayRecover = mayRecover
+    self.isDoubtHarmless = isDoubtHarmless
     if health == .signedOut { tokenBinding = nil }
   }
 
@@ -189,7 +189,7 @@ extension AccountProfile {
   package var restingState: AccountState {
     AccountState(
       health: signInStatus == .signedIn ? health : .signedOut, isIssuedElsewhere: isIssuedElsewhere,
-      needsPerson: needsInteraction, isOffline: false, isDoubtHarmless: mayRecover)
+      needsPerson: needsInteraction, isOffline: false, isDoubtHarmless: isDoubtHarmless)
   }
 }
 

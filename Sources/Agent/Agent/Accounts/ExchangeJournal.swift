@@ -65,14 +65,14 @@ package struct FinishedExchange: Sendable {
 /// on the disk alone.
 struct FailedExchange: Sendable {
   var memory: GrantMemory
-  /// The outcome is unknown, and a replay may still repair that.
-  var mayRecover: Bool
+  /// The outcome is unknown, and that costs the person nothing yet (`GrantState.isDoubtHarmless`).
+  var isDoubtHarmless: Bool
   /// The refresh token was another person's.
   var forgetsRefreshToken = false
 
   init(_ machine: TokenMachine, on clock: any AgentClock) {
     memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
-    mayRecover = machine.health == .unknown && machine.mayRecover(at: clock.boot())
+    isDoubtHarmless = machine.health == .unknown && machine.isDoubtHarmless(at: clock.boot())
   }
 }
 
@@ -214,7 +214,7 @@ struct ExchangeJournal {
     }
     grant.memory = failed.memory
     if failed.forgetsRefreshToken { grant.refreshToken = nil }
-    let entry = note(failed.memory, mayRecover: failed.mayRecover, in: &profile)
+    let entry = note(failed.memory, isDoubtHarmless: failed.isDoubtHarmless, in: &profile)
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
     ]
@@ -248,11 +248,13 @@ struct ExchangeJournal {
 
   /// Updates the facts about the grant that lists show, and adds an audit entry if the account's durable state changes.
   private func note(
-    _ memory: GrantMemory, mayRecover: Bool = false, in profile: inout AccountProfile
+    _ memory: GrantMemory, isDoubtHarmless: Bool = false, in profile: inout AccountProfile
   ) -> [VaultChange] {
-    let (before, told) = (profile.restingState, vault.tables.tokenCache.session(of: profile).state)
-    profile.remember(memory, mayRecover: mayRecover)
-    profile.noteState(after: told, at: vault.time.now(for: profile.provider))
+    let (before, told) = (profile.restingState, vault.tables.tokenCache.session(of: profile))
+    profile.remember(memory, isDoubtHarmless: isDoubtHarmless)
+    // The loading of an account tells a state before it stores it.
+    if profile.restingState == told.state { profile.stateSince = told.since ?? profile.stateSince }
+    profile.noteState(after: told.state, at: vault.time.now(for: profile.provider))
     guard before != profile.restingState else { return [] }
     return [
       vault.audited(

@@ -75,10 +75,13 @@ extension ExchangeRunner {
 
   /// Stores the effect of the failure before the callers are answered, so that the agent knows it after a crash.
   func settle(
-    _ intent: ExchangeIntent, _ failure: ExchangeFailure, _ attempt: UInt64, _ end: ExchangeMachine.JournalEnd,
+    _ intent: ExchangeIntent?, _ failure: ExchangeFailure, _ attempt: UInt64, _ end: ExchangeMachine.JournalEnd,
     of account: isolated Account, _ data: inout RunData
   ) async {
-    guard let loaded = account.loaded else { return }
+    guard let loaded = account.loaded,
+      // A request that fails alone leaves the grant as it was.
+      intent != nil || !loaded.machine.failsAlone(failure, attempt: attempt, at: account.clock.boot())
+    else { return }
     let jitter = account.dependencies.environment.entropy.fraction()
     data.jitter = jitter
     var machine = loaded.machine
@@ -86,7 +89,7 @@ extension ExchangeRunner {
     var failed = FailedExchange(machine, on: account.clock)
     failed.forgetsRefreshToken = data.isDisowned
     // If this fails the intent stays stored: after a crash the outcome counts as unknown, which is never less careful.
-    let stored = try? await account.journal.settle(epoch: intent.epoch, failed, end: end)
+    let stored = try? await account.journal.settle(epoch: intent?.epoch ?? loaded.profile.epoch, failed, end: end)
     account.isStored(stored ?? nil)
   }
 }

@@ -81,10 +81,10 @@ extension ExchangeRunner {
       count(.renewed, at: now, of: account)
     case .answer(let key, let moment):
       account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
-    case .lostRequest(let sentAt, let wasReplay):
+    case .lostRequest(let sentAt, let lostReplays):
       account.perform(
         account.loaded?.machine.recoveredWithoutAnswer(
-          sentAt: sentAt, wasReplay: wasReplay, at: now,
+          sentAt: sentAt, lostReplays: lostReplays, at: now,
           jitter: account.dependencies.environment.entropy.fraction()) ?? [])
     }
   }

@@ -59,7 +59,7 @@ extension ExchangeRunner {
         attempt: attempt.number, epoch: loaded.profile.epoch, generation: loaded.grant.generation,
         fingerprint: Fingerprint.of(refreshToken), wall: account.clock.wall(), bootID: account.clock.bootID,
         boot: account.clock.boot(),
-        key: attempt.key, isReplay: attempt.isReplay,
+        key: attempt.key, isReplay: attempt.isReplay, lostReplays: loaded.machine.lostReplays,
         nonce: account.dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes)))
   }
 

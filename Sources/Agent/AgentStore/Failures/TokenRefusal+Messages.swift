@@ -72,8 +72,8 @@ extension TokenMachine.Refusal {
       """
     case .noAnswer(.notRepeated):
       """
-      No answer came to the last refresh, so it is not known whether the provider took it, and it is not sent again. The \
-      token at hand is kept and served until it expires; then sign in again.
+      It is not known whether the provider took the last refresh, and it is not sent again. The token at hand is kept and \
+      served until it expires; then sign in again.
       """
     case .store: StoreFailure.inputOutput.message
     }

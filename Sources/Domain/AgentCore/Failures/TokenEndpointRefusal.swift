@@ -67,6 +67,8 @@ public enum ExchangeFailure: Hashable, Sendable {
 
   /// The provider did not answer a request that asks for a sign of life, so that the refresh token was not sent.
   public static let notAnswering = ExchangeFailure.transient("noAnswer", retryAfter: nil)
+  /// A replay that was not sent, since the provider forgives a second use no more.
+  public static let graceElapsed = ExchangeFailure.unknownOutcome("graceElapsed")
 
   /// No answer came: what the provider did is unknown, or it was not asked for the token.
   public var isWithoutAnswer: Bool {

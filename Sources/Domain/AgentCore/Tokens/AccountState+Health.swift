@@ -13,10 +13,10 @@ extension AccountState {
     self =
       switch health {
       case .signedOut: .signedOut
-      case _ where isIssuedElsewhere: .interactionRequired
+      case .locked: .locked
       case .reauthenticate: .reauthenticationRequired
       case .unknown where !isDoubtHarmless: .reauthenticationRequired
-      case .locked: .locked
+      case _ where isIssuedElsewhere: .interactionRequired
       case .ok, .unknown, .misconfigured: needsPerson ? .interactionRequired : isOffline ? .offlineStale : .active
       }
   }

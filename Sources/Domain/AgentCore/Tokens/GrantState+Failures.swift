@@ -12,6 +12,8 @@ extension GrantState {
     _ attempt: TokenMachine.Attempt, _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
   ) -> [TokenMachine.Effect] {
     guard case .unknownOutcome(let reason, let retryAfter) = failure else { return [] }
+    // It was not sent: the right to a replay is as before.
+    guard failure != .graceElapsed else { return set(.unknown) }
     replay.answerWasLost(
       sentAt: attempt.startedAt, wasReplay: attempt.isReplay, notBefore: retryAfter ?? .zero, at: now, jitter: jitter)
     let effects = set(.unknown)
@@ -34,7 +36,9 @@ extension GrantState {
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
       return []
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
-    case .locked: return stand(.locked, at: now)
+    case .locked:
+      replay.forget()
+      return stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
       // A refused scope of one program must not stop the account for all the others.
       audiences.reject(attempt.key, failure, for: RetryPause.afterRejection, at: now)

@@ -70,9 +70,9 @@ public struct GrantState: Sendable {
   private func standing(
     against key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
   ) -> TokenMachine.Refusal? {
-    if isIssuedElsewhere, health != .signedOut { return .interaction(claims: nil) }
     switch health {
     case .signedOut: return .signedOut
+    case _ where isIssuedElsewhere: return standingElsewhere(at: now)
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
       let pause = reason == TokenMachine.unexplainedRefusal ? TokenMachine.recheckUnexplained : nil
@@ -81,8 +81,8 @@ public struct GrantState: Sendable {
       }
     case .unknown where !mayReplay(at: now):  // I4
       if let replayAt = lastReplay(at: now) { return .noAnswer(.inDoubt(retryAfter: replayAt - now)) }
-      return audiences.lastExpiry(at: now) == nil
-        ? .reauthenticate(reason: TokenMachine.outcomeUnknown) : .noAnswer(.notRepeated)
+      return isDoubtHarmless(at: now)
+        ? .noAnswer(.notRepeated) : .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
@@ -98,6 +98,13 @@ public struct GrantState: Sendable {
       return .interaction(claims: interaction.claims)
     }
     return nil
+  }
+
+  /// Nothing of the grant is sent to another client or server, and what the provider said of it stands.
+  private func standingElsewhere(at now: BootInstant) -> TokenMachine.Refusal {
+    if case .reauthenticate(let reason) = health { return .reauthenticate(reason: reason) }
+    if health == .unknown, !isDoubtHarmless(at: now) { return .reauthenticate(reason: TokenMachine.outcomeUnknown) }
+    return health.withheld ?? .interaction(claims: nil)
   }
 
   /// Something stands against this key that time alone does not end.

@@ -40,12 +40,12 @@ struct Replay {
     self.lost = lost
   }
 
-  /// The agent ended between a request, or its replay, and the answer. The answer of a request that was sent long ago was
+  /// The agent ended between a request, or its replay, and the answer. `lostReplays`: with that one. The answer of a request that was sent long ago was
   /// lost long ago.
-  mutating func wasFoundLost(sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant, jitter: Double) {
-    lost = LostRequest(sentAt: sentAt, replayAt: now, lostReplays: wasReplay ? 1 : 0)
+  mutating func wasFoundLost(sentAt: BootInstant?, lostReplays: Int, at now: BootInstant, jitter: Double) {
+    lost = LostRequest(sentAt: sentAt, replayAt: now, lostReplays: lostReplays)
     let lostAt = sentAt.map { min(now, $0 + Self.longestRequest) } ?? now
-    lost?.replayAt = lostAt + Self.pauseBeforeReplay(number: wasReplay ? 2 : 1, jitter: jitter)
+    lost?.replayAt = lostAt + Self.pauseBeforeReplay(number: lostReplays + 1, jitter: jitter)
   }
 
   /// A replay begins. One that is answered is the last.
@@ -80,7 +80,7 @@ struct Replay {
 
   /// Where the person would have to sign in anyway, a replay that got no answer costs nothing: another may follow.
   private func mayBeLast(_ lost: LostRequest) -> Bool {
-    rule.onUnknownOutcome == .replayLast && lost.lostReplays < Self.mostLostReplays
+    rule.onUnknownOutcome == .replayLast && lost.lostReplays < mostLostReplays
   }
 
   /// When `grace` forgives no second use any more; nil where it never did.
@@ -110,14 +110,15 @@ struct Replay {
   /// From the lost answer to the replay of `replayLast`: what dropped the connection needs time to get out of the way. It
   /// doubles with each replay that got no answer, and again by the jitter.
   private static func pauseBeforeReplay(number: Int, jitter: Double) -> Milliseconds {
-    let shortest = shortestPauseBeforeReplay * (Int64(1) << Int64(min(max(number, 1), mostLostReplays + 1) - 1))
+    let shortest = shortestPauseBeforeReplay * (Int64(1) << Int64(min(max(number, 1), 4) - 1))
     return shortest + Milliseconds(Int64(Double(shortest.count) * jitter))
   }
 
   static let shortestPauseBeforeReplay = Milliseconds.seconds(15)
 
-  /// Replays without an answer, over some ten minutes, until the person is asked to sign in.
-  static let mostLostReplays = 5
+  /// Replays without an answer until the person is asked to sign in: the last one, and another in case that the same
+  /// trouble took it. `grace` has one at once besides.
+  private var mostLostReplays: Int { rule.reuse == .grace ? 3 : 2 }
 
   /// No request to a token endpoint takes longer.
   private static let longestRequest = Milliseconds.seconds(30)

@@ -138,10 +138,13 @@ extension TokenMachine {
 
     /// The provider does not stand by its tokens any more: none is served.
     mutating func retireTokens() {
-      for (key, token) in tokens.sorted(by: { $0.value.serial < $1.value.serial }) {
-        retire(token, of: key)
-        self[key].token = nil
-      }
+      for (key, _) in tokens.sorted(by: { $0.value.serial < $1.value.serial }) { retireToken(of: key) }
+    }
+
+    mutating func retireToken(of key: TokenKey) {
+      guard let token = self[key].token else { return }
+      retire(token, of: key)
+      self[key].token = nil
     }
 
     private mutating func retire(_ token: TokenFacts, of key: TokenKey) {

@@ -32,6 +32,10 @@ extension TokenMachine {
     if failsAlone(failure, of: attempt, at: now) {
       return refuseWaiters(for: attempt.key, .misconfigured(Self.noRefreshToken), at: now) + beginNext(at: now)
     }
+    // A server refused the token, and there is no other: it is not served on.
+    if failure == .reauthenticate(reason: Self.noRefreshToken), waiters.reject(attempt.key) {
+      grant.audiences.retireToken(of: attempt.key)
+    }
     var effects: [Effect]
     if case .unknownOutcome = failure, grant.replay.lostAnswersCount {
       effects = grant.answerWasLost(attempt, failure, at: now, jitter: jitter)
@@ -99,10 +103,10 @@ extension TokenMachine {
   /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
   /// since: the elapsed time is then unknown.
   public mutating func recoveredWithoutAnswer(
-    sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant, jitter: Double
+    sentAt: BootInstant?, lostReplays: Int, at now: BootInstant, jitter: Double
   ) -> [Effect] {
     guard grant.replay.lostAnswersCount else { return [] }
-    grant.replay.wasFoundLost(sentAt: sentAt, wasReplay: wasReplay, at: now, jitter: jitter)
+    grant.replay.wasFoundLost(sentAt: sentAt, lostReplays: lostReplays, at: now, jitter: jitter)
     return grant.set(.unknown)
   }
 

@@ -5,7 +5,7 @@ extension TokenMachine {
   public func state(at now: BootInstant) -> AccountState {
     AccountState(
       health: health, isIssuedElsewhere: grant.isIssuedElsewhere, needsPerson: !grant.audiences.interactions.isEmpty,
-      isOffline: isOffline, isDoubtHarmless: exchange?.isReplay == true || grant.isDoubtHarmless(at: now))
+      isOffline: isOffline, isDoubtHarmless: isDoubtHarmless(at: now))
   }
 
   /// Tells the change of the state since the last call. The shell asks after each event, before it performs the event's

@@ -97,8 +97,15 @@ public struct TokenMachine: Sendable {
 
   /// What must be durable.
   public var memory: TokenMemory { grant.memory }
-  /// The outcome of a request is unknown, and the one replay that the rule allows is in flight or still to come.
+  /// The outcome of a request is unknown, and the replay that the rule allows is in flight or still to come.
   public func mayRecover(at now: BootInstant) -> Bool { exchange?.isReplay == true || grant.mayRecover(at: now) }
+  /// The outcome of a request is unknown, and that costs the person nothing yet.
+  public func isDoubtHarmless(at now: BootInstant) -> Bool {
+    exchange?.isReplay == true || grant.isDoubtHarmless(at: now)
+  }
+
+  /// The replays so far that got no answer, since the request that is in doubt.
+  public var lostReplays: Int { grant.replay.lost?.lostReplays ?? 0 }
 
   // MARK: limits
 

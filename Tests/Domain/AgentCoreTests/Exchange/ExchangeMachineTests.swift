@@ -332,10 +332,17 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .locked,
-    .interaction(claims: nil), .misconfigured("invalid_client"), .unknownOutcome("reset"),
+    ExchangeFailure.unexplained(status: 400), .locked, .interaction(claims: nil), .misconfigured("invalid_client"),
   ])
-  func answeredReplayWithoutASettlement_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
+  func answeredReplay_leavesNothingToRepeat(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.sends(Exchange.intent(replay: true))
+    _ = exchange.machine.completed(1, .sent(.failed(failure)))
+    #expect(exchange.step() == .settle(Exchange.intent(replay: true, leaving: true), failure, attempt: 1, .done))
+  }
+
+  @Test(arguments: [ExchangeFailure.transient("status503", retryAfter: nil), .unknownOutcome("reset")])
+  func unservedReplay_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true, leaving: true)
     exchange.sends(Exchange.intent(replay: true))

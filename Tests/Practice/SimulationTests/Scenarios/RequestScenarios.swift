@@ -60,7 +60,7 @@ import Testing
   /// one with a key twice, and each error tells whether the request was sent.
   @Test func lostAnswers_neverDoubleAWrite() async throws {
     try await everySeed { world, chance in
-      let scene = chance.coin() ? try await Self.withARefusedToken(world) : try await Self.signedIn(world)
+      _ = chance.coin() ? try await Self.withARefusedToken(world) : try await Self.signedIn(world)
       let crowd = try Crowd(world, clients: 2)
       let count = chance.number(1...8)
       for _ in 0..<chance.number(0...count) {
