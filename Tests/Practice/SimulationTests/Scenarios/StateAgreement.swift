@@ -57,8 +57,8 @@ final class StateAgreement: Sendable {
         })
       var alone: [(id: String, state: String?, since: String?)] = []
       for id in sample(states.keys.sorted()) {
-        let session = await client.call("session.get", #"{"account":"\(id)"}"#)
-        let account = await client.call("account.get", #"{"account":"\(id)"}"#)
+        let session = await client.call("session.get", #"{"account":"\#(id)"}"#)
+        let account = await client.call("account.get", #"{"account":"\#(id)"}"#)
         guard session.error == nil, account.error == nil else { continue }  // a damaged account
         alone.append((id, account["state"], session["since"]))
         alone.append((id, session["state"], session["since"]))
