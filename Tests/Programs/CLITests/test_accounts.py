@@ -133,8 +133,8 @@ class StatusTests(Person):
         self.agent({**accounts({**WORK, "lastOnlineAuthAt": ago(days=-3, hours=2)}, other), "session.get": lambda params, _: {
             **SESSION, "serverTimeOffsetMs": 3 * 86_400_000 if params["account"] == WORK["id"] else 0}})
         shown = self.answer("list")
-        self.assertRegex(shown, r"(?m)^\* work .* 2 h ago$")
-        self.assertRegex(shown, r"(?m)^  home .* 2 h ago$")
+        self.assertRegex(shown, r"(?m)^\*  work .* 2 h ago$")
+        self.assertRegex(shown, r"(?m)^   home .* 2 h ago$")
 
     def test_status_of_a_named_account(self):
         self.agent(accounts(WORK, HOME))

@@ -95,11 +95,10 @@ WAYS = {
     "lanyard provider add … --policy NAME": "test_without_a_policy_one_is_set",
     "lanyard provider remove …": "test_the_only_provider_is_removed_by_its_name",
     "lanyard provider update … …": "test_an_origin_is_added_beside_the_others",
-    "lanyard provider update … --allowed-origin …": "test_an_origin_is_added_beside_the_others",
-    "lanyard provider update NAME --allowed-origin https://api.example": "test_an_origin_is_added_beside_the_others",
+    "lanyard provider update --help": (SHOWN, [], "--allowed-origin"),
+    "lanyard provider update NAME --allowed-origin https://api.example": "test_a_proxy_without_origins_names_the_command",
     "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_from_a_pipe",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
-    "lanyard provider update … --allowed-field …": "Proxy/test_raw.test_the_person_allows_a_field",
     "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard resolve …": "test_an_address_as_git_has_it_is_advised_as_an_https_one",
     "lanyard resolve URL": "test_a_url_is_answered_by_the_rule_that_is_advised",
@@ -139,7 +138,7 @@ WAYS = {
 }
 # Texts in quotes that only begin like a command.
 OTHER_TEXTS = {
-    "lanyard proxy: …: … was left out: …. `lanyard provider update … --allowed-field …` allows it.",
+    "lanyard proxy: …: … was left out: ….…",
     "lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
 PLACE = os.path.dirname(os.path.abspath(__file__))
 
@@ -206,7 +205,8 @@ class Following(RealProvider):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        shutil.copy2(os.path.join(BINARIES, "lanyard-export"), cls.install)
+        for program in ("lanyard-export", "lanyard-mcp", "lanyard-proxy"):
+            shutil.copy2(os.path.join(BINARIES, program), cls.install)
 
     def add_provider(self):
         """One that says who a person is."""
@@ -547,6 +547,35 @@ class ProviderHintTests(Following):
         self.follow(told, "lanyard provider update idp")
         origins = json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["allowedOrigins"]
         self.assertEqual(sorted(origins), sorted([self.issuer, "https://api.example"]))
+
+    def allowed_origins(self):
+        return json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["allowedOrigins"]
+
+    def test_a_server_of_this_machine_is_listed_beside_the_others(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        url = "http://127.0.0.1:8080/x"
+        self.follow(self.refused(1, "resolve", url), "lanyard provider update idp")
+        self.assertEqual(sorted(self.allowed_origins()), ["http://127.0.0.1:8080", "https://api.example"])
+        self.assertTrue(self.answer("resolve", url).startswith("work: "))
+
+    def test_a_bridge_lists_its_server_beside_the_others(self):
+        self.two_accounts()
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        asked = [
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}]
+        done = self.lanyard("mcp", "http://127.0.0.1:1/mcp", "--account", "work",
+                            input="".join(json.dumps(request) + "\n" for request in asked))
+        self.follow(done.stdout.replace("\\n", "\n"), "lanyard provider update idp")
+        self.assertEqual(sorted(self.allowed_origins()), ["http://127.0.0.1:1", "https://api.example"])
+
+    def test_a_proxy_without_origins_names_the_command(self):
+        self.two_accounts()
+        told = self.refused(1, "proxy", "--account", "work")
+        self.follow(told, "lanyard provider update idp")
+        self.assertEqual(self.allowed_origins(), ["https://api.example"])
 
     def test_a_url_is_answered_by_the_rule_that_is_advised(self):
         self.two_accounts()

@@ -35,14 +35,13 @@ struct List: ParsableCommand {
         case "downgraded"?: .init("bearer, were bound", .notice)
         default: .init("-")
         }
+      let lastOnline = account.lastOnline.map { $0.relative(to: clocks[account.provider] ?? .now) }
       table.add(
         [
           .init(account.isActive ? "*" : " "), .init(account.label, account.isActive ? .bold : nil),
           .init(account.person), .init(account.provider), .init(account.tenant ?? "-"),
           .init(AccountInfo.words(ofState: account.state), .state(account.state)),
-        ] + (showsBinding ? [tokens] : []) + [
-            .init(account.lastOnline.map { $0.relative(to: clocks[account.provider] ?? .now) } ?? "-")
-          ])
+        ] + (showsBinding ? [tokens] : []) + [.init(lastOnline ?? "-")])
     }
     table.print(tables)
   }

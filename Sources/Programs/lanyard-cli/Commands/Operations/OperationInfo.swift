@@ -1,3 +1,4 @@
+import AgentModel
 import CommandSupport
 import JSONRPC
 
@@ -20,8 +21,8 @@ struct OperationInfo {
   init(_ node: JSONNode, of owner: OperationOwner) {
     account = ErrorMessages.shellWord(owner.account?.label ?? node["account"]?.string ?? "@active")
     now = owner.now
-    let origin = node["request"]?["url"]?.string.flatMap(AllowedOrigins.origin)
-    listing = origin.flatMap { owner.origins?.command(adding: $0) }
+    let origin = node["request"]?["url"]?.string.flatMap { HTTPURL($0)?.origin }
+    listing = origin.flatMap { owner.allowance?.command(addingOrigin: $0) }
     name = node["operation"]?.string ?? "-"
     status = node["status"]?.string ?? "-"
     capability = node["capability"]?.string ?? "-"
