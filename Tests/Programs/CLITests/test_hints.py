@@ -3,6 +3,7 @@
 `WAYS` has every command of a hint in the sources, and what runs it. A hint without an entry fails.
 """
 
+import http.server
 import importlib
 import json
 import os
@@ -11,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import unittest
 import urllib.error
@@ -485,6 +487,55 @@ class ProviderHintTests(Following):
         self.assertNotIn("Nothing was changed", shown)
         self.with_provider(port)
         self.sign_in_by(told, "lanyard login idp", "alice")
+
+    def with_page(self, page, **settings):
+        """A provider `corp` whose issuer serves nothing here, with endpoints of its own."""
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "corp", "issuer": "https://idp.invalid", "clientId": "x",
+            "endpoints": {"authorization": page + "/authorize", "token": page + "/token"}, **settings}))
+
+    def test_the_server_of_the_page_is_asked_and_not_the_issuer(self):
+        self.with_page(self.issuer)
+        process = self.start("login", "corp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(self.issuer + "/authorize"))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+        self.answer("provider", "remove", "corp")
+        self.without_provider()
+        self.with_page(self.issuer)
+        self.assertIn(f"The provider corp ({self.issuer}) can't be reached.", self.refused(5, "login", "corp"))
+
+    def test_a_server_that_answers_an_error_is_there(self):
+        class Busy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(503)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = f"http://127.0.0.1:{server.server_port}"
+        self.with_page(page)
+        process = self.start("login", "corp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(page))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_known_provider_without_documents_is_asked_too(self):
+        # Nothing listens there, so that no server is reached.
+        self.answer("provider", "add", "github", "--preset", "github", "--client-id", "x", "--proxy", "http://127.0.0.1:1")
+        told = self.refused(5, "login", "github")
+        self.assertIn("The provider github (https://github.com) can't be reached.", told)
+
+    def test_the_login_that_is_advised_is_for_the_same_account(self):
+        self.two_accounts()
+        self.without_provider()
+        for words in (["--account", "home", "--paste"], ["--account", "home"]):
+            self.assertIn(" ".join(["lanyard", "login", *words]), advice(self.refused(5, "login", *words)))
 
     def test_a_silent_provider_ends_the_login(self):
         self.add_provider()
