@@ -61,7 +61,7 @@ WAYS = {
     # Names of commands.
     "lanyard account set": NAME, "lanyard can": NAME, "lanyard events --exec": NAME, "lanyard exec": NAME,
     "lanyard mcp": NAME, "lanyard proxy": NAME, "lanyard restore": NAME, "lanyard rule": NAME, "lanyard setup": NAME,
-    "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
+    "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard rename": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
     # Tests of this file.
     "lanyard login": "test_without_an_account_login_is_advised_and_adds_one",
     "lanyard login …": "test_a_login_at_a_provider_that_is_down_ends_at_once_and_later_works",
@@ -78,7 +78,7 @@ WAYS = {
     "lanyard switch …": "test_the_account_that_switch_is_advised_for_becomes_active",
     "lanyard …": "test_status_without_an_active_account_advises_what_there_is_to_do",
     "lanyard rename … NEW": "test_a_taken_alias_is_freed_by_the_command",
-    "lanyard rename … …": "test_names.test_an_alias_is_proposed",
+    "lanyard rename … …": "test_the_name_that_is_proposed_is_given_by_the_command",
     "lanyard revocations send": "test_a_revocation_that_is_not_done_says_so_and_is_sent_later",
     "lanyard stop": "test_an_agent_that_ended_is_started_by_the_next_command",
     "lanyard trust": "test_a_directory_is_trusted_by_the_command",
@@ -294,16 +294,34 @@ class AccountHintTests(Following):
             self.assertIn("lanyard login", advice(told))
         self.sign_in_by(self.lanyard("list").stderr, "lanyard login", "alice")
         # Without --alias, too, the first list shows a name and no id.
-        self.assertEqual(self.states(), {"alice": "active"})
+        self.assertEqual(self.states(), {"idp": "active"})
         self.assertNotIn("acc_", self.answer("list"))
 
     def test_names_without_an_alias_differ(self):
         self.add_provider()
         self.sign_in("alice@acme")
         self.sign_in("alice@globex")
-        self.assertEqual(len(self.states()), 2)
-        self.assertNotIn(None, self.states())
-        self.assertIn("alice", self.states())
+        # No name that a provider chose stands for an account in a program.
+        self.assertEqual(self.states(), {"idp": "active", "idp-2": "active"})
+
+    def test_the_name_that_is_proposed_is_given_by_the_command(self):
+        self.add_provider()
+        # The note is for a terminal alone.
+        process = self.start("login", "idp", "--no-browser", stdin=subprocess.DEVNULL)
+        self.post("/practice/options", autoApprove="alice")
+        with urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS) as page:
+            page.read()
+        self.assertNotIn("lanyard rename", process.communicate(timeout=PATIENCE_SECONDS)[1])
+        self.answer("logout", "idp", "--hard")
+
+        def at_page(text):
+            with urllib.request.urlopen(re.search(r"https?://\S+", text)[0], timeout=PATIENCE_SECONDS) as page:
+                page.read()
+            return ""
+
+        screen = self.on_terminal("login", "idp", "--no-browser", answers=[("Waiting until", at_page)], size=(24, 500))
+        self.follow(screen.text, "lanyard rename idp")
+        self.assertEqual(self.states(), {"alice": "active"})
 
     def test_a_near_name_is_suggested_and_works(self):
         self.two_accounts()
