@@ -44,7 +44,7 @@ def in_source(text):
     """The commands in the strings of a Swift file. A line that a backslash ends goes on in the next one."""
     lines = [line for line in text.splitlines() if not re.match(r"\s*//", line)]
     text = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    return {command.strip() for command in re.findall(r"`(lanyard(?: [^`\n]*)?)`", without_interpolations(text))}
+    return {command.strip() for command in re.findall(r"`(?:env -u \w+ )?(lanyard(?: [^`\n]*)?)`", without_interpolations(text))}
 
 
 def all_hints():

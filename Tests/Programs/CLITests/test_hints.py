@@ -148,7 +148,7 @@ PLACE = os.path.dirname(os.path.abspath(__file__))
 
 def advice(told):
     """The commands in a message, in order."""
-    return re.findall(r"`(lanyard [^`]*)`", told.replace("\n", " "))
+    return re.findall(r"`((?:env -u \w+ )?lanyard [^`]*)`", told.replace("\n", " "))
 
 
 class CollectionTests(Person):
@@ -741,7 +741,26 @@ class AgentHintTests(Following):
         self.two_accounts()
         created = json.loads(self.answer("rpc", "grant.create", json.dumps(
             {"client": "ci", "accounts": [json.loads(self.answer("list", "--json"))["accounts"][0]["id"]], "methods": ["token.get"]})))
-        self.answer("grant", "revoke", created["grant"])
+        path = os.path.join(self.home, "the grant")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(created["secret"] + "\n")
+        os.chmod(path, 0o644)
+        told = self.refused(1, "token", "work", environment={"LANYARD_GRANT_FILE": path})
+        self.assertIn("does not belong to you alone", told)
+        subprocess.run(shlex.split(re.search("`(chmod [^`]*)`", told)[1]), check=True)
+        self.answer("token", "work", environment={"LANYARD_GRANT_FILE": path})
+
+        def typed(beginning):
+            """The advised command, in the shell where the variable is set."""
+            command = next(command for command in advice(told) if command.startswith(beginning))
+            done = subprocess.run(
+                shlex.split(command.replace(" revoke GRANT", f" revoke {created['grant']}")),
+                env=self.settings({"LANYARD_GRANT_FILE": path, "PATH": f"{self.install}:/usr/bin:/bin"}), text=True,
+                capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+            self.assertEqual(done.returncode, 0, done)
+            return done.stdout
+        self.assertIn("ci", typed("env -u LANYARD_GRANT_FILE lanyard grant list"))
+        typed("env -u LANYARD_GRANT_FILE lanyard grant revoke")
         self.assertIn("No program has a grant", self.lanyard("grant", "list").stderr)
 
     def test_without_a_policy_one_is_set(self):
