@@ -1,6 +1,6 @@
 """Each hint of the command line is a command that a test runs, as it was printed, and that then does what it says.
 
-`WAYS` has every command of a hint in the sources, and what runs it. A hint without an entry fails.
+`WAYS` has every command of a hint in the sources, the agent's too, and what runs it. A hint without an entry fails.
 """
 
 import http.server
@@ -27,8 +27,9 @@ from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
 # What runs a hint: a test of this file, `module.test` elsewhere, or `SHOWN` with what it shows; `NAME`: the text only
-# names a command.
-SHOWN, NAME = "shown", "name"
+# names a command. `NOT_RUN`: no test brings about the state in which the agent gives this advice and then follows it; its
+# command and options are looked at alone.
+SHOWN, NAME, NOT_RUN = "shown", "name", "not run"
 WAYS = {
     # Shown in `ShownTests`, in a world with two accounts.
     "lanyard doctor": (SHOWN, [], "is sound"),
@@ -100,7 +101,7 @@ WAYS = {
     "lanyard provider update … …": "test_an_origin_is_added_beside_the_others",
     "lanyard provider update --help": (SHOWN, [], "--allowed-origin"),
     "lanyard provider update NAME --allowed-origin https://api.example": "test_a_proxy_without_origins_names_the_command",
-    "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_from_a_pipe",
+    "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_where_a_revocation_is_refused",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
     "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard resolve …": "test_an_address_as_git_has_it_is_advised_as_an_https_one",
@@ -112,7 +113,7 @@ WAYS = {
     "lanyard credential netrc …": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule remove …": "test_a_damaged_rule_is_removed_by_its_name",
     "lanyard account set ACCOUNT --unit UNIT": "test_a_unit_gets_its_account",
-    "lanyard account set ACCOUNT --unit …": "test_a_unit_gets_its_account",
+    "lanyard account set ACCOUNT --unit …": "Integration/test_desktop.test_no_other_unit_and_no_other_program_gets_one",
     "lanyard exec ACCOUNT -- COMMAND": "test_a_command_runs_as_the_usage_says",
     "lanyard exec --proxy -- COMMAND": "test_a_command_runs_as_the_usage_says",
     "lanyard events --exec COMMAND": "test_an_event_runs_a_command",
@@ -138,6 +139,32 @@ WAYS = {
     "lanyard mcp … --account …": "MCP/test_sign_in.test_eachCall_isForTheAccountThatWasNamed",
     "lanyard mcp … --client-id ID": "MCP/test_authorization.test_auth_pre_registration",
     "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
+    # Those of the agent.
+    "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard lock": NAME,
+    "lanyard operations cancel": NAME, "lanyard operations export": NAME, "lanyard operations retry": NAME,
+    "lanyard policy set": NAME, "lanyard provider add": NAME, "lanyard rpc agent.shutdown": NAME, "lanyard switch": NAME,
+    "lanyard key add passphrase": "test_a_passphrase_is_added_beside_the_key_file",
+    "lanyard login … --paste": "test_what_a_trial_advises_works",
+    "lanyard provider update NAME --allowed-origin ORIGIN": "test_the_agents_own_words_list_an_origin",
+    "lanyard provider update NAME --narrowing keeps": "test_a_provider_that_keeps_scopes_is_said_to",
+    "lanyard forget ACCOUNT": NOT_RUN,
+    "lanyard grant create --details-type TYPE": NOT_RUN,
+    "lanyard login --details '[]'": NOT_RUN,
+    "lanyard login --scope SCOPE": NOT_RUN,
+    "lanyard login -u …": NOT_RUN,
+    "lanyard logout ACCOUNT": NOT_RUN,
+    "lanyard operations -u …": NOT_RUN,
+    "lanyard policy refresh": NOT_RUN,
+    "lanyard provider pin … HOST --until DATE": NOT_RUN,
+    "lanyard provider pin … … PIN BACKUP": NOT_RUN,
+    "lanyard provider update NAME --ca-file FILE": NOT_RUN,
+    "lanyard provider update … --dpop required": NOT_RUN,
+    "lanyard provider update … --redirect 0…": NOT_RUN,
+    "lanyard provider update … --redirect 8765": NOT_RUN,
+    "lanyard rule remove RULE": NOT_RUN,
+    "lanyard step-up --enroll --pinentry": NOT_RUN,
+    "lanyard step-up --pinentry": NOT_RUN,
+    "lanyard step-up -u …": NOT_RUN,
 }
 # Texts in quotes that only begin like a command.
 OTHER_TEXTS = {
@@ -159,7 +186,7 @@ class CollectionTests(Person):
 
     def test_each_test_of_an_entry_is_there(self):
         for hint, way in WAYS.items():
-            if way == NAME or way[0] == SHOWN:
+            if way in (NAME, NOT_RUN) or way[0] == SHOWN:
                 continue
             with self.subTest(hint):
                 module, _, name = way.rpartition(".")
@@ -188,7 +215,7 @@ class CollectionTests(Person):
                     if help is None:
                         path.pop()
                 if not path:
-                    self.assertIn(hint, ("lanyard …",))
+                    self.assertIn(hint, ("lanyard", "lanyard …"))
                     continue
                 for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", hint):
                     self.assertIn(option, help, hint)
@@ -200,6 +227,8 @@ class CollectionTests(Person):
             list`."]
         '''
         self.assertEqual(hints.in_source(text), {"lanyard rule add … ACCOUNT", "lanyard list"})
+        # Strings that are added are one.
+        self.assertEqual(hints.in_source('"Add it: `lanyard rule add "\n    + "\\(pattern) ACCOUNT`."'), {"lanyard rule add … ACCOUNT"})
 
 
 class Following(RealProvider):
@@ -275,7 +304,7 @@ class ShownTests(Following):
     def test_commands_that_show_something_show_it(self):
         self.two_accounts()
         for hint, way in WAYS.items():
-            if way == NAME or way[0] != SHOWN:
+            if way in (NAME, NOT_RUN) or way[0] != SHOWN:
                 continue
             with self.subTest(hint):
                 _, words, says = way
@@ -602,9 +631,39 @@ class ProviderHintTests(Following):
 
     def test_another_redirect_address_is_set(self):
         self.add_provider()
-        self.answer("provider", "update", "idp", "--redirect", "localhost:8765/back")
+        process = self.start("login", "idp", "--no-browser", "--hint-after", "0")
+        told = ""
+        while "[HOST:]PORT" not in told:
+            told += process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+        self.follow(told, "lanyard provider update idp", fill={"[HOST:]PORT[/PATH]": "localhost:8765/back"})
         redirect = json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["redirect"]
         self.assertEqual(redirect, {"host": "localhost", "port": 8765, "path": "/back"})
+
+    def test_what_a_trial_advises_works(self):
+        self.with_page(self.issuer)
+        told = self.lanyard("provider", "test", "corp").stdout
+        self.follow(told, "lanyard help provider update")
+        command = next(command for command in advice(told) if command.startswith("lanyard login corp --paste"))
+        process = self.start(*shlex.split(command)[1:], stdin=subprocess.PIPE)
+        self.assertTrue(self.page(process).startswith(self.issuer))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_provider_that_keeps_scopes_is_said_to(self):
+        self.two_accounts()
+        exactly = json.dumps({"account": "work", "scopes": ["openid"], "exactScopes": True})
+        told = self.lanyard("rpc", "token.get", exactly).stderr
+        self.follow(json.loads(told)["message"], "lanyard provider update", fill={"NAME": "idp"})
+        self.answer("rpc", "token.get", exactly)
+
+    def test_the_agents_own_words_list_an_origin(self):
+        self.two_accounts()
+        request = json.dumps({"account": "work", "method": "GET", "url": self.issuer + "/resource"})
+        told = self.lanyard("rpc", "request.send", request).stderr
+        self.follow(json.loads(told)["message"], "lanyard provider update", fill={"NAME": "idp", "ORIGIN": self.issuer})
+        self.answer("rpc", "request.send", request)
 
     def test_a_client_secret_is_taken_from_a_pipe(self):
         self.add_provider()
@@ -667,13 +726,6 @@ class ProviderHintTests(Following):
             return self.assertTrue(done.stdout.startswith("home: "))
         self.assertTrue(self.follow(done.stderr, "lanyard resolve").startswith("home: "))
 
-    def test_a_damaged_rule_is_removed_by_its_name(self):
-        self.two_accounts()
-        self.answer("rule", "add", "https://a.example/*", "work")
-        rule = json.loads(self.answer("rule", "list", "--json"))["rules"][0]["rule"]
-        self.answer("rule", "remove", rule)
-        self.assertEqual(json.loads(self.answer("rule", "list", "--json"))["rules"], [])
-
     def test_a_tool_is_set_up_and_undone(self):
         self.two_accounts()
         told = self.lanyard("setup").stderr
@@ -703,12 +755,26 @@ class ProviderHintTests(Following):
 @unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
 class AgentHintTests(Following):
     def test_an_agent_that_ended_is_started_by_the_next_command(self):
+        configuration = os.path.join(self.home, ".config", "lanyard", "agent.json")
+        os.makedirs(os.path.dirname(configuration), mode=0o700, exist_ok=True)
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write("{}")
         self.two_accounts()
         before = self.instance()
-        self.answer("stop")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write("{")
+        told = self.lanyard("doctor").stdout
+        os.unlink(configuration)
+        self.follow(told, "lanyard stop")
         self.assertEqual(self.answer("stop"), "No agent runs.\n")
         self.answer("token", "work")
         self.assertNotEqual(self.instance(), before)
+
+    def test_a_passphrase_is_added_beside_the_key_file(self):
+        self.instance()
+        told = self.lanyard("doctor").stdout
+        self.follow(told, "lanyard key add passphrase", input="not-a-real-passphrase\n")
+        self.assertIn("passphrase", self.answer("key", "list"))
 
     def test_a_removed_key_is_rotated_away(self):
         secret = os.path.join(self.home, "pw")
@@ -825,6 +891,30 @@ class OperationHintTests(Person):
                 done = self.lanyard(*shlex.split(command)[1:], input="2468\n")
                 self.assertEqual(done.returncode, 0, done)
             agent.close()
+
+
+class MessageHintTests(Person):
+    """Messages of an agent in a state that a test can't bring about; the commands are run."""
+
+    def run_hint(self, agent, told, beginning, **options):
+        command = next(command for command in advice(told) if command.startswith(beginning))
+        done = self.lanyard(*shlex.split(command)[1:], **options)
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_a_client_secret_is_taken_where_a_revocation_is_refused(self):
+        agent = self.agent({
+            **accounts(WORK), "account.signOut": {"account": WORK["id"], "mode": "soft", "data": "sealed", "revocation": "refused"},
+            "provider.update": {"provider": {"name": "idp"}}})
+        told = self.answer("logout", "work")
+        self.run_hint(agent, told, "lanyard provider update idp", input="not-a-real-secret\n")
+        self.assertEqual(agent.params("provider.update")["clientSecret"], "not-a-real-secret")
+
+    def test_a_damaged_rule_is_removed_by_its_name(self):
+        agent = self.agent({
+            **accounts(WORK), "rule.list": {"rules": [], "damaged": ["rul_4d1c"]}, "rule.remove": {"rule": "rul_4d1c"}})
+        told = self.lanyard("rule", "list").stderr
+        self.run_hint(agent, told, "lanyard rule remove")
+        self.assertEqual(agent.params("rule.remove"), {"rule": "rul_4d1c"})
 
 
 class ReadOnlyTests(Person):
