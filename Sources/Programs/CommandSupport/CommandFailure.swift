@@ -15,6 +15,8 @@ public struct CommandFailure: Error, Sendable {
   public var attemptsLeft: Int64?
   /// `data.reason`: one word for what lies behind the name.
   public var reason: String?
+  /// `data.source`: the administrator's file that the failure is about.
+  var source: String?
   /// `data.account`: the id of the account that the failure is about.
   public var account: String?
   /// `data.candidates`: the ids of the accounts that match a name.
@@ -51,6 +53,7 @@ public struct CommandFailure: Error, Sendable {
       problem = ParameterProblem(path: path, expected: expected)
     }
     reason = data?["reason"]?.string
+    source = data?["source"]?.string
     account = data?["account"]?.string
     candidates = data?["candidates"]?.elements.compactMap(\.string) ?? []
     attemptsLeft = data?["attemptsLeft"]?.integer

@@ -53,6 +53,9 @@ class WaitingTests(Person):
             (["request", "GET", "https://api.example/orders"], "request.send",
              {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]},
              "api.example"),
+            (["request", "GET", "https://alice:secret@API.example/orders"], "request.send",
+             {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]},
+             "api.example"),
             (["logout", "work"], "account.signOut", {"account": WORK["id"], "mode": "soft", "data": "sealed"}, "idp"),
             (["status"], "agent.status", AGENT, "the agent"),
         ):
