@@ -159,7 +159,7 @@ WAYS = {
     "lanyard provider pin … … PIN BACKUP": NOT_RUN,
     "lanyard provider update NAME --ca-file FILE": NOT_RUN,
     "lanyard provider update … --dpop required": NOT_RUN,
-    "lanyard provider update … --redirect 0…": NOT_RUN,
+    "lanyard provider update … --redirect 0…": "test_a_provider_gets_a_path_of_its_own",
     "lanyard provider update … --redirect 8765": NOT_RUN,
     "lanyard rule remove RULE": NOT_RUN,
     "lanyard step-up --enroll --pinentry": NOT_RUN,
@@ -647,6 +647,18 @@ class ProviderHintTests(Following):
         self.follow(told, "lanyard help provider update")
         command = next(command for command in advice(told) if command.startswith("lanyard login corp --paste"))
         process = self.start(*shlex.split(command)[1:], stdin=subprocess.PIPE)
+        self.assertTrue(self.page(process).startswith(self.issuer))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_provider_gets_a_path_of_its_own(self):
+        self.with_page(self.issuer)
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "other", "issuer": "https://other.invalid", "clientId": "x",
+            "endpoints": {"authorization": self.issuer + "/authorize", "token": self.issuer + "/token"}}))
+        told = self.lanyard("login", "other", "--no-browser").stderr
+        self.follow(told, "lanyard provider update other")
+        process = self.start("login", "other", "--no-browser")
         self.assertTrue(self.page(process).startswith(self.issuer))
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE_SECONDS)
