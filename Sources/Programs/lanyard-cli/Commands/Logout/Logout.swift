@@ -147,12 +147,14 @@ struct Logout: ParsableCommand {
   func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
     // A person sees the account's name; `--json` needs only the answer.
     let account = common.json ? nil : try AccountInfo.named(selector, via: &agent)
-    return try agent.call("account.signOut") { writer in
+    var outcome = try agent.call("account.signOut") { writer in
       writer.member("account", account?.id ?? selector)
       writer.member("mode", mode.rawValue)
     } result: {
       SignOutOutcome($0, of: account)
     }
+    if outcome.tellsTime, let account { outcome.now = SessionInfo.now(of: account.id, via: &agent) }
+    return outcome
   }
 
   /// Offers the page that ends the session in the browser (OpenID Connect RP-Initiated Logout 1.0 §2): the agent can't
