@@ -28,8 +28,6 @@ extension RPCError {
     reason = failure.wireReason
     remedies = failure.wireRemedies
     details = failure.wireDetails
-    // The same request succeeds after a sign-in only.
-    if case .token(.noAnswer(.notRepeated), _) = failure { retryable = false }
     if let untrusted = failure.trustFailure {
       reason = untrusted.rawValue
       details.append(("outcome", .text("notSent")))
@@ -209,7 +207,7 @@ extension MissingThing {
 extension TokenMachine.Refusal {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
-    case .signedOut, .reauthenticate, .noAnswer(.notRepeated): [.reauthenticate]
+    case .signedOut, .reauthenticate: [.reauthenticate]
     case .misconfigured(TokenMachine.noRefreshToken): [.reauthenticate]
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
