@@ -6,7 +6,8 @@ public struct LenientMembers: Sequence, IteratorProtocol {
   public enum Value: Sendable {
     /// The bytes between two quotes, escapes as they stand.
     case text(Range<Int>)
-    case other
+    /// A number, a list, an object or a word.
+    case other(Range<Int>)
     /// The text ends within it.
     case cut
   }
@@ -37,8 +38,11 @@ public struct LenientMembers: Sequence, IteratorProtocol {
       guard let text = string() else { return (name, .cut) }
       value = .text(text)
     } else {
+      let start = index
       guard skipValue() else { return (name, .cut) }
-      value = .other
+      var end = index
+      while end > start, bytes[end - 1] <= 0x20 { end -= 1 }
+      value = .other(start..<end)
     }
     skipBlanks()
     isOver = !take(",")

@@ -122,9 +122,11 @@ import AgentOAuth
     if isRead { #expect(query?.text("code") == "c" && query?.text("state") == "s") }
   }
 
-  private func provider(_ name: String, path: String = "/callback", iss: Bool = false) -> Provider {
+  private func provider(
+    _ name: String, at issuer: String? = nil, path: String = "/callback", iss: Bool = false
+  ) -> Provider {
     var configuration = ProviderConfiguration(
-      name: ProviderName(name)!, issuer: "https://\(name).test", clientID: "me")
+      name: ProviderName(name)!, issuer: issuer ?? "https://\(name).test", clientID: "me")
     configuration.redirect.path = path
     var metadata = ServerMetadata(issuer: configuration.issuer)
     metadata.authorizationResponseIssuer = iss
@@ -142,6 +144,41 @@ import AgentOAuth
     #expect(provider("a").canPassOff(withPort), "a server may take another port")
     withPort.configuration.preset = "okta"
     #expect(!provider("a").canPassOff(withPort), "this one compares it")
+  }
+
+  @Test func serverThatTakesEveryPath_canBePassedOffByAnyButAKnownOne() {
+    var google = provider("google", at: "https://accounts.google.com", path: "/callback-google")
+    for preset in ["google", nil] {
+      google.configuration.preset = preset
+      #expect(provider("evil", path: "/callback-evil").canPassOff(google))
+      #expect(!provider("evil", path: "/callback-evil", iss: true).canPassOff(google))
+      #expect(!provider("gitlab", at: "https://gitlab.com").canPassOff(google), "its operator is known")
+      #expect(!google.canPassOff(provider("evil", path: "/callback-evil")))
+      guard case .noRedirect = provider("evil").remedy(forPassingOff: google) else {
+        Issue.record("a path would help")
+        continue
+      }
+    }
+  }
+
+  @Test func pathBelowAnothers_isTakenByItsServer() {
+    #expect(provider("evil", path: "/callback/evil").canPassOff(provider("b")))
+    #expect(provider("evil", path: "/callback-evil").canPassOff(provider("b", path: "/")))
+    #expect(!provider("evil", path: "/callback-evil").canPassOff(provider("b")))
+  }
+
+  @Test func remedy_keepsHostAndPort() {
+    var okta = provider("okta")
+    (okta.configuration.redirect.host, okta.configuration.redirect.port) = ("localhost", 8765)
+    guard case .redirect(let own) = okta.remedy(forPassingOff: provider("b")) else {
+      Issue.record("no redirect")
+      return
+    }
+    #expect(own.host == "localhost" && own.port == 8765 && own.path == "/callback-okta")
+    guard case .noRedirect = okta.remedy(forPassingOff: provider("b", path: "/")) else {
+      Issue.record("its own path is below the other's")
+      return
+    }
   }
 
   private func read(_ members: String) -> DeviceAuthorization? { DeviceAuthorization(body: Secret(text: members)) }

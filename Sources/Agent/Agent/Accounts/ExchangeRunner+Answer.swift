@@ -7,8 +7,20 @@ internal import Secrets
 
 /// The steps of a run after the answer is stored: judges it, and commits the new grant or the failure.
 extension ExchangeRunner {
+  /// A sign-in without an ID token knew the address that all tenants share, and not the tenant's issuer.
+  func issuersOfTenants(of account: isolated Account) async -> IssuerPattern? {
+    guard let loaded = account.loaded, loaded.idTokenIdentity == nil,
+      let ofAddress = IssuerPattern(sharedAddress: loaded.profile.identity.issuer)
+    else { return nil }
+    let name = loaded.profile.provider.text
+    // Where the provider can't be read now, no session ends for it.
+    guard let provider = try? await account.dependencies.vault.provider(named: name) else { return ofAddress }
+    return provider.pattern
+  }
+
+  /// - Parameter tenants: the issuers that an ID token may name beside the account's.
   func judge(
-    _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData
+    _ answer: ExchangeIntent, of account: isolated Account, _ data: inout RunData, _ tenants: IssuerPattern?
   ) -> ExchangeMachine.Judgement {
     guard let loaded = account.loaded,
       let response = answers[answer].flatMap({ TokenResponse(body: $0.body, loaded.machine.scopeSeparators) })
@@ -16,7 +28,9 @@ extension ExchangeRunner {
       return .unreadable
     }
     guard response.accessToken != nil || response.refreshToken != nil else { return .withoutTokens }
-    if let change = loaded.identityChange(in: response.idToken) { return .anotherPerson(reason: change.rawValue) }
+    if let change = loaded.identityChange(in: response.idToken, tenants) {
+      return .anotherPerson(reason: change.rawValue)
+    }
     var usable = response.usable(with: loaded.grant.deviceKey)
     // The sign-in asked for none, so that nothing is known that it could be compared with.
     if loaded.profile.identity.isUnproven { usable.idToken = nil }
@@ -97,13 +111,11 @@ extension ExchangeRunner {
 extension Account.Loaded {
   /// That the ID token of an answer names another issuer or another person: nil if it is this account's, or names none.
   /// Judged before the token is read otherwise.
-  fileprivate func identityChange(in idToken: Secret?) -> IDTokenFailure? {
+  fileprivate func identityChange(in idToken: Secret?, _ tenants: IssuerPattern?) -> IDTokenFailure? {
     guard let idToken, !profile.identity.isUnproven else { return nil }
     let known = idTokenIdentity?.issuer ?? profile.identity.issuer
-    // Without an ID token the sign-in knew the address that all tenants share, and not the tenant's issuer.
-    let pattern = idTokenIdentity == nil ? IssuerPattern(sharedAddress: known) : nil
     return idToken.withBytes { IDTokenOwner(of: $0) }.change(
-      fromIssuer: { equalCodePoints($0, known) || pattern?.covers($0) == true }, subject: profile.identity.subject)
+      fromIssuer: { equalCodePoints($0, known) || tenants?.covers($0) == true }, subject: profile.identity.subject)
   }
 }
 

@@ -105,7 +105,9 @@ final class ExchangeRunner {
     case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _):
       return .sent(await send(intent, in: run, of: account, data))
     case .stage(let answer): return .staged(await answers.stage(answer, of: account))
-    case .judge(let answer): return .judged(judge(answer, of: account, &data))
+    case .judge(let answer):
+      let tenants = await issuersOfTenants(of: account)
+      return .judged(judge(answer, of: account, &data, tenants))
     case .disown(let answer, _):
       await answers.disown(answer, of: account)
       return .disowned

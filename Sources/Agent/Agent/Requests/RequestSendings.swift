@@ -11,7 +11,6 @@ struct RequestSendings: Sendable {
   /// How long a response may take if the request names no time. Long enough for a slow report.
   private static let longestResponse = Milliseconds.seconds(60)
   private static let longestConnect = Milliseconds.seconds(10)
-  private static let hidingFields: Set<String> = ["accept-charset", "accept-encoding", "if-range", "range"]
 
   /// A request that is ready to leave.
   struct Sending: Sendable {
@@ -73,7 +72,11 @@ struct RequestSendings: Sendable {
     guard let authorization = proofs.authorization(by: token.credential, for: request.method, url, nonce: nonce) else {
       throw .request(.notSent(reason: "other"), account.id, isRepeatable: true)
     }
-    let outgoing = httpRequest(to: url, authorization, by: client, within: left, isRead: machine.isRead)
+    let told = request.fields.outgoing(by: route.names, isSearched: !request.showsToken)
+    let fields = told.map { HTTPField($0.name, $0.value) } + authorization.fields
+    let outgoing = httpRequest(
+      to: url, fields, by: client, within: left,
+      isRepeatable: machine.isRead && !authorization.hasProof)
     return Sending(
       request: outgoing, url: url, authorization: authorization, credential: token.credential, proofs: proofs)
   }
@@ -125,12 +128,8 @@ struct RequestSendings: Sendable {
   }
 
   private func httpRequest(
-    to url: HTTPURL, _ authorization: RequestAuthorization, by client: ProviderClient, within left: Milliseconds,
-    isRead: Bool
+    to url: HTTPURL, _ fields: [HTTPField], by client: ProviderClient, within left: Milliseconds, isRepeatable: Bool
   ) -> HTTPRequest {
-    // What a caller without the token gets is searched for it: whole, and decoded by the agent.
-    let told = request.fields.all.filter { request.showsToken || !Self.hidingFields.contains($0.name.lowercased()) }
-    let fields = told.map { HTTPField($0.name, $0.value) } + authorization.fields
     var outgoing = client.request(request.method, to: url, fields: fields, body: request.body)
     outgoing.timeout = left
     outgoing.beforeSending = request.beforeSending
@@ -140,7 +139,7 @@ struct RequestSendings: Sendable {
     outgoing.memory = request.beforeSending == nil ? dependencies.environment.answers : nil
     outgoing.isForLimitedCaller = request.isOfLimitedCaller
     // Also with an idempotency key: Q2 counts each time that a write is sent.
-    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead && !authorization.hasProof)
+    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRepeatable)
     return outgoing
   }
 }

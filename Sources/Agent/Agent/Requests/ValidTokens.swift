@@ -46,13 +46,13 @@ final class ValidTokens: PublishedTable {
   ///   - reach: the accounts whose tokens the caller must not see; nil: all of them.
   ///   - account: whose request it is.
   func tokens(of reach: Set<AccountID>?, and account: AccountID, at now: BootInstant) -> [Secret] {
-    var found = entries.withLock { entries in
-      // Its own first, if there are too many.
+    // If there are too many: the ones that are served before replaced ones, and its own before other accounts'.
+    let served = cache.standardTokens(of: reach?.union([account]), at: now)
+    let others = entries.withLock { entries in
       let others = entries.keys.filter { $0 != account && reach?.contains($0) ?? true }.sorted { $0.text < $1.text }
       return ([account] + others).flatMap { entries[$0] ?? [] }.filter { now < $0.expiresAt }.map(\.secret)
     }
-    found += cache.standardTokens(of: reach?.union([account]), at: now)
-    return Array(found.prefix(Self.most))
+    return Array((served + others).prefix(Self.most))
   }
 
   /// The account was signed out, or has another grant.

@@ -307,9 +307,9 @@ package actor SignInCoordinator {
   private func settleDemand(of job: SignInJob, _ status: SignInJob.Status) {
     switch status {
     case .completed(let account): dependencies.demands.forget(account)
-    case .pending, .failed(.signIn(.cancelled)), .failed(.signIn(.expired)), .failed(.locked), .failed(.shuttingDown):
-      break
-    case .failed: if job.wishes.answersDemand, let account = job.wishes.account { dependencies.demands.forget(account) }
+    case .failed(let failure) where failure.isOfTheDemand && job.wishes.answersDemand:
+      if let account = job.wishes.account { dependencies.demands.forget(account) }
+    case .pending, .failed: break
     }
   }
 
@@ -317,5 +317,20 @@ package actor SignInCoordinator {
   private func forgetOldest() {
     let ended = jobs.values.filter { !$0.isPending }.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
     for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
+  }
+}
+
+extension AgentFailure {
+  /// The provider refused what a sign-in asked for, or did not do it. All others have causes of their own: the network, the
+  /// person, the vault.
+  fileprivate var isOfTheDemand: Bool {
+    switch self {
+    case .signIn(.answer(.refused(let error))): error != "server_error" && error != "temporarily_unavailable"
+    case .provider(.pushRefused): true
+    case .signIn(.identity(.idTokenInvalid(let reason))):
+      [.contextMissing, .contextMismatch, .authTimeMissing, .authenticationTooOld].contains(reason)
+    case .signIn(.answerRejected(let failure, _)): failure.isOfTheDemand
+    default: false
+    }
   }
 }

@@ -45,21 +45,23 @@ struct SignInProviders: Sendable {
 
   /// Refuses a sign-in whose answer another provider's could pass for (`Provider.canPassOff`).
   func requireDistinctAnswers(of provider: Provider) async throws(AgentFailure) {
-    let other = try await others(than: provider) { provider.canPassOff($0) }
-    if let other { throw .provider(.redirectShared(provider.configuration.name, with: other)) }
+    guard let other = try await others(than: provider, { provider.canPassOff($0) }) else { return }
+    throw .provider(
+      .redirectShared(
+        provider.configuration.name, with: other.configuration.name, provider.remedy(forPassingOff: other)))
   }
 
   /// True if another server of this agent could have made an answer that shows neither its address nor its `iss`.
   func hasOthers(than provider: Provider) async throws(AgentFailure) -> Bool {
-    try await others(than: provider) { !provider.isSameServer(as: $0) } != nil
+    try await others(than: provider, { !provider.isSameServer(as: $0) }) != nil
   }
 
   private func others(
     than provider: Provider, _ isMeant: @Sendable (Provider) -> Bool
-  ) async throws(AgentFailure) -> ProviderName? {
+  ) async throws(AgentFailure) -> Provider? {
     let name = provider.configuration.name
     return try await dependencies.vault.read { vault throws(AgentFailure) in
-      vault.providerTable.all.filter { $0.key != name && isMeant($0.value) }.keys.min()
+      vault.providerTable.all.filter { $0.key != name && isMeant($0.value) }.min { $0.key < $1.key }?.value
     }
   }
 

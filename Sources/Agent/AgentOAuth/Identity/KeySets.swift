@@ -12,6 +12,12 @@ package struct IssuerKeys: Sendable {
   package var algorithms: [String]
   package var readAt: BootInstant
 
+  package init(set: JWKSet, algorithms: [String], readAt: BootInstant) {
+    self.set = set
+    self.algorithms = algorithms
+    self.readAt = readAt
+  }
+
   /// True if one of the keys signed the token.
   ///
   /// - Throws: `IDTokenFailure.keyNotFound` or `.algorithmNotAllowed` if none can have.
@@ -56,9 +62,11 @@ package final class KeySets: Sendable {
     }
   }
 
-  func keep(_ keys: IssuerKeys, of provider: Provider) {
+  package func keep(_ keys: IssuerKeys, of provider: Provider) {
     let (name, issuer) = (provider.configuration.name, provider.configuration.issuer)
     entries.withLock { entries in
+      // A slow request, or one for the metadata, may end after newer keys were read.
+      if let known = entries[name], equalCodePoints(known.issuer, issuer), keys.readAt < known.keys.readAt { return }
       if entries[name] == nil, entries.count >= Self.most { entries.removeAll() }
       entries[name] = Entry(issuer: issuer, keys: keys)
     }

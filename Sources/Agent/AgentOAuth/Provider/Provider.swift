@@ -73,6 +73,8 @@ package struct Provider: Sendable {
     guard hasStoredSecret || hasStoredKey else { return true }
     let isReachedAlike =
       configuration.caFile == other.configuration.caFile && configuration.proxy == other.configuration.proxy
+      && configuration.pins == other.configuration.pins
+      && configuration.pinsExpireAt == other.configuration.pinsExpireAt
     return isReachedAlike && (clientSecret != nil || clientKey != nil)
   }
 

@@ -26,6 +26,10 @@ enum ProviderAddHandler: MethodHandler {
     if provider.needsDiscovery {
       do throws(AgentFailure) {
         try await call.agent.discover(&provider, isTyped: true)
+        // A corrected issuer may be the preset's.
+        if let preset = provider.preset {
+          provider.configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim)
+        }
       } catch {
         // Report a missing client id first, where the agent may have to be given one.
         guard params.clientId == nil, provider.preset?.registersClients != true,

@@ -55,7 +55,7 @@ enum ProviderUpdateHandler: MethodHandler {
   ) throws(AgentFailure) {
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     let before = provider.configuration
-    provider.configuration.issuer = params.issuer ?? before.issuer
+    provider.configuration.issuer = Self.issuer(params.issuer, after: before)
     provider.configuration.clientID = params.clientId ?? before.clientID
     if !equalCodePoints(provider.configuration.issuer, before.issuer) {
       provider.configuration.forgetPresetEndpoints(of: before)
@@ -68,6 +68,13 @@ enum ProviderUpdateHandler: MethodHandler {
     {
       provider.configuration.pinsExpireAt = nil
     }
+  }
+
+  /// A last slash more or less is a slip and no other issuer, where issuers are not compared exactly.
+  private static func issuer(_ typed: String?, after before: ProviderConfiguration) -> String {
+    guard let typed else { return before.issuer }
+    let isSlip = equalCodePoints(typed + "/", before.issuer) || equalCodePoints(typed, before.issuer + "/")
+    return isSlip && !before.isExact ? before.issuer : typed
   }
 
   /// Reads the documents if the issuer changed, or if `params.issuer` names it.

@@ -1,7 +1,6 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
-internal import AgentModel
 internal import AgentProtocol
 internal import AgentStore
 
@@ -22,11 +21,12 @@ enum TokenRejectHandler: MethodHandler {
   }
 
   /// A challenge that no exchange can answer: the provider wants the person (RFC 9470 §3). It is noted for the next
-  /// sign-in.
+  /// sign-in, unless the caller is limited: the challenge is its own word, and it has no part in what the person's
+  /// sign-in asks for.
   static func refuse(demandIn challenge: String?, of account: AccountID, _ call: Call) throws(AgentFailure) {
     let challenges = challenge.map { AuthenticationChallenge.all(in: [$0]) } ?? []
     guard let demand = challenges.first(where: { demands.contains($0.parameters["error"] ?? "") }) else { return }
-    if let whole = InteractionDemand([demand]) { call.agent.demands.note(whole, of: account) }
+    if call.limits == nil, let whole = InteractionDemand([demand]) { call.agent.demands.note(whole, of: account) }
     throw .token(
       .interaction(claims: demand.parameters["claims"].flatMap { $0.isEmpty ? nil : $0 }), account)
   }

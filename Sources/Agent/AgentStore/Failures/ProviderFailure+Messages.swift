@@ -44,8 +44,8 @@ extension ProviderFailure {
       "This provider takes only pushed authorization requests and names no endpoint for them. Give the endpoint by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and the endpoint that it names for them does not exist. Give the endpoint by `provider.update`."
-    case .redirectShared(let name, let other):
-      "The browser would come back from \(name.text) to the same path as from \(other.text), and neither says in its answer whom it is from: one could pass for the other. Nothing was sent; give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect 0\(ProviderConfiguration.Redirect.ownPath(of: name))`, and register that redirect URI with its client. Or sign in with `--device`."
+    case .redirectShared(let name, let other, let remedy):
+      "The browser would come back from \(name.text) to \(remedy.place) \(other.text), and neither says in its answer whom it is from: one could pass for the other. Nothing was sent. \(remedy.hint(for: name))"
     case .pkceNotOffered:
       "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
@@ -54,6 +54,23 @@ extension ProviderFailure {
     case .pushRefused:
       "The provider refuses this sign-in: the request does not match the registration of this client. Correct the provider's settings by `provider.update`."
     case .redirectNotLoopback: "The redirect host is not a loopback address. Correct it by `provider.update`."
+    }
+  }
+}
+
+extension RedirectRemedy {
+  fileprivate var place: String {
+    if case .noRedirect = self { "a path that is also taken by" } else { "the same path as from" }
+  }
+
+  fileprivate func hint(for name: ProviderName) -> String {
+    switch self {
+    case .redirect(let own):
+      "Give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect \(own.host):\(own.port ?? 0)\(own.path)`, and register that redirect URI with its client. Or sign in with `--device`."
+    case .newRegistration:
+      "An earlier version registered its client with this path. Remove it with `lanyard provider remove \(name.text)` and add it again, and its client gets a path of its own. Or sign in with `--device`."
+    case .noRedirect:
+      "No other path helps. Sign in with `--device`, or ask the administrator of \(name.text) to have its server name itself (`iss`, RFC 9207)."
     }
   }
 }

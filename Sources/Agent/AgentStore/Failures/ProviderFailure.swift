@@ -30,7 +30,7 @@ package enum ProviderFailure: Sendable {
   case unsupportedDetails(types: [String])
   case redirectNotLoopback
   /// Nothing tells its answers from those of this other provider, which come back to the same path.
-  case redirectShared(ProviderName, with: ProviderName)
+  case redirectShared(ProviderName, with: ProviderName, RedirectRemedy)
   /// The configuration requires PKCE, and the metadata does not list `S256` (RFC 7636).
   case pkceNotOffered
 }

@@ -14,7 +14,7 @@ public struct IssuerPattern: Sendable, Equatable {
   private let back: Substring
 
   /// Nil if the address names a single tenant.
-  public init?(sharedAddress issuer: String) {
+  package init?(sharedAddress issuer: String) {
     for name in Self.shared {
       if let range = issuer.firstRange(of: "/\(name)/") {
         front = issuer[...range.lowerBound]

@@ -54,6 +54,16 @@ struct NameSpelling {
     }
   }
 
+  /// Has the letters of `name`, which is in lower case.
+  func isSame(as name: StaticString) -> Bool {
+    var rest = letters[...]
+    for byte in UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount)
+    where FieldSyntax.isAlphanumeric(byte) {
+      guard rest.popFirst() == byte else { return false }
+    }
+    return rest.isEmpty
+  }
+
   func isWritten(_ text: StaticString) -> Bool {
     written.count == text.utf8CodeUnitCount
       && written.indices.allSatisfy { (written[$0] | 0x20) == (text.utf8Start[$0] | 0x20) }

@@ -61,6 +61,12 @@ public struct RequestFields: Sendable {
     }
   }
 
+  /// The fields that leave. One that asks for a part or another coding of the answer does not, for a caller whose answers
+  /// are searched for tokens: whole, and decoded by the agent.
+  public func outgoing(by names: RequestNames, isSearched: Bool) -> [(name: String, value: String)] {
+    isSearched ? all.filter { names.field($0.name) != .hiding } : all
+  }
+
   /// - Throws: the refusal of a form that names another credential, person, method or path.
   public func check(form body: UnsafeRawBufferPointer, by names: RequestNames) throws(FormNames.Refusal) {
     guard !body.isEmpty else { return }

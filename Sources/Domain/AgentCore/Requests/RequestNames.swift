@@ -61,15 +61,22 @@ public struct RequestNames: Hashable, Sendable {
 
   /// What the name of a parameter tells, in the query or in a form, as it stands there; nil for a plain one.
   public func parameter(_ written: some Collection<UInt8>) -> Meaning? {
-    var bytes = Array(written)
-    // Servers behind another one decode twice.
-    for _ in 0..<Self.mostDecodings {
-      if let meaning = meaning(ofDecoded: bytes) { return meaning }
-      let decoded = Self.decoded(bytes)
-      guard decoded != bytes else { return nil }
-      bytes = decoded
+    for reading in Self.readings(of: written) {
+      if let meaning = meaning(ofDecoded: reading) { return meaning }
+      // PHP reads a decoded name up to its first zero.
+      if reading.contains(0), let meaning = meaning(ofDecoded: Array(reading.prefix { $0 != 0 })) { return meaning }
     }
-    return meaning(ofDecoded: bytes)
+    return nil
+  }
+
+  /// False if the beginning of a longer name does not show what the name is: servers leave out brackets and blanks before
+  /// it, escaped or not.
+  func isShown(by beginning: [UInt8]) -> Bool {
+    Self.readings(of: beginning).allSatisfy { reading in
+      let name = Self.trimmed(reading)
+      let count = name.count { FieldSyntax.isAlphanumeric($0) }
+      return count >= Self.mostLetters || count > 0 && name.endIndex < reading.endIndex
+    }
   }
 
   /// The first parameter of a query that tells something. Some servers part parameters by `;`.
@@ -83,12 +90,28 @@ public struct RequestNames: Hashable, Sendable {
   }
 
   private static let mostDecodings = 3
+  /// No name that tells something has as many letters before them that don't.
+  private static let mostLetters = 32
+
+  /// A name as it stands, and decoded: servers behind another one decode twice.
+  private static func readings(of written: some Collection<UInt8>) -> [[UInt8]] {
+    var readings = [Array(written)]
+    while readings.count <= mostDecodings {
+      let decoded = decoded(readings[readings.count - 1])
+      guard decoded != readings[readings.count - 1] else { break }
+      readings.append(decoded)
+    }
+    return readings
+  }
 
   /// PHP and Rack read `name[]` and `[name]` as `name`.
-  private func meaning(ofDecoded bytes: [UInt8]) -> Meaning? {
+  private static func trimmed(_ bytes: [UInt8]) -> ArraySlice<UInt8> {
     let isBracket = { (byte: UInt8) in byte == UInt8(ascii: "[") || byte == UInt8(ascii: "]") }
-    let name = bytes.drop { isBracket($0) || $0 == 0x20 || $0 == UInt8(ascii: "+") }.prefix { !isBracket($0) }
-    let spelling = NameSpelling(bytes: name)
+    return bytes.drop { isBracket($0) || $0 == 0x20 || $0 == UInt8(ascii: "+") }.prefix { !isBracket($0) }
+  }
+
+  private func meaning(ofDecoded bytes: [UInt8]) -> Meaning? {
+    let spelling = NameSpelling(bytes: Self.trimmed(bytes))
     guard !allowed.contains(spelling.text) else { return nil }
     return spelling.meaning ?? spelling.meaningOfParameter
   }

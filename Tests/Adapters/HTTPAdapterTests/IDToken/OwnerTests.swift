@@ -32,7 +32,9 @@ import Testing
         #"{"x":"# + String(repeating: "[", count: 99) + String(repeating: "]", count: 99)
           + #","sub":"mallory"}"#),
       unsignedToken("{}", #"{"x":""# + String(repeating: "y", count: 200_000) + #"","sub":"mallory"}"#),
-      unsignedToken("{}", #"{"sub":"alic\u0065\u0301"}"#),
+      unsignedToken("{}", #"{"sub":"alic\u0065\u0301"}"#), unsignedToken("{}", #"{"sub":4711}"#),
+      unsignedToken("{}", #"{"sub": 4711 ,"x":"\ud83d"}"#),
+      unsignedToken("{}", #"{"\u0073ub":"mallor\u0079","name":"Al\ud83d"}"#),
     ])
   func idTokenOwner_isReadOfEveryMalformedToken(token: String) {
     #expect(Self.change(token) == .subjectChanged)
@@ -40,7 +42,8 @@ import Testing
 
   @Test(arguments: [
     #"{"iss":"https://idp.example/","sub":"alice"}"#, #"{"iss":"https://evil.example","exp":"soon"}"#,
-    #"{"iss":"https://idp.example","iss":"https://evil.example"}"#, #"{"iss":"","sub":5}"#,
+    #"{"iss":"https://idp.example","iss":"https://evil.example"}"#, #"{"iss":"","sub":null}"#,
+    #"{"iss":"https:\/\/evil.example","name":"Al\ud83d"}"#,
   ])
   func anotherIssuer_isAnotherPerson(claims: String) {
     #expect(Self.change(unsignedToken("{}", claims)) == .issuerChanged)
@@ -49,13 +52,23 @@ import Testing
   @Test(
     "A token that names no person is no other's",
     arguments: [
-      "", ".", "a.b.c", "a..c", "not a token", unsignedToken("{}", "{}"), unsignedToken("{}", #"{"sub":5}"#),
+      "", ".", "a.b.c", "a..c", "not a token", unsignedToken("{}", "{}"), unsignedToken("{}", #"{"sub":{"x":5}}"#),
       unsignedToken("{}", #"{"sub":null,"iss":null}"#), unsignedToken("{}", #"{"sub":["mallory"]}"#),
       unsignedToken("{}", "[]"), unsignedToken("{}", #"["sub","mallory"]"#),
       unsignedToken("{}", #"{"x":{"sub":"mallory"}}"#), unsignedToken("{}", #"{"sub":"alice","exp":"soon"}"#),
       unsignedToken("{}", #"{"iss":"https://idp.example","sub":"alice"}"#),
+      // Escapes beside a name that is cut within an emoji, and a value without an end.
+      unsignedToken("{}", #"{"iss":"https:\/\/idp.example","sub":"\u0061lice","name":"Al\ud83d"}"#),
+      unsignedToken("{}", #"{"iss":"https:\/\/idp.example","sub":"alice","exp":47"#),
     ])
   func tokenThatNamesNoOther_isNotAnotherPersons(token: String) {
     #expect(Self.change(token) == nil)
+  }
+
+  @Test(arguments: [#"{"sub":4711}"#, #"{"sub":"4711"}"#, #"{"sub":4711,"x":}"#])
+  func numericSubject_isComparedByItsDigits(claims: String) {
+    let owner = Self.owner(unsignedToken("{}", claims))
+    #expect(owner.change(fromIssuer: { _ in true }, subject: "4711") == nil)
+    #expect(owner.change(fromIssuer: { _ in true }, subject: "47110") == .subjectChanged)
   }
 }

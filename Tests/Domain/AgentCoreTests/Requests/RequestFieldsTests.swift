@@ -54,6 +54,13 @@ import Testing
     #expect(refusedPath([(name, "x")], allowed: [name]) == (name == "_authorization" ? "/headers/_authorization" : nil))
   }
 
+  @Test(arguments: ["Range", "Accept_Charset", "Request-Range", "A-IM", "accept.encoding", "Accept-Transfer-Encoding"])
+  func fieldThatHidesAToken_doesNotLeaveWhereTheAnswerIsSearched(name: String) throws {
+    let (fields, names) = (try RequestFields([("Accept", "*/*"), (name, "x")]), RequestNames(allowed: [name]))
+    #expect(fields.outgoing(by: names, isSearched: true).map(\.name) == ["Accept"])
+    #expect(fields.outgoing(by: names, isSearched: false).map(\.name) == ["Accept", name])
+  }
+
   @Test func limitedCaller_setsPlainFieldsAlone() {
     #expect(refusedPath([("X-Note", "x"), ("Accept", "*/*")], isLimited: true) == nil)
     #expect(refusedPath([("X-Vendor-Thing", "x")], isLimited: true) == "/headers/X-Vendor-Thing")
