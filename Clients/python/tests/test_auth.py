@@ -588,6 +588,29 @@ class KeyringTests(AuthTest):
             self.assertIsNone(self.backend.get_credential(service, None), service)
         self.assertEqual(len(self.params("token.get")), 2)
 
+    def test_a_rule_decides_before_the_variable(self) -> None:
+        choice = {"account": "acc_alice", "because": "rule"}
+        self.agent.on("account.resolve", lambda request, peer: choice)
+        self.assertEqual(self.backend.get_password("https://pypi.example/team-b/", "__token__"), "secret-1")
+        choice["because"] = "issuer"
+        self.backend.get_password("https://pypi.example/team-b/", "__token__")
+        self.assertEqual([params["account"] for params in self.params("token.get")], ["acc_alice", "work"])
+
+        def several(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            raise Fault(2002, "accountAmbiguous")
+
+        self.agent.on("account.resolve", several)
+        self.backend.get_password("https://pypi.example/team-b/", "__token__")
+        self.assertEqual(self.params("token.get")[-1]["account"], "work")
+
+    def test_the_names_beside_a_token_are_those_of_the_commands(self) -> None:
+        self.agent.on("account.resolve", lambda request, peer: {"account": "acc_alice", "because": "rule"})
+        for host, name in (("bitbucket.org", "x-token-auth"), ("gcr.io", "oauth2accesstoken"), ("eu.gcr.io", "oauth2accesstoken"),
+                           ("europe-python.pkg.dev", "oauth2accesstoken"), ("mygcr.io", "oauth2"), ("github.com", "oauth2")):
+            credential = self.backend.get_credential(f"https://{host}/x", None)
+            assert credential is not None
+            self.assertEqual(credential.username, name, host)
+
     def test_nothing_is_stored_or_deleted(self) -> None:
         with self.assertRaises(self.errors.PasswordSetError):
             self.backend.set_password("lanyard", "work", "x")

@@ -116,6 +116,11 @@ enum IPv6Text {
     return best.isEmpty ? part(0..<8) : part(0..<best.lowerBound) + "::" + part(best.upperBound..<8)
   }
 
+  /// The 16 bytes of an address; nil for none.
+  static func bytes(_ text: [UInt8]) -> [UInt8]? {
+    groups(text)?.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+  }
+
   /// The unspecified address, and 127.0.0.0/8 and 0.0.0.0/8 as addresses of IPv6 (RFC 4291 §2.5.2, §2.5.5).
   private static func isOtherLoopback(_ groups: [UInt16]) -> Bool {
     guard groups[..<5].allSatisfy({ $0 == 0 }) else { return false }

@@ -14,9 +14,11 @@ struct AgentStarter {
   private static let handoverPauseMicroseconds: UInt32 = 30_000
 
   let socket: String
+  /// A person at the terminal is told of a long start.
+  private let tellsWaiting: Bool
   private let began = Self.seconds
 
-  init(socket: String) { self.socket = socket }
+  init(socket: String, tellsWaiting: Bool) { (self.socket, self.tellsWaiting) = (socket, tellsWaiting) }
 
   private static var seconds: Int {
     var now = timespec()
@@ -29,7 +31,7 @@ struct AgentStarter {
   func start() throws(CommandFailure) -> AgentConnection {
     let lock = try openLock()
     defer { close(lock) }
-    var line = WaitingLine()
+    var line = WaitingLine(isAllowed: tellsWaiting)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       if let connection = try Agent.connection(to: socket) { return connection }
       guard !timeIsOver else {

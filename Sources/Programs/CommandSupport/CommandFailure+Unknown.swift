@@ -29,9 +29,8 @@ extension CommandFailure {
     case "providerNotFound":
       guard let typed = asked?.provider else { return self }
       var told = suggesting(typed, from: "provider.list", "providers", ["name"])
-      if told.message.hasPrefix("There is no provider of this name") {
-        told.message = "There is no provider \(typed) here."
-      }
+      // One whose file is gone is there.
+      if source == nil { told.message = "There is no provider \(typed) here." }
       return told
     case "notFound":
       guard let typed = asked?.policy else { return self }

@@ -75,11 +75,15 @@ public struct SecretInput: ~Copyable {
 
   /// A secret of one line, without its newline: from a file or, for `-`, from stdin. A terminal at stdin asks
   /// `question` and does not show what is typed.
-  public static func line(of path: String, question: String) throws(CommandFailure) -> SecretInput {
+  ///
+  /// - Parameter takesLines: other input may have line ends within it, as a long line that was wrapped.
+  public static func line(
+    of path: String, question: String, takesLines: Bool = false
+  ) throws(CommandFailure) -> SecretInput {
     var input = path == "-" && Terminal.canAsk ? try ask(question) : try contents(of: path)
     try input.keepText(of: path == "-" ? "stdin" : path)
     guard input.count > 0 else { throw .usage("The secret is empty. Nothing was changed.") }
-    guard !input.withBytes({ $0.contains(0x0A) || $0.contains(0x0D) }) else {
+    guard takesLines || !input.withBytes({ $0.contains(0x0A) || $0.contains(0x0D) }) else {
       throw .usage("\(path == "-" ? "stdin" : path) has several lines, and the secret is one. Nothing was changed.")
     }
     return input

@@ -26,10 +26,12 @@ struct WaitedFor {
     return url.flatMap(Self.host) ?? provider ?? account.flatMap(Self.provider)
   }
 
+  /// Without what stands before `@`, which may be a secret.
   private static func host(of url: String) -> String? {
     let parts = url.split(separator: "/", maxSplits: 2)
     guard parts.count > 1, parts[0].last == ":" else { return nil }
-    return String(parts[1].prefix { $0 != "?" && $0 != "#" })
+    let authority = parts[1].prefix { $0 != "?" && $0 != "#" }
+    return authority.split(separator: "@", omittingEmptySubsequences: false).last.map { $0.lowercased() }
   }
 
   private static func provider(of account: String) -> String? {

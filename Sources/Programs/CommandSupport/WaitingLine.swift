@@ -8,6 +8,8 @@ public struct WaitingLine: ~Copyable {
   private let isAllowed: Bool
   private var name: String?
   private var line: StatusLine?
+  /// The second that the line shows.
+  private var shown: Int?
 
   public init() { self.init(isAllowed: true) }
 
@@ -43,8 +45,11 @@ public struct WaitingLine: ~Copyable {
     guard isAllowed, passed >= Self.silentMilliseconds, Self.canShow else { return }
     if name == nil { name = subject() ?? "the agent" }
     guard name != "" else { return }
+    let second = passed / 1_000
+    guard second != shown else { return }
+    shown = second
     line = line ?? StatusLine()
-    line?.show("waiting for \(name ?? "")… \(began.passed / 1_000) s")
+    line?.show("waiting for \(name ?? "")… \(second) s")
   }
 
   /// Waits until the descriptor is readable; false if it is not in time.
@@ -73,5 +78,8 @@ public struct WaitingLine: ~Copyable {
   }
 
   /// Takes the line away before something else is shown.
-  public mutating func clear() { line?.clear() }
+  public mutating func clear() {
+    line?.clear()
+    shown = nil
+  }
 }

@@ -47,6 +47,7 @@ struct NamedCommand {
   /// The first word that looks like an option of this command and is none, with those that were probably meant.
   private var unknownOption: String? {
     guard !Self.passing.contains(command._commandName) else { return nil }
+    let command = command.configuration.defaultSubcommand ?? command
     let options = HelpText.options(of: command)
     let typed = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
     guard let wrong = typed.first(where: { !options.contains($0) }) else { return nil }

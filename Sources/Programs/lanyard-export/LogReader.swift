@@ -68,14 +68,14 @@ final class LogReader {
   ///   an entry to the log for each batch of entries.
   func authorization(of account: String, at origin: String) throws(CommandFailure) -> WipedBytes {
     let provider = try call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string ?? "" }
-    let allowed = try call("provider.get", params: { $0.member("provider", provider) }) { result in
-      ((result["provider"] ?? result)["allowedOrigins"]?.elements.compactMap(\.string)).map(Array.init) ?? []
+    let allowance = try call("provider.get", params: { $0.member("provider", provider) }) {
+      ProviderAllowance($0, of: provider)
     }
-    guard RequestTarget.origins(allowed).contains(origin) else {
+    guard RequestTarget.origins(allowance.origins).contains(origin) else {
       throw CommandFailure(
         .denied, name: "originNotAllowed",
         "\(origin) is not among the allowed origins of \(provider), so it gets no token of \(account): "
-          + "`lanyard provider update \(provider) --allowed-origin \(origin)` allows it.")
+          + "`\(allowance.command(addingOrigin: origin))` allows it.")
     }
     return try call("token.get") { writer in
       writer.member("account", account)

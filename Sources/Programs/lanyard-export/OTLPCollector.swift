@@ -65,7 +65,7 @@ final class OTLPCollector: Collector {
     do throws(CommandFailure) {
       try addCredentials(to: &request)
     } catch {
-      throw Trouble(error.message)
+      throw Trouble(error.message, status: error.status)
     }
     var writer = JSONWriter(capacity: 1024 * records.count)
     OTLPFormat.write(

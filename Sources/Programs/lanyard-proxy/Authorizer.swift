@@ -56,10 +56,11 @@ final class Authorizer: Sendable {
       throw Refusal(error, ProxyScope.Grant?.none)
     }
     if let account = fitting.first(where: { $0.id == id }) { return account }
+    // Rules are for https alone.
+    let byRule = url.scheme == .https ? ", or by `lanyard rule add \(url.origin) ACCOUNT`" : ""
     throw Refusal(
       403, "accountAmbiguous",
-      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account, or by `lanyard rule add \(url.origin) ACCOUNT`."
-    )
+      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account\(byRule).")
   }
 
   /// Has the agent refuse a tunnel to an origin that no account serves, so that the refusal is in the audit log.

@@ -22,7 +22,7 @@ struct Forwarding {
       let fields = try request.fields(under: account.names)
       let reader = RequestBodyReader(head, client, form: try request.form(under: account.names))
       let authorization = try proxy.authorizer.authorize(request, for: account)
-      for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.provider) }
+      for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.allowance) }
       guard let (body, canBeSentAgain) = reader.body() else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
       }

@@ -12,7 +12,8 @@ struct ProxyScope: Sendable {
     let id: String
     let label: String
     let origins: AllowedOrigins
-    let provider: String
+    /// What its provider lists.
+    let allowance: ProviderAllowance
     /// Which names its requests may have.
     let names: RequestNames
   }
@@ -49,12 +50,13 @@ struct ProxyScope: Sendable {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
           let settings = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
         else { continue }
-        var origins = AllowedOrigins(settings.origins)
+        var origins = AllowedOrigins(settings.allowance.origins)
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
           Account(
-            id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider, names: settings.names))
+            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: settings.allowance,
+            names: RequestNames(allowed: settings.allowance.fields)))
         clients[id] = HTTPClient(settings.client)
       }
     }
@@ -67,10 +69,13 @@ struct ProxyScope: Sendable {
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
     self.clients = clients
     guard origins.all.isEmpty else { return }
+    let command =
+      accounts.first?.allowance.command(addingOrigin: "https://api.example")
+      ?? "lanyard provider update NAME --allowed-origin https://api.example"
     throw CommandFailure(
       .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",
       hints: [
-        "Choose which servers may get a provider's tokens: `lanyard provider update NAME --allowed-origin https://api.example`.",
+        "Choose which servers may get a provider's tokens: `\(command)`.",
         "A grant with --origin, and --allow here, narrow that further.",
       ])
   }
@@ -107,8 +112,7 @@ struct ProxyScope: Sendable {
   }
 
   private struct Settings {
-    var origins: [String]
-    var names: RequestNames
+    var allowance: ProviderAllowance
     var client: HTTPClientSettings
   }
 
@@ -127,10 +131,7 @@ struct ProxyScope: Sendable {
         if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
         // Otherwise kept connections of a burst are closed while the next request opens one.
         client.maximumIdleConnections = 32
-        return Settings(
-          origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [],
-          names: RequestNames(allowed: node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []),
-          client: client)
+        return Settings(allowance: ProviderAllowance(result, of: name), client: client)
       }
     }
     return settings

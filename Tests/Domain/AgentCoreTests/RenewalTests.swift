@@ -108,7 +108,7 @@ import Testing
     grant.fails(failure)
     #expect(grant.machine.nextRenewal(at: grant.now) == nil)
     grant.advance(600)
-    #expect(grant.renews().isEmpty)
+    #expect(grant.renews().exchanges.isEmpty)
   }
 
   @Test func unknownOutcome_isShownWhenTheTokenExpires() {

@@ -1,11 +1,14 @@
-"""The commands that the sources of the command line tell a person to type: those in backticks that begin with `lanyard`."""
+"""The commands that the sources tell a person to type: those in backticks that begin with `lanyard`. The agent's messages are
+printed by the commands, too."""
 
 import glob
 import os
 import re
 
-SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../Sources/Programs")
+ALL = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../Sources")
+SOURCES = os.path.join(ALL, "Programs")
 PROGRAMS = ("CommandSupport", "lanyard", "lanyard-cli", "lanyard-export", "lanyard-mcp", "lanyard-proxy")
+AGENT = ("../Agent", "../Domain", "lanyard-agent")
 
 
 def end_of_string(text, index):
@@ -41,16 +44,18 @@ def without_interpolations(text):
 
 
 def in_source(text):
-    """The commands in the strings of a Swift file. A line that a backslash ends goes on in the next one."""
+    """The commands in the strings of a Swift file. A line that a backslash ends goes on in the next one, and strings that are
+    added are one."""
     lines = [line for line in text.splitlines() if not re.match(r"\s*//", line)]
-    text = re.sub(r"\\\n\s*", "", "\n".join(lines))
-    return {command.strip() for command in re.findall(r"`(lanyard(?: [^`\n]*)?)`", without_interpolations(text))}
+    text = without_interpolations(re.sub(r"\\\n\s*", "", "\n".join(lines)))
+    text = re.sub(r'"\s*\+\s*"', "", text)
+    return {command.strip() for command in re.findall(r"`(?:env -u \w+ )?(lanyard(?: [^`\n]*)?)`", text)}
 
 
 def all_hints():
     """Every command of a hint, with the files that have it."""
     found = {}
-    for program in PROGRAMS:
+    for program in PROGRAMS + AGENT:
         for path in sorted(glob.glob(os.path.join(SOURCES, program, "**", "*.swift"), recursive=True)):
             with open(path, encoding="utf-8") as file:
                 for hint in in_source(file.read()):

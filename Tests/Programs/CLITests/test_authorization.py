@@ -50,6 +50,12 @@ class CanTests(Person):
         told = self.told(decision(validUntil="2999-01-12T09:00:00.000Z"))
         self.assertIn("on 12 January 2999 at 09:00", told)
 
+    def test_the_end_of_validity_counts_on_the_clock_of_the_provider(self):
+        days = 86_400
+        told = self.told(decision(
+            validUntil=instant(10 * days), time={"now": instant(3 * days), "basis": "server", "clock": "trusted"}))
+        self.assertRegex(told, r"Until   on .* \(in 7 days\), if nothing changes before\n")
+
     def test_a_denial_names_every_reason(self):
         told = self.told(
             denied(

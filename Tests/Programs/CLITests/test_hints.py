@@ -1,8 +1,9 @@
 """Each hint of the command line is a command that a test runs, as it was printed, and that then does what it says.
 
-`WAYS` has every command of a hint in the sources, and what runs it. A hint without an entry fails.
+`WAYS` has every command of a hint in the sources, the agent's too, and what runs it. A hint without an entry fails.
 """
 
+import http.server
 import importlib
 import json
 import os
@@ -11,6 +12,7 @@ import shlex
 import shutil
 import signal
 import subprocess
+import threading
 import time
 import unittest
 import urllib.error
@@ -25,8 +27,9 @@ from test_operations import ENTRY
 from test_real import MISSING, RealProvider
 
 # What runs a hint: a test of this file, `module.test` elsewhere, or `SHOWN` with what it shows; `NAME`: the text only
-# names a command.
-SHOWN, NAME = "shown", "name"
+# names a command. `NOT_RUN`: no test brings about the state in which the agent gives this advice and then follows it; its
+# command and options are looked at alone.
+SHOWN, NAME, NOT_RUN = "shown", "name", "not run"
 WAYS = {
     # Shown in `ShownTests`, in a world with two accounts.
     "lanyard doctor": (SHOWN, [], "is sound"),
@@ -59,7 +62,7 @@ WAYS = {
     # Names of commands.
     "lanyard account set": NAME, "lanyard can": NAME, "lanyard events --exec": NAME, "lanyard exec": NAME,
     "lanyard mcp": NAME, "lanyard proxy": NAME, "lanyard restore": NAME, "lanyard rule": NAME, "lanyard setup": NAME,
-    "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
+    "lanyard setup …": NAME, "lanyard forget": NAME, "lanyard logout": NAME, "lanyard rename": NAME, "lanyard credential headers https://mcp.acme.example/mcp": NAME,
     # Tests of this file.
     "lanyard login": "test_without_an_account_login_is_advised_and_adds_one",
     "lanyard login …": "test_a_login_at_a_provider_that_is_down_ends_at_once_and_later_works",
@@ -68,14 +71,15 @@ WAYS = {
     "lanyard login…": "test_an_ended_session_is_signed_in_again",
     "lanyard login… --paste": "test_an_unreachable_browser_is_answered_by_paste",
     "lanyard logout …": "test_an_account_that_is_signed_in_is_signed_out_before_it_is_forgotten",
-    "lanyard logout --yes": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
-    "lanyard logout --all": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
+    "lanyard logout ……": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
+    "lanyard logout…": "test_logout.test_a_program_that_names_no_account_is_told_the_whole_command",
+    "lanyard logout --all…": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
     "lanyard unlock": "test_a_locked_vault_is_unlocked_and_then_signed_out_of",
     "lanyard forget …": "test_an_erased_account_is_forgotten_by_its_id",
     "lanyard switch …": "test_the_account_that_switch_is_advised_for_becomes_active",
     "lanyard …": "test_status_without_an_active_account_advises_what_there_is_to_do",
     "lanyard rename … NEW": "test_a_taken_alias_is_freed_by_the_command",
-    "lanyard rename … …": "test_names.test_an_alias_is_proposed",
+    "lanyard rename … …": "test_the_name_that_is_proposed_is_given_by_the_command",
     "lanyard revocations send": "test_a_revocation_that_is_not_done_says_so_and_is_sent_later",
     "lanyard stop": "test_an_agent_that_ended_is_started_by_the_next_command",
     "lanyard trust": "test_a_directory_is_trusted_by_the_command",
@@ -95,11 +99,10 @@ WAYS = {
     "lanyard provider add … --policy NAME": "test_without_a_policy_one_is_set",
     "lanyard provider remove …": "test_the_only_provider_is_removed_by_its_name",
     "lanyard provider update … …": "test_an_origin_is_added_beside_the_others",
-    "lanyard provider update … --allowed-origin …": "test_an_origin_is_added_beside_the_others",
-    "lanyard provider update NAME --allowed-origin https://api.example": "test_an_origin_is_added_beside_the_others",
-    "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_from_a_pipe",
+    "lanyard provider update --help": (SHOWN, [], "--allowed-origin"),
+    "lanyard provider update NAME --allowed-origin https://api.example": "test_a_proxy_without_origins_names_the_command",
+    "lanyard provider update … --client-secret-file -": "test_a_client_secret_is_taken_where_a_revocation_is_refused",
     "lanyard provider update … --redirect [HOST:]PORT[/PATH]": "test_another_redirect_address_is_set",
-    "lanyard provider update … --allowed-field …": "Proxy/test_raw.test_the_person_allows_a_field",
     "lanyard resolve https://github.com/acme/app.git": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard resolve …": "test_an_address_as_git_has_it_is_advised_as_an_https_one",
     "lanyard resolve URL": "test_a_url_is_answered_by_the_rule_that_is_advised",
@@ -110,7 +113,7 @@ WAYS = {
     "lanyard credential netrc …": "test_a_url_is_answered_by_the_rule_that_is_advised",
     "lanyard rule remove …": "test_a_damaged_rule_is_removed_by_its_name",
     "lanyard account set ACCOUNT --unit UNIT": "test_a_unit_gets_its_account",
-    "lanyard account set ACCOUNT --unit …": "test_a_unit_gets_its_account",
+    "lanyard account set ACCOUNT --unit …": "Integration/test_desktop.test_no_other_unit_and_no_other_program_gets_one",
     "lanyard exec ACCOUNT -- COMMAND": "test_a_command_runs_as_the_usage_says",
     "lanyard exec --proxy -- COMMAND": "test_a_command_runs_as_the_usage_says",
     "lanyard events --exec COMMAND": "test_an_event_runs_a_command",
@@ -136,17 +139,43 @@ WAYS = {
     "lanyard mcp … --account …": "MCP/test_sign_in.test_eachCall_isForTheAccountThatWasNamed",
     "lanyard mcp … --client-id ID": "MCP/test_authorization.test_auth_pre_registration",
     "lanyard mcp … --name NAME": "MCP/test_hostile.test_accountOfAnotherPathOfTheOrigin_isNotSent",
+    # Those of the agent.
+    "lanyard": NAME, "lanyard grant create": NAME, "lanyard grant revoke": NAME, "lanyard key remove": NAME, "lanyard lock": NAME,
+    "lanyard operations cancel": NAME, "lanyard operations export": NAME, "lanyard operations retry": NAME,
+    "lanyard policy set": NAME, "lanyard provider add": NAME, "lanyard rpc agent.shutdown": NAME, "lanyard switch": NAME,
+    "lanyard key add passphrase": "test_a_passphrase_is_added_beside_the_key_file",
+    "lanyard login … --paste": "test_what_a_trial_advises_works",
+    "lanyard provider update NAME --allowed-origin ORIGIN": "test_the_agents_own_words_list_an_origin",
+    "lanyard provider update NAME --narrowing keeps": "test_a_provider_that_keeps_scopes_is_said_to",
+    "lanyard forget ACCOUNT": NOT_RUN,
+    "lanyard grant create --details-type TYPE": NOT_RUN,
+    "lanyard login --details '[]'": NOT_RUN,
+    "lanyard login --scope SCOPE": NOT_RUN,
+    "lanyard login -u …": NOT_RUN,
+    "lanyard logout ACCOUNT": NOT_RUN,
+    "lanyard operations -u …": NOT_RUN,
+    "lanyard policy refresh": NOT_RUN,
+    "lanyard provider pin … HOST --until DATE": NOT_RUN,
+    "lanyard provider pin … … PIN BACKUP": NOT_RUN,
+    "lanyard provider update NAME --ca-file FILE": NOT_RUN,
+    "lanyard provider update … --dpop required": NOT_RUN,
+    "lanyard provider update … --redirect 0…": "test_a_provider_gets_a_path_of_its_own",
+    "lanyard provider update … --redirect 8765": NOT_RUN,
+    "lanyard rule remove RULE": NOT_RUN,
+    "lanyard step-up --enroll --pinentry": NOT_RUN,
+    "lanyard step-up --pinentry": NOT_RUN,
+    "lanyard step-up -u …": NOT_RUN,
 }
 # Texts in quotes that only begin like a command.
 OTHER_TEXTS = {
-    "lanyard proxy: …: … was left out: …. `lanyard provider update … --allowed-field …` allows it.",
+    "lanyard proxy: …: … was left out: ….…",
     "lanyard mcp: Sign in to …: open this page.\\n…", "lanyard proxy: ……"}
 PLACE = os.path.dirname(os.path.abspath(__file__))
 
 
 def advice(told):
     """The commands in a message, in order."""
-    return re.findall(r"`(lanyard [^`]*)`", told.replace("\n", " "))
+    return re.findall(r"`((?:env -u \w+ )?lanyard [^`]*)`", told.replace("\n", " "))
 
 
 class CollectionTests(Person):
@@ -157,7 +186,7 @@ class CollectionTests(Person):
 
     def test_each_test_of_an_entry_is_there(self):
         for hint, way in WAYS.items():
-            if way == NAME or way[0] == SHOWN:
+            if way in (NAME, NOT_RUN) or way[0] == SHOWN:
                 continue
             with self.subTest(hint):
                 module, _, name = way.rpartition(".")
@@ -186,7 +215,7 @@ class CollectionTests(Person):
                     if help is None:
                         path.pop()
                 if not path:
-                    self.assertIn(hint, ("lanyard …",))
+                    self.assertIn(hint, ("lanyard", "lanyard …"))
                     continue
                 for option in re.findall(r"(?<=\s)--[a-z][a-z-]*", hint):
                     self.assertIn(option, help, hint)
@@ -198,6 +227,8 @@ class CollectionTests(Person):
             list`."]
         '''
         self.assertEqual(hints.in_source(text), {"lanyard rule add … ACCOUNT", "lanyard list"})
+        # Strings that are added are one.
+        self.assertEqual(hints.in_source('"Add it: `lanyard rule add "\n    + "\\(pattern) ACCOUNT`."'), {"lanyard rule add … ACCOUNT"})
 
 
 class Following(RealProvider):
@@ -206,7 +237,8 @@ class Following(RealProvider):
     @classmethod
     def setUpClass(cls):
         super().setUpClass()
-        shutil.copy2(os.path.join(BINARIES, "lanyard-export"), cls.install)
+        for program in ("lanyard-export", "lanyard-mcp", "lanyard-proxy"):
+            shutil.copy2(os.path.join(BINARIES, program), cls.install)
 
     def add_provider(self):
         """One that says who a person is."""
@@ -272,7 +304,7 @@ class ShownTests(Following):
     def test_commands_that_show_something_show_it(self):
         self.two_accounts()
         for hint, way in WAYS.items():
-            if way == NAME or way[0] != SHOWN:
+            if way in (NAME, NOT_RUN) or way[0] != SHOWN:
                 continue
             with self.subTest(hint):
                 _, words, says = way
@@ -291,16 +323,34 @@ class AccountHintTests(Following):
             self.assertIn("lanyard login", advice(told))
         self.sign_in_by(self.lanyard("list").stderr, "lanyard login", "alice")
         # Without --alias, too, the first list shows a name and no id.
-        self.assertEqual(self.states(), {"alice": "active"})
+        self.assertEqual(self.states(), {"idp": "active"})
         self.assertNotIn("acc_", self.answer("list"))
 
     def test_names_without_an_alias_differ(self):
         self.add_provider()
         self.sign_in("alice@acme")
         self.sign_in("alice@globex")
-        self.assertEqual(len(self.states()), 2)
-        self.assertNotIn(None, self.states())
-        self.assertIn("alice", self.states())
+        # No name that a provider chose stands for an account in a program.
+        self.assertEqual(self.states(), {"idp": "active", "idp-2": "active"})
+
+    def test_the_name_that_is_proposed_is_given_by_the_command(self):
+        self.add_provider()
+        # The note is for a terminal alone.
+        process = self.start("login", "idp", "--no-browser", stdin=subprocess.DEVNULL)
+        self.post("/practice/options", autoApprove="alice")
+        with urllib.request.urlopen(self.page(process), timeout=PATIENCE_SECONDS) as page:
+            page.read()
+        self.assertNotIn("lanyard rename", process.communicate(timeout=PATIENCE_SECONDS)[1])
+        self.answer("logout", "idp", "--hard")
+
+        def at_page(text):
+            with urllib.request.urlopen(re.search(r"https?://\S+", text)[0], timeout=PATIENCE_SECONDS) as page:
+                page.read()
+            return ""
+
+        screen = self.on_terminal("login", "idp", "--no-browser", answers=[("Waiting until", at_page)], size=(24, 500))
+        self.follow(screen.text, "lanyard rename idp")
+        self.assertEqual(self.states(), {"alice": "active"})
 
     def test_a_near_name_is_suggested_and_works(self):
         self.two_accounts()
@@ -377,7 +427,7 @@ class AccountHintTests(Following):
         self.assertEqual(set(self.states()), {"work"})
 
     def test_a_locked_vault_is_unlocked_and_then_signed_out_of(self):
-        for words in (["work"], ["--yes"], ["--all"]):
+        for words, state in ((["work"], "signedOut"), (["--yes"], "signedOut"), (["--all"], "signedOut"), (["work", "--hard"], None)):
             with self.subTest(words):
                 if "idp" not in self.lanyard("provider", "list").stdout:
                     self.two_accounts()
@@ -386,7 +436,9 @@ class AccountHintTests(Following):
                 told = self.refused(8, "logout", *words)
                 self.follow(told, "lanyard unlock")
                 self.follow(told, "lanyard logout")
-                self.assertEqual(self.states()["work"], "signedOut")
+                self.assertEqual(self.states().get("work"), state)
+                if state is None:
+                    return
                 self.sign_in("alice", "--account", "work")
                 self.answer("switch", "work")
 
@@ -486,6 +538,56 @@ class ProviderHintTests(Following):
         self.with_provider(port)
         self.sign_in_by(told, "lanyard login idp", "alice")
 
+    def with_page(self, page, **settings):
+        """A provider `corp` whose issuer serves nothing here, with endpoints of its own."""
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "corp", "issuer": "https://idp.invalid", "clientId": "x",
+            "endpoints": {"authorization": page + "/authorize", "token": page + "/token"}, **settings}))
+
+    def test_the_server_of_the_page_is_asked_and_not_the_issuer(self):
+        self.with_page(self.issuer)
+        process = self.start("login", "corp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(self.issuer + "/authorize"))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+        self.answer("provider", "remove", "corp")
+        self.without_provider()
+        self.with_page(self.issuer)
+        self.assertIn(f"The provider corp ({self.issuer}) can't be reached.", self.refused(5, "login", "corp"))
+
+    def test_a_server_that_answers_an_error_is_there(self):
+        class Busy(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(503)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Busy)
+        self.addCleanup(server.server_close)
+        self.addCleanup(server.shutdown)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = f"http://127.0.0.1:{server.server_port}"
+        self.with_page(page)
+        process = self.start("login", "corp", "--no-browser")
+        self.assertTrue(self.page(process).startswith(page))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_known_provider_without_documents_is_asked_too(self):
+        # Nothing listens there, so that no server is reached.
+        self.answer("provider", "add", "github", "--preset", "github", "--client-id", "x", "--proxy", "http://127.0.0.1:1")
+        told = self.refused(5, "login", "github")
+        self.assertIn("The provider github (https://github.com) can't be reached.", told)
+
+    def test_the_login_that_is_advised_is_for_the_same_account(self):
+        self.two_accounts()
+        self.without_provider()
+        for words in (["--account", "home", "--paste"], ["--account", "home"]):
+            told = self.refused(5, "login", *words)
+            self.assertRegex(told, r"`lanyard login --account \S+" + "".join(f" {word}" for word in words[2:]) + "`")
+
     def test_a_silent_provider_ends_the_login(self):
         self.add_provider()
         self.provider.send_signal(signal.SIGSTOP)
@@ -530,9 +632,51 @@ class ProviderHintTests(Following):
 
     def test_another_redirect_address_is_set(self):
         self.add_provider()
-        self.answer("provider", "update", "idp", "--redirect", "localhost:8765/back")
+        process = self.start("login", "idp", "--no-browser", "--hint-after", "0")
+        told = ""
+        while "[HOST:]PORT" not in told:
+            told += process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+        self.follow(told, "lanyard provider update idp", fill={"[HOST:]PORT[/PATH]": "localhost:8765/back"})
         redirect = json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["redirect"]
         self.assertEqual(redirect, {"host": "localhost", "port": 8765, "path": "/back"})
+
+    def test_what_a_trial_advises_works(self):
+        self.with_page(self.issuer)
+        told = self.lanyard("provider", "test", "corp").stdout
+        self.follow(told, "lanyard help provider update")
+        command = next(command for command in advice(told) if command.startswith("lanyard login corp --paste"))
+        process = self.start(*shlex.split(command)[1:], stdin=subprocess.PIPE)
+        self.assertTrue(self.page(process).startswith(self.issuer))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_provider_gets_a_path_of_its_own(self):
+        self.with_page(self.issuer)
+        self.answer("rpc", "provider.add", json.dumps({
+            "name": "other", "issuer": "https://other.invalid", "clientId": "x",
+            "endpoints": {"authorization": self.issuer + "/authorize", "token": self.issuer + "/token"}}))
+        told = self.lanyard("login", "other", "--no-browser").stderr
+        self.follow(told, "lanyard provider update other")
+        process = self.start("login", "other", "--no-browser")
+        self.assertTrue(self.page(process).startswith(self.issuer))
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE_SECONDS)
+
+    def test_a_provider_that_keeps_scopes_is_said_to(self):
+        self.two_accounts()
+        exactly = json.dumps({"account": "work", "scopes": ["openid"], "exactScopes": True})
+        told = self.lanyard("rpc", "token.get", exactly).stderr
+        self.follow(json.loads(told)["message"], "lanyard provider update", fill={"NAME": "idp"})
+        self.answer("rpc", "token.get", exactly)
+
+    def test_the_agents_own_words_list_an_origin(self):
+        self.two_accounts()
+        request = json.dumps({"account": "work", "method": "GET", "url": self.issuer + "/resource"})
+        told = self.lanyard("rpc", "request.send", request).stderr
+        self.follow(json.loads(told)["message"], "lanyard provider update", fill={"NAME": "idp", "ORIGIN": self.issuer})
+        self.answer("rpc", "request.send", request)
 
     def test_a_client_secret_is_taken_from_a_pipe(self):
         self.add_provider()
@@ -547,6 +691,35 @@ class ProviderHintTests(Following):
         self.follow(told, "lanyard provider update idp")
         origins = json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["allowedOrigins"]
         self.assertEqual(sorted(origins), sorted([self.issuer, "https://api.example"]))
+
+    def allowed_origins(self):
+        return json.loads(self.answer("provider", "show", "idp", "--json"))["provider"]["allowedOrigins"]
+
+    def test_a_server_of_this_machine_is_listed_beside_the_others(self):
+        self.add_provider()
+        self.sign_in("alice", "--alias", "work")
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        url = "http://127.0.0.1:8080/x"
+        self.follow(self.refused(1, "resolve", url), "lanyard provider update idp")
+        self.assertEqual(sorted(self.allowed_origins()), ["http://127.0.0.1:8080", "https://api.example"])
+        self.assertTrue(self.answer("resolve", url).startswith("work: "))
+
+    def test_a_bridge_lists_its_server_beside_the_others(self):
+        self.two_accounts()
+        self.answer("provider", "update", "idp", "--allowed-origin", "https://api.example")
+        asked = [
+            {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+                "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "test", "version": "1"}}}]
+        done = self.lanyard("mcp", "http://127.0.0.1:1/mcp", "--account", "work",
+                            input="".join(json.dumps(request) + "\n" for request in asked))
+        self.follow(done.stdout.replace("\\n", "\n"), "lanyard provider update idp")
+        self.assertEqual(sorted(self.allowed_origins()), ["http://127.0.0.1:1", "https://api.example"])
+
+    def test_a_proxy_without_origins_names_the_command(self):
+        self.two_accounts()
+        told = self.refused(1, "proxy", "--account", "work")
+        self.follow(told, "lanyard provider update idp")
+        self.assertEqual(self.allowed_origins(), ["https://api.example"])
 
     def test_a_url_is_answered_by_the_rule_that_is_advised(self):
         self.two_accounts()
@@ -565,13 +738,6 @@ class ProviderHintTests(Following):
         if done.returncode == 0:
             return self.assertTrue(done.stdout.startswith("home: "))
         self.assertTrue(self.follow(done.stderr, "lanyard resolve").startswith("home: "))
-
-    def test_a_damaged_rule_is_removed_by_its_name(self):
-        self.two_accounts()
-        self.answer("rule", "add", "https://a.example/*", "work")
-        rule = json.loads(self.answer("rule", "list", "--json"))["rules"][0]["rule"]
-        self.answer("rule", "remove", rule)
-        self.assertEqual(json.loads(self.answer("rule", "list", "--json"))["rules"], [])
 
     def test_a_tool_is_set_up_and_undone(self):
         self.two_accounts()
@@ -602,12 +768,26 @@ class ProviderHintTests(Following):
 @unittest.skipIf(MISSING, f"not built: {', '.join(MISSING)}")
 class AgentHintTests(Following):
     def test_an_agent_that_ended_is_started_by_the_next_command(self):
+        configuration = os.path.join(self.home, ".config", "lanyard", "agent.json")
+        os.makedirs(os.path.dirname(configuration), mode=0o700, exist_ok=True)
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write("{}")
         self.two_accounts()
         before = self.instance()
-        self.answer("stop")
+        with open(configuration, "w", encoding="utf-8") as file:
+            file.write("{")
+        told = self.lanyard("doctor").stdout
+        os.unlink(configuration)
+        self.follow(told, "lanyard stop")
         self.assertEqual(self.answer("stop"), "No agent runs.\n")
         self.answer("token", "work")
         self.assertNotEqual(self.instance(), before)
+
+    def test_a_passphrase_is_added_beside_the_key_file(self):
+        self.instance()
+        told = self.lanyard("doctor").stdout
+        self.follow(told, "lanyard key add passphrase", input="not-a-real-passphrase\n")
+        self.assertIn("passphrase", self.answer("key", "list"))
 
     def test_a_removed_key_is_rotated_away(self):
         secret = os.path.join(self.home, "pw")
@@ -640,7 +820,26 @@ class AgentHintTests(Following):
         self.two_accounts()
         created = json.loads(self.answer("rpc", "grant.create", json.dumps(
             {"client": "ci", "accounts": [json.loads(self.answer("list", "--json"))["accounts"][0]["id"]], "methods": ["token.get"]})))
-        self.answer("grant", "revoke", created["grant"])
+        path = os.path.join(self.home, "the grant")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(created["secret"] + "\n")
+        os.chmod(path, 0o644)
+        told = self.refused(1, "token", "work", environment={"LANYARD_GRANT_FILE": path})
+        self.assertIn("does not belong to you alone", told)
+        subprocess.run(shlex.split(re.search("`(chmod [^`]*)`", told)[1]), check=True)
+        self.answer("token", "work", environment={"LANYARD_GRANT_FILE": path})
+
+        def typed(beginning):
+            """The advised command, in the shell where the variable is set."""
+            command = next(command for command in advice(told) if command.startswith(beginning))
+            done = subprocess.run(
+                shlex.split(command.replace(" revoke GRANT", f" revoke {created['grant']}")),
+                env=self.settings({"LANYARD_GRANT_FILE": path, "PATH": f"{self.install}:/usr/bin:/bin"}), text=True,
+                capture_output=True, stdin=subprocess.DEVNULL, timeout=PATIENCE_SECONDS)
+            self.assertEqual(done.returncode, 0, done)
+            return done.stdout
+        self.assertIn("ci", typed("env -u LANYARD_GRANT_FILE lanyard grant list"))
+        typed("env -u LANYARD_GRANT_FILE lanyard grant revoke")
         self.assertIn("No program has a grant", self.lanyard("grant", "list").stderr)
 
     def test_without_a_policy_one_is_set(self):
@@ -705,6 +904,30 @@ class OperationHintTests(Person):
                 done = self.lanyard(*shlex.split(command)[1:], input="2468\n")
                 self.assertEqual(done.returncode, 0, done)
             agent.close()
+
+
+class MessageHintTests(Person):
+    """Messages of an agent in a state that a test can't bring about; the commands are run."""
+
+    def run_hint(self, agent, told, beginning, **options):
+        command = next(command for command in advice(told) if command.startswith(beginning))
+        done = self.lanyard(*shlex.split(command)[1:], **options)
+        self.assertEqual(done.returncode, 0, done)
+
+    def test_a_client_secret_is_taken_where_a_revocation_is_refused(self):
+        agent = self.agent({
+            **accounts(WORK), "account.signOut": {"account": WORK["id"], "mode": "soft", "data": "sealed", "revocation": "refused"},
+            "provider.update": {"provider": {"name": "idp"}}})
+        told = self.answer("logout", "work")
+        self.run_hint(agent, told, "lanyard provider update idp", input="not-a-real-secret\n")
+        self.assertEqual(agent.params("provider.update")["clientSecret"], "not-a-real-secret")
+
+    def test_a_damaged_rule_is_removed_by_its_name(self):
+        agent = self.agent({
+            **accounts(WORK), "rule.list": {"rules": [], "damaged": ["rul_4d1c"]}, "rule.remove": {"rule": "rul_4d1c"}})
+        told = self.lanyard("rule", "list").stderr
+        self.run_hint(agent, told, "lanyard rule remove")
+        self.assertEqual(agent.params("rule.remove"), {"rule": "rul_4d1c"})
 
 
 class ReadOnlyTests(Person):

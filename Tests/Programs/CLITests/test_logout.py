@@ -5,7 +5,7 @@ import json
 
 from browser import Browser
 from fake_agent import Error
-from people import CLIENT, HOME, WORK, accounts
+from people import AGENT, CLIENT, HOME, WORK, accounts
 from person import Person
 
 END_SESSION = "https://idp.example/logout?id_token_hint=not-a-real-id-token&client_id=lanyard"
@@ -81,10 +81,30 @@ class LogoutTests(Logouts):
         for method in ("account.resolve", "account.get", "account.list", "account.signOut"):
             agent.answers[method] = locked
         for words, command in ((["work"], "lanyard logout work"), (["--yes"], "lanyard logout --yes"),
-                               (["--all"], "lanyard logout --all")):
+                               (["--all"], "lanyard logout --all"),
+                               (["work", "--hard"], "lanyard logout work --hard"),
+                               (["--yes", "--offline"], "lanyard logout --yes --offline"),
+                               (["work", "--open"], "lanyard logout work --open"),
+                               (["--all", "--hard", "--open"], "lanyard logout --all --hard --open")):
             told = self.refused(8, "logout", *words)
             self.assertIn("nothing was signed out", told)
             self.assertIn(f"`lanyard unlock`, `{command}`", told)
+
+    def test_a_program_that_names_no_account_is_told_the_whole_command(self):
+        self.people(WORK)
+        self.assertIn("`lanyard logout --hard work`", self.refused(2, "logout", "--hard"))
+
+    def test_all_says_that_a_demanded_sign_out_erases(self):
+        agent = self.people(WORK, HOME)
+        agent.answers["agent.status"] = {**AGENT, "hardSignOutDemandedBy": "/etc/lanyard/agent.json"}
+        screen = self.on_terminal("logout", "--all", answers=[("and erase their data? [y/N] ", "\n")])
+        self.assertEqual(screen.code, 1, screen.text)
+        self.assertNotIn("account.signOut", agent.methods())
+
+    def test_quiet_says_nothing_without_an_account(self):
+        self.people({**WORK, "active": False})
+        self.assertEqual(self.answer("logout", "--yes", "--quiet"), "")
+        self.assertEqual(self.answer("logout", "--yes"), "No account is active, so none was signed out.\n")
 
     def test_quiet_says_nothing(self):
         for mode in ([], ["--hard"], ["--offline"]):
@@ -281,9 +301,17 @@ class EndSessionTests(Logouts):
     def test_the_end_session_page_is_not_printed_into_a_pipe(self):
         told = self.answer("logout", "work")
         self.assertNotIn("http", told)
-        self.assertIn("The session in the browser at idp may go on; --open ends it there.", told)
+        self.assertIn("The session in the browser at idp may go on: sign out on its page, too.\n", told)
+        # The account is signed out by then: the option is no way to end this session.
+        self.assertIn("With --open, a sign-out opens that page.\n", told)
         self.assertTrue(all(len(line) <= 80 for line in told.splitlines()), told)
         self.assertFalse(self.browser.was_started())
+
+    def test_open_without_a_browser_is_not_advised_again(self):
+        done = self.lanyard("logout", "work", "--open", environment={"DISPLAY": None})
+        self.assertIn("No browser opened the page here.", done.stderr)
+        self.assertIn("sign out on its page", done.stdout)
+        self.assertNotIn("--open", done.stdout)
 
     def test_a_terminal_without_a_browser_shows_the_end_session_page(self):
         self.environment.pop("DISPLAY")

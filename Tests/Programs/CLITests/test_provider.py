@@ -24,6 +24,13 @@ class ProviderTests(Person):
         self.assertEqual(self.fake.params("provider.add"),
                          {"name": "idp", "issuer": "https://idp.example", "clientId": "app"})
 
+    def test_an_unknown_provider_is_named_whatever_the_agent_says(self):
+        self.fake.answers["provider.get"] = Error(3005, "providerNotFound", "In other words.")
+        self.assertIn("There is no provider ipd here.", self.refused(1, "provider", "show", "ipd"))
+        # One whose file is gone is there.
+        self.fake.answers["provider.get"] = Error(3005, "providerNotFound", "Its file is gone.", source="/etc/lanyard/idp.json")
+        self.assertIn("Its file is gone.", self.refused(1, "provider", "show", "idp"))
+
     def test_every_option(self):
         self.assertEqual(
             self.added("idp", "--issuer", "https://i", "--client-id", "c", "-s", "openid offline_access", "-s", "mail",

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import unittest
 
 from people import HOME, WORK, accounts
@@ -64,6 +65,15 @@ class TrustTests(Person):
             file.write("home\n")
         self.refused(2, "token", cwd=other)
         self.answer("token", cwd=self.work)
+
+    def test_the_prompt_of_a_directory_that_is_gone_names_no_file(self):
+        gone = os.path.join(self.home, "gone")
+        for words in ("", " --json"):
+            os.mkdir(gone)
+            done = subprocess.run(
+                ["sh", "-c", f'cd "$1" && rmdir "$1" && exec "$2" prompt{words}', "sh", gone, self.command([])[0]],
+                env=self.settings(None), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
 
     def test_status_tells(self):
         self.assertRegex(self.answer("status"), "Trust +this file is not trusted yet: `lanyard trust`")

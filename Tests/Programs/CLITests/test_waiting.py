@@ -1,12 +1,14 @@
 """A person who waits for more than two seconds is told for whom; a program, and a quick answer, see nothing of it."""
 
+import os
 import re
+import shutil
 import time
 import unittest
 
 from fake_agent import NoAnswer
 from people import AGENT, TOKEN, WORK, accounts
-from person import Person, interrupt
+from person import BINARIES, Person, interrupt
 
 LINE = re.compile(r"\r\x1b\[Kwaiting for ([^…]*)… (\d+) s")
 CLEARED = "\r\x1b[K"
@@ -51,6 +53,9 @@ class WaitingTests(Person):
             (["request", "GET", "https://api.example/orders"], "request.send",
              {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]},
              "api.example"),
+            (["request", "GET", "https://alice:secret@API.example/orders"], "request.send",
+             {"status": 200, "headers": {}, "body": "ok", "attempts": 1, "refreshed": False, "account": WORK["id"]},
+             "api.example"),
             (["logout", "work"], "account.signOut", {"account": WORK["id"], "mode": "soft", "data": "sealed"}, "idp"),
             (["status"], "agent.status", AGENT, "the agent"),
         ):
@@ -74,6 +79,33 @@ class WaitingTests(Person):
         interrupt(process)
         self.assertEqual(process.returncode, 130)
         self.assertLess(time.monotonic() - began, 3)
+
+
+@unittest.skipUnless(os.path.exists(os.path.join(BINARIES, "lanyard-export")), "not built: lanyard-export")
+class StartTests(Person):
+    """An agent that takes seconds to start, and then does not."""
+
+    def setUp(self):
+        super().setUp()
+        self.programs = os.path.join(self.place, "bin")
+        os.mkdir(self.programs)
+        for name in ("lanyard", "lanyard-cli", "lanyard-export"):
+            shutil.copy2(os.path.join(BINARIES, name), self.programs)
+        agent = os.path.join(self.programs, "lanyard-agent")
+        with open(agent, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nsleep 3.2\nexit 70\n")
+        os.chmod(agent, 0o700)
+        self.environment.pop("LANYARD_NO_START")
+        os.makedirs(os.path.join(self.home, ".local", "state", "lanyard"), mode=0o700)
+
+    def test_a_person_is_told_of_a_long_start(self):
+        told = LINE.findall(self.on_terminal("list").text)
+        self.assertEqual(told, [("the agent", "2"), ("the agent", "3")])
+
+    def test_a_program_beside_the_commands_tells_nothing_of_it(self):
+        screen = self.on_terminal("export", "otlp", "http://127.0.0.1:1/v1/logs", "--once")
+        self.assertIn("none could be started", screen.text)
+        self.assertNotIn("waiting for", screen.text)
 
 
 class TimeoutTests(Person):

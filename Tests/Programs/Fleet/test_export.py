@@ -501,7 +501,7 @@ class Credentials(Exports):
         with open(path, "w") as file:
             file.write("# of the collector\nAuthorization: Bearer not-a-real-token\nX-Scope-OrgID: 7\n")
         os.chmod(path, 0o644)
-        done = self.once(log, "otlp", receiver.url, "--headers-file", path, status=5)
+        done = self.once(log, "otlp", receiver.url, "--headers-file", path, status=2)
         self.assertIn("must be a plain file of yours that others can neither read nor write", done.stderr)
         os.chmod(path, 0o600)
         receiver.answers = ["hang"]
@@ -516,12 +516,17 @@ class Credentials(Exports):
     def test_token_of_an_account_goes_along(self) -> None:
         scene, receiver = self.people(), self.receiver()
         origin = receiver.url.partition("/v1")[0]
-        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=5)
-        self.assertIn(f"--allowed-origin {origin}", done.stderr)
-        self.assertEqual(receiver.heads, [])
         with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
             provider = client.call("account.get", {"account": "alice"})["provider"]
-            client.call("provider.update", {"provider": provider, "allowedOrigins": [origin]})
+            client.call("provider.update", {"provider": provider, "allowedOrigins": ["https://api.example"]})
+        # It will never work, so a timer that tries again after 5 does not.
+        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=6)
+        # The command keeps what was allowed.
+        self.assertIn(
+            f"`lanyard provider update {provider} --allowed-origin https://api.example --allowed-origin {origin}`", done.stderr)
+        self.assertEqual(receiver.heads, [])
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            client.call("provider.update", {"provider": provider, "allowedOrigins": ["https://api.example", origin]})
         self.once(scene, "otlp", receiver.url, "--account", "alice")
         with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
             token = client.call("token.get", {"account": "alice"})["accessToken"]

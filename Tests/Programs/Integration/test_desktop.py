@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import re
 import select
 import signal
 import socket
@@ -275,7 +276,9 @@ class SystemdUnits(Desktop):
         self.lanyard("account", "set", "work", "--unit", "backup.service")
         sent, error = self.served(b"/unit/other.service/token", status=1)
         self.assertEqual(sent, b"")
-        self.assertIn("lanyard account set ACCOUNT --unit other.service", error)
+        command = re.search("`lanyard (account set ACCOUNT --unit other.service)`", error)[1]
+        self.lanyard(*command.replace("ACCOUNT", "home").split())
+        self.assertEqual(self.served(b"/unit/other.service/token")[0], self.token("home").encode())
         for address in (None, b"/unit/backup.service", b"/unit/backup.service/token/more", b"/other/backup.service/token"):
             self.assertEqual(self.served(address, status=2)[0], b"")
         self.lanyard("credential", "systemd", status=2)

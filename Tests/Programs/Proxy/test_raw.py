@@ -1,10 +1,13 @@
 """Raw bytes at the proxy: wrong secrets, other users, requests that two parsers read in two ways, hosts that do not agree."""
 
+import re
+import shlex
 import socket
 import ssl
 import threading
 import time
 import unittest
+from typing import List
 
 from proxy_fixture import Proxy, ProxyFixture, as_nobody, Request, Response, exchange, status
 from forms import in_quick_form
@@ -287,7 +290,48 @@ class Names(ProxyFixture):
         assert proxy.process.stderr is not None
         told = proxy.process.stderr.read()
         self.assertEqual(told.count("x-vendor-thing was left out"), 1, told)
-        self.assertIn("lanyard provider update practice --allowed-field x-vendor-thing", told)
+        self.assertIn(
+            "`lanyard provider update practice --allowed-field x-vendor-thing` allows it; then start the proxy again.", told)
+
+    def told_by(self, *fields: str) -> List[str]:
+        """What the proxy tells of requests with these fields, one after another, as commands that a person pastes."""
+        proxy = self.proxy()
+        for field in fields:
+            self.assertEqual(status(self.ask(proxy, get(self.api.place, field))), 200)
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        self.told = proxy.process.stderr.read().replace("\n", " ")
+        return re.findall("`(lanyard provider update .*?)` allows it", self.told)
+
+    def test_the_command_keeps_what_was_allowed_and_works_after_a_new_start(self) -> None:
+        self.lanyard("provider", "update", "practice", "--allowed-field", "X-Known")
+        commands = self.told_by("x-a: 1", "x-b: 2")
+        self.assertEqual(len(commands), 2, self.told)
+        for command in commands:
+            self.lanyard(*shlex.split(command)[1:])
+        told = self.ask(self.proxy(), get(self.api.place, "x-a: kept1", "x-b: kept2", "x-known: kept3"))
+        self.assertEqual(status(told), 200)
+        for value in ("kept1", "kept2", "kept3"):
+            self.assertIn(value, str(self.api.requests[-1].headers))
+
+    def test_a_name_that_a_shell_would_run_is_one_word_of_the_command(self) -> None:
+        name = "x&touch|y$z'"
+        command, = self.told_by(f"{name}: 1")
+        self.assertEqual(shlex.split(command), ["lanyard", "provider", "update", "practice", "--allowed-field", name])
+
+    def test_no_command_is_told_for_a_name_that_is_cut(self) -> None:
+        self.assertEqual(self.told_by(f"x-{'long' * 20}: 1"), [])
+        self.assertIn("was left out", self.told)
+
+    def test_fields_silence_no_refusal(self) -> None:
+        proxy = self.proxy()
+        self.ask(proxy, get(self.api.place, *(f"x-vendor-{number}: 1" for number in range(30))))
+        self.assertEqual(status(self.ask(proxy, get(self.api.place, path="/?access_token=1"))), 400)
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        told = proxy.process.stderr.read()
+        self.assertEqual(told.count("was left out"), 20, told)
+        self.assertIn("access_token", told)
 
 
 if __name__ == "__main__":

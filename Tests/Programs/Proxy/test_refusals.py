@@ -8,7 +8,7 @@ import unittest
 from typing import List
 
 from proxy_fixture import LANYARD, PATIENCE_SECONDS, ProxyFixture, Request, Response, status
-from agent_fixture import Client, LanyardError
+from agent_fixture import Client, LanyardError, import_account
 from test_raw import get
 from forms import in_quick_form
 
@@ -71,6 +71,20 @@ class Refusals(ProxyFixture):
         self.assertEqual(proxy.announced["accounts"], [self.alice])
         self.assertEqual(status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))), 200)
         self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_a_rule_is_advised_for_https_alone(self) -> None:
+        self.allow(self.api.origin, "http://127.0.0.1:9")
+        # The active account is none of this proxy's.
+        import_account(self.caller, self.idp, "alice@globex", alias="third")
+        self.caller.call("account.switch", {"account": "third"})
+        self.grant("ci", ("work", "home"))
+        proxy = self.proxy("--grant", "ci", account=None)
+        field = f"Proxy-Authorization: {proxy.credentials}\r\nConnection: close\r\n"
+        sentence = self.refusal(
+            proxy.ask(f"GET http://127.0.0.1:9/ HTTP/1.1\r\nHost: 127.0.0.1:9\r\n{field}\r\n".encode()), 403, "accountAmbiguous")
+        self.assertNotIn("lanyard rule add", sentence)
+        sentence = self.refusal(proxy.ask_in_tunnel(self.api.place, get(self.api.place)), 403, "accountAmbiguous")
+        self.assertIn(f"`lanyard rule add {self.api.origin} ACCOUNT`", sentence)
 
     def test_a_grant_of_other_origins_has_none_here(self) -> None:
         self.allow(self.api.origin, "https://other.example")

@@ -71,7 +71,7 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "providerRefusal", "The provider \(name) refused the last request, with status \(refusal.status): \(words)",
         refusal.error == "invalid_client"
-          ? "`lanyard provider update \(name)` changes the client's id or its secret."
+          ? "Correct the client's id or its secret: `lanyard help provider update` tells how."
           : "If this goes on, ask the administrator of the provider, and quote this answer.")
     }
     return findings

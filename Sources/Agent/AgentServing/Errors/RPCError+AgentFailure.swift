@@ -28,8 +28,6 @@ extension RPCError {
     reason = failure.wireReason
     remedies = failure.wireRemedies
     details = failure.wireDetails
-    // The same request succeeds after a sign-in only.
-    if case .token(.noAnswer(.notRepeated), _) = failure { retryable = false }
     if let untrusted = failure.trustFailure {
       reason = untrusted.rawValue
       details.append(("outcome", .text("notSent")))
@@ -49,7 +47,7 @@ extension AgentFailure {
       failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
-    case .token(.noAnswer, _): "noAnswer"
+    case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .roleRefused(let code, _): code
@@ -209,7 +207,7 @@ extension MissingThing {
 extension TokenMachine.Refusal {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
-    case .signedOut, .reauthenticate, .noAnswer(.notRepeated): [.reauthenticate]
+    case .signedOut, .reauthenticate: [.reauthenticate]
     case .misconfigured(TokenMachine.noRefreshToken): [.reauthenticate]
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]

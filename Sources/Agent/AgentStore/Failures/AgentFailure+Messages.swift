@@ -57,7 +57,10 @@ extension AgentFailure {
       "The Security Token Service refuses the role: \(code). Check the role's name, and that it trusts this account's provider."
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
-      "The account's provider does not list this origin, so nothing was sent. Add it: `lanyard provider update NAME --allowed-origin ORIGIN`."
+      """
+      The account's provider does not list this origin, so nothing was sent. List it beside the others: `lanyard \
+      provider update NAME --allowed-origin ORIGIN` sets the whole list.
+      """
     case .operationNotFound:
       """
       No operation matches: it was cancelled, its claim has ended, or the policy allows none now (as while the clock \

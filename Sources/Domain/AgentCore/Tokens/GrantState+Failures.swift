@@ -36,9 +36,7 @@ extension GrantState {
       // The one replay was answered, and not with what became of the first request: I4, the doubt stands.
       return []
     case .reauthenticate(let reason): return stand(.reauthenticate(reason: reason), at: now)
-    case .locked:
-      replay.forget()
-      return stand(.locked, at: now)
+    case .locked: return stand(.locked, at: now)
     case .misconfigured(let error) where attempt.key != .standard && Self.concernsTheRequest(error):
       // A refused scope of one program must not stop the account for all the others.
       audiences.reject(attempt.key, failure, for: RetryPause.afterRejection, at: now)

@@ -10,6 +10,8 @@ struct Login: ParsableCommand {
       Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C cancels the sign-in. \
       With --json, the page to open goes to stderr as JSON on one line, and the account to stdout.
 
+      Without --alias a new account is called after its provider; `lanyard rename` gives it another name.
+
       EXAMPLES:
         lanyard login                   # if there is only one provider
         lanyard login idp --alias work
@@ -115,7 +117,7 @@ struct Login: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let provider = try chosenProvider(via: &agent)
-    let before = alias == nil ? [] : try AccountInfo.all(via: &agent)
+    let before = (try? AccountInfo.all(via: &agent)) ?? []
     let id: String
     do throws(CommandFailure) {
       if isImport {
@@ -127,10 +129,8 @@ struct Login: ParsableCommand {
       throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
     let admitted = try AccountInfo.named(id, via: &agent)
-    let proposed =
-      admitted.alias == nil ? ProposedAlias.of(admitted, among: (try? AccountInfo.all(via: &agent)) ?? []) : nil
-    var account = admitted
-    if let proposed, let renamed = named(proposed, id, via: &agent) { account = renamed }
+    let isNew = !before.contains { $0.id == id && !$0.isErased }
+    let account = admitted.alias == nil && isNew ? naming(admitted, among: before, via: &agent) : admitted
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
     Output.done(
@@ -138,21 +138,23 @@ struct Login: ParsableCommand {
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
       Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
-    guard let proposed, Terminal.showsNotes else { return }
-    Output.note(
-      Text.shown(
-        account.alias == nil
-          ? "Give it a short name: `lanyard rename \(account.id) \(proposed)`."
-          : "Give it another name: `lanyard rename \(account.label) NEW`."))
+    guard admitted.alias == nil, Terminal.showsNotes else { return }
+    let proposed = ProposedAlias.proposed(account, among: before) ?? "NEW"
+    let what = account.alias == nil ? "a short name" : "another name"
+    Output.note(Text.shown("Give it \(what): `lanyard rename \(account.label) \(proposed)`."))
   }
 
-  /// The account with this alias; nil if it can't have it, since another program took it at this moment.
-  private func named(_ alias: String, _ id: String, via agent: inout AgentConnection) -> AccountInfo? {
+  /// A new account, under the name of its provider; as it is if that can't be, since another program took it at this
+  /// moment.
+  private func naming(
+    _ account: AccountInfo, among others: [AccountInfo], via agent: inout AgentConnection
+  ) -> AccountInfo {
+    guard let given = ProposedAlias.given(account, among: others) else { return account }
     try? agent.perform("account.rename") { writer in
-      writer.member("account", id)
-      writer.member("alias", alias)
+      writer.member("account", account.id)
+      writer.member("alias", given)
     }
-    return try? AccountInfo.named(id, via: &agent)
+    return (try? AccountInfo.named(account.id, via: &agent)) ?? account
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

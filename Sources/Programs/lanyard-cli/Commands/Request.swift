@@ -128,12 +128,11 @@ struct Request: ParsableCommand {
     _ failure: CommandFailure, account: String, via agent: inout AgentConnection
   ) -> CommandFailure {
     guard let provider = try? AccountInfo.named(account, via: &agent).provider,
-      let origin = AllowedOrigins.origin(of: url),
-      let listed = AllowedOrigins(of: provider, via: &agent)
+      let origin = HTTPURL(url)?.origin, let listed = ProviderAllowance(of: provider, via: &agent)
     else { return failure }
     var told = failure
     told.message = "The provider \(provider) does not list \(origin), so nothing was sent."
-    told.hints = ["If that server may get its tokens, add it: `\(listed.command(adding: origin))`."]
+    told.hints = ["If that server may get its tokens, add it: `\(listed.command(addingOrigin: origin))`."]
     return told
   }
 

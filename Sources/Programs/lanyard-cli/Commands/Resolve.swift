@@ -29,7 +29,7 @@ struct Resolve: ParsableCommand {
       found = try ResourceCredential.choice(for: address, user: user, named: common.account, via: &agent)
     } catch {
       guard error.name == "notFound" else { throw error }
-      throw ResourceCredential.noneAnswers(for: address)
+      throw ResourceCredential.noneAnswers(for: address, named: common.account, via: &agent)
     }
     if common.json { return Output.answer(json: found.json) }
     let account = try AccountInfo.named(found.account, via: &agent)

@@ -93,7 +93,8 @@ struct StepUp: ParsableCommand {
       (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
     }
     if common.json { return Output.answer(json: answer.json) }
-    Output.done("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
+    let now = SessionInfo.now(of: selector, via: &agent)
+    Output.done("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative(to: now)))." } ?? "."))
     let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) {
       $0["attemptsLeft"]?.integer
     }
@@ -140,16 +141,18 @@ struct StepUp: ParsableCommand {
   private func send(
     _ pin: consuming SecretInput?, to method: String, of selector: String, via agent: inout AgentConnection
   ) throws(CommandFailure) {
+    let now = common.json ? .now : SessionInfo.now(of: selector, via: &agent)
     try agent.call(method) { writer in
       writer.member("account", selector)
       write(pin, to: &writer)
     } result: {
-      show($0)
+      show($0, now: now)
     }
   }
 
   private func show(_ method: String, of selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
-    try agent.call(method, params: { $0.member("account", selector) }, result: { show($0) })
+    let now = common.json ? .now : SessionInfo.now(of: selector, via: &agent)
+    try agent.call(method, params: { $0.member("account", selector) }, result: { show($0, now: now) })
   }
 
   // MARK: The PIN
@@ -170,7 +173,7 @@ struct StepUp: ParsableCommand {
 
   // MARK: Output
 
-  private func show(_ status: JSONNode) {
+  private func show(_ status: JSONNode, now: Moment) {
     if common.json { return Output.answer(json: status.raw) }
     // The status is what was asked for; after a change it only says that it was made.
     guard action == .status || !Output.isQuiet else { return }
@@ -180,7 +183,7 @@ struct StepUp: ParsableCommand {
         text: left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
     }
     let until = status["validUntil"]?.string.flatMap { Moment($0) }
-    let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"
+    let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative(to: now)))" } ?? "not confirmed now"
     Output.answer(text: "A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
   }
 }

@@ -29,6 +29,12 @@ struct SignIn {
     var browser: String?
     /// When the likely mistake is named, if no answer came.
     var hintAfterSeconds: Int
+
+    /// The command that begins it again, for the same account.
+    var command: String {
+      let words = account.map { "--account \(ErrorMessages.shellWord($0))" } ?? provider
+      return "lanyard login \(words)" + (flow == .browser ? "" : " --\(flow.rawValue)")
+    }
   }
 
   /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends. Each answer tells what came to the redirect
@@ -45,11 +51,11 @@ struct SignIn {
     let begun: BegunSignIn
     do throws(CommandFailure) {
       // A device sign-in asks the provider itself.
-      if request.flow != .device { try ReachableProvider(name: request.provider).require(via: &agent) }
+      if request.flow != .device { try ReachableProvider(request: request).require(via: &agent) }
       begun = try begin(via: &agent)
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
-      throw error.explaining(provider: request.provider, known: known)
+      throw error.explaining(provider: request.provider, known: known).naming(signIn: request)
     }
     // The browser fetches its page while the sign-in waits.
     let page = begun.openBrowser(request)
@@ -205,9 +211,8 @@ extension CommandFailure {
   /// Names the provider, or the account, in the hint that begins a new sign-in.
   fileprivate func naming(signIn request: SignIn.SignInRequest) -> CommandFailure {
     var told = self
-    let words = request.account.map { "--account \(ErrorMessages.shellWord($0))" } ?? request.provider
     told.hints = hints.map { hint in
-      hint.hasPrefix("`lanyard login`") ? "`lanyard login \(words)`" + hint.dropFirst("`lanyard login`".count) : hint
+      hint.hasPrefix("`lanyard login`") ? "`\(request.command)`" + hint.dropFirst("`lanyard login`".count) : hint
     }
     return told
   }

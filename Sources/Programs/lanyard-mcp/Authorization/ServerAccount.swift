@@ -122,12 +122,17 @@ struct AccountSearch {
     }
     guard let provider = fitting.first(where: { $0.name == found.provider }) else {
       guard isDemanded else { return nil }
+      // The tokens of a provider that was made for a resource are for that one alone.
+      let command = try link.call("provider.get", params: { $0.member("provider", found.provider) }) { result in
+        (result["provider"] ?? result)["identity"]?.isText("resource") == true
+          ? nil : ProviderAllowance(result, of: found.provider).command(addingOrigin: options.url.origin)
+      }
       throw CommandFailure(
         .other, name: "originNotAllowed",
         "The account \(selector) is not for \(options.url.origin), so its token was not sent there.",
         hints: [
-          "Leave out --account to sign in to this server, or, if its tokens are meant for it, "
-            + "`lanyard provider update \(found.provider) --allowed-origin \(options.url.origin)`."
+          "Leave out --account to sign in to this server"
+            + (command.map { ", or, if its tokens are meant for it, `\($0)`." } ?? ".")
         ])
     }
     return ServerAccount(id: found.id, label: found.label, provider: provider)

@@ -132,7 +132,7 @@ import Testing
       return
     }
     #expect(journal == .inDoubt(first))
-    #expect(replay.firstSent == unsent.firstSent)
+    #expect(replay?.firstSent == unsent.firstSent)
   }
 
   @Test func replayWithoutAMark_knowsNoTimeOfAnEarlierBoot() {

@@ -5,7 +5,7 @@ answered with the token of the account that the agent chooses for it, as for git
 that covers the URL (`lanyard rule add https://pypi.example work`), else the account whose provider lists its origin. No
 other URL is answered, nor a host alone, since a program may send to it without TLS.
 
-The variable `LANYARD_KEYRING` names accounts for origins without a rule:
+The variable `LANYARD_KEYRING` names accounts for origins without a rule, before the agent looks at providers:
 
     LANYARD_KEYRING="https://pypi.example=work https://repository.example:8443=home"
 
@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 from keyring import backend, credentials, errors
 
 from .._errors import AgentNotRunning, AgentStartFailed, InvalidParams, LanyardError, OriginRefused
-from .._generated import InteractionRequired, NotFound, ReauthenticationRequired, SignedOut
+from .._generated import AccountResolveResult, InteractionRequired, NotFound, ReauthenticationRequired, SignedOut
 from .._sync import Client
 from ._exchange import is_bound
 from ._origins import Origins, is_safe
@@ -117,25 +117,31 @@ def _find(service: str, username: Optional[str]) -> Optional[_Found]:
     # A host alone, and a URL without TLS, are not asked for: the token would go over the network in clear.
     if not is_safe(service):
         return None
-    for origins, account in _named():
-        if origins.covers(service):
-            return _Found(account, account)
-    account_id = _chosen(service, username)
-    return None if account_id is None else _Found(account_id, _usual_user(service))
+    named = next((account for origins, account in _named() if origins.covers(service)), None)
+    try:
+        chosen = _chosen(service, username)
+    except errors.KeyringError:
+        if named is None:
+            raise
+        chosen = None
+    # A rule decides before the variable, which may be of an old profile.
+    if named is not None and (chosen is None or chosen.because != "rule"):
+        return _Found(named, named)
+    return None if chosen is None else _Found(chosen.account, _usual_user(service))
 
 
-def _chosen(url: str, username: Optional[str]) -> Optional[str]:
-    """The account that the agent chooses for a URL; None if it chooses none, or there is no agent."""
+def _chosen(url: str, username: Optional[str]) -> Optional[AccountResolveResult]:
+    """The agent's choice for a URL; None if it chooses no account, or there is no agent."""
     user = username or None
     try:
         with Client(name="lanyard-keyring") as client:
             try:
-                return client.account.resolve(url=url, user=user, working_directory=_directory()).account
+                return client.account.resolve(url=url, user=user, working_directory=_directory())
             except InvalidParams as error:
                 # A `.lanyard` file that can't be read came with a repository, perhaps: it stops no program.
                 if error.path != "/workingDirectory":
                     return None
-                return client.account.resolve(url=url, user=user).account
+                return client.account.resolve(url=url, user=user)
     except (AgentNotRunning, AgentStartFailed, InvalidParams, NotFound):
         return None
     except LanyardError as error:
@@ -156,9 +162,13 @@ def _directory() -> Optional[str]:
 
 
 def _usual_user(url: str) -> str:
-    """The user name beside a token. Most servers take any."""
+    """The user name beside a token. Most servers take any. `PlaceholderUser` of the commands has the same table."""
     host = urlsplit(url).hostname or ""
-    return "oauth2accesstoken" if host.endswith(".pkg.dev") else "oauth2"
+    if host == "bitbucket.org":
+        return "x-token-auth"
+    if host.endswith((".pkg.dev", ".gcr.io")) or host == "gcr.io":
+        return "oauth2accesstoken"
+    return "oauth2"
 
 
 def _named() -> Iterator[Tuple[Origins, str]]:

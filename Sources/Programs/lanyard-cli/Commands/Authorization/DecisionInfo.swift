@@ -15,6 +15,8 @@ struct DecisionInfo {
   let obligations: [String]
   let remedies: [String]
   let validUntil: Moment?
+  /// The time of the decision, on the clock of `validUntil`.
+  let now: Moment
   let policyName: String
   let policyVersion: Int64
   let clockIsSuspect: Bool
@@ -33,6 +35,7 @@ struct DecisionInfo {
     obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
     remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
     validUntil = node["validUntil"]?.string.flatMap { Moment($0) }
+    now = node["time"]?["now"]?.string.flatMap { Moment($0) } ?? .now
     policyName = node["policy"]?["name"]?.string ?? ""
     policyVersion = node["policy"]?["version"]?.integer ?? 0
     clockIsSuspect = node["time"]?["clock"]?.string == "suspect"
@@ -88,7 +91,9 @@ struct DecisionInfo {
         number == 0 ? "Why" : " ",
         isOfPolicy ? "There is no policy for this account, and without one nothing is allowed." : failure.message)
     }
-    if let validUntil { facts.add("Until", "\(validUntil.local) (\(validUntil.relative)), if nothing changes before") }
+    if let validUntil {
+      facts.add("Until", "\(validUntil.local) (\(validUntil.relative(to: now))), if nothing changes before")
+    }
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
     for (number, remedy) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
     if clockIsSuspect, reason != "clockSuspect" {

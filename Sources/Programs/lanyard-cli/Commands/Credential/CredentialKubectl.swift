@@ -57,7 +57,7 @@ struct CredentialKubectl: ParsableCommand {
     // The active account is for no cluster that the person did not name.
     let address = try ResourceAddress(typed: server)
     guard let found = try ResourceCredential.find(address, via: &agent) else {
-      throw ResourceCredential.noneAnswers(for: address)
+      throw ResourceCredential.noneAnswers(for: address, named: nil, via: &agent)
     }
     return found
   }

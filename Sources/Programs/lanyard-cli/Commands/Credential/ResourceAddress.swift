@@ -150,7 +150,8 @@ extension String {
   }
 }
 
-/// The user name beside a token where a server wants Basic authentication. Most servers take any.
+/// The user name beside a token where a server wants Basic authentication. Most servers take any. `_usual_user` of the
+/// Python client has the same table.
 enum PlaceholderUser {
   static func name(for url: HTTPURL) -> String {
     let host = url.host

@@ -60,22 +60,33 @@ struct ResourceCredential {
     _ address: ResourceAddress, _ common: CommonOptions, via agent: inout AgentConnection
   ) throws(CommandFailure) -> ResourceCredential {
     if let found = try find(address, named: common.account, via: &agent) { return found }
-    throw noneAnswers(for: address)
+    throw noneAnswers(for: address, named: common.account, via: &agent)
   }
 
-  static func noneAnswers(for address: ResourceAddress) -> CommandFailure {
+  /// - Parameter named: the account of `--account`; nil for the active one.
+  static func noneAnswers(
+    for address: ResourceAddress, named: String?, via agent: inout AgentConnection
+  ) -> CommandFailure {
     let hint =
       if let pattern = address.pattern {
         "Choose one: `lanyard rule add \(ErrorMessages.shellWord(pattern)) ACCOUNT`."
       } else if address.url.isLoopback {
-        "A server on this machine is named by its provider: `lanyard provider update PROVIDER --allowed-origin "
-          + "\(ErrorMessages.shellWord(address.url.origin))`."
+        "A server on this machine is named by its provider: "
+          + (allowance(of: named, via: &agent).map { "`\($0.command(addingOrigin: address.url.origin))`." }
+            ?? "`lanyard provider update --help` tells how.")
       } else {
         "A token goes over https alone."
       }
     return CommandFailure(
       .other, name: "notFound", "No account answers for \(Text.shown(address.text)). Nothing was printed.",
       hints: [hint])
+  }
+
+  /// Of the account's provider; nil if one of them can't be read.
+  private static func allowance(of named: String?, via agent: inout AgentConnection) -> ProviderAllowance? {
+    (try? AccountInfo.named(named ?? "@active", via: &agent)).flatMap {
+      ProviderAllowance(of: $0.provider, via: &agent)
+    }
   }
 
   /// The account that a command without a URL uses.
@@ -137,7 +148,11 @@ struct IssuedCredential {
     self.secret = secret
   }
 
-  var expiresAt: Moment? { answer["expiresAt"]?.string.flatMap { Moment($0) } }
+  /// On this machine's clock, by which the tools count; `expiresAt` of the answer is on the provider's.
+  var expiresAt: Moment? {
+    expiresInSeconds.map { Moment(seconds: Moment.now.seconds + $0) }
+      ?? answer["expiresAt"]?.string.flatMap { Moment($0) }
+  }
 
   /// By the agent's clock, whatever this machine's is set to.
   var expiresInSeconds: Int? { answer["expiresInSeconds"]?.integer.map { Int(clamping: $0) } }

@@ -84,8 +84,11 @@ struct GHHosts {
         switch (outer.count, key) {
         case (0, _): hosts.append((key, nil, false, []))
         case (1, "user"):
-          guard case .word(let user)? = pair.scalar() else { return false }
-          hosts[hosts.count - 1].user = user
+          switch pair.scalar() {
+          case .text(let user)?: hosts[hosts.count - 1].user = user
+          case .empty?: hosts[hosts.count - 1].user = nil
+          case nil: return false
+          }
         case (1, "oauth_token"): hosts[hosts.count - 1].hasToken = pair.hasValue
         case (2, _) where outer[1].key == "users": hosts[hosts.count - 1].users.append((key, false))
         case (3, "oauth_token") where outer[1].key == "users":

@@ -8,9 +8,11 @@ struct YAMLPair {
   /// No String is made of it before it is asked for: it may be a token.
   private let value: Slice<UnsafeRawBufferPointer>
 
+  /// A value on the line of its key.
   enum Scalar: Equatable {
-    /// Nil for an empty value and for null.
-    case word(String?)
+    /// An empty value, or null.
+    case empty
+    case text(String)
   }
 
   /// Nil for what is no such line.
@@ -32,15 +34,15 @@ struct YAMLPair {
 
   /// Nil for a value of another form.
   func scalar() -> Scalar? {
-    guard Self.isContent(value) else { return .word(nil) }
+    guard Self.isContent(value) else { return .empty }
     if let quote = value.first, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") {
       guard let (text, rest) = Self.quoted(value), !Self.isContent(rest.drop(while: Self.isBlank)),
         rest.isEmpty || Self.isBlank(rest[rest.startIndex])
       else { return nil }
-      return .word(text)
+      return .text(text)
     }
     guard let text = Self.plain(value), !text.contains(": "), !text.hasSuffix(":") else { return nil }
-    return .word(["~", "null", "Null", "NULL"].contains(text) ? nil : text)
+    return ["~", "null", "Null", "NULL"].contains(text) ? .empty : .text(text)
   }
 
   // MARK: parts

@@ -3,10 +3,12 @@ import CommandSupport
 extension CommandFailure {
   /// Says how to sign out while the vault is locked: the agent can't read which account has a name, nor the token that it
   /// has to revoke.
-  func explaining(signOutOf selection: AccountSelection) -> CommandFailure {
+  ///
+  /// - Parameter options: those of the command, as a person types them behind it.
+  func explaining(signOutOf selection: AccountSelection, options: String) -> CommandFailure {
     let isActive = if case .active = selection.reason { true } else { false }
     let name = ErrorMessages.shellWord(selection.selector)
-    return explaining(signOutBy: isActive ? "lanyard logout --yes" : "lanyard logout \(name)")
+    return explaining(signOutBy: "lanyard logout \(isActive ? "--yes" : name)\(options)")
   }
 
   func explaining(signOutBy command: String) -> CommandFailure {

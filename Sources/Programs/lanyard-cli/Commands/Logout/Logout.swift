@@ -77,10 +77,13 @@ struct Logout: ParsableCommand {
       }
       endSession(outcome, mayAsk: true)
     } catch {
-      if error.name == "agentLocked" { throw error.explaining(signOutOf: selection) }
+      if error.name == "agentLocked" { throw error.explaining(signOutOf: selection, options: optionWords) }
       try tellAlreadyDone(error, selection, via: &agent)
     }
   }
+
+  /// What it does besides its default, as a person types it: behind the name of the command, or of the account.
+  var optionWords: String { (mode == .soft ? "" : " --\(mode.rawValue)") + (open ? " --open" : "") }
 
   /// Shows the account that was not named, and asks.
   private func confirmed(
@@ -90,14 +93,14 @@ struct Logout: ParsableCommand {
     let erases = mode == .hard || !yes && !common.json && Terminal.canAsk && isHardDemanded(via: &agent)
     if account.state != "signedOut" || erases {
       let act = erases ? "Sign out and erase the data of" : "Sign out of"
-      let question = UnnamedAccount(act: act, command: "lanyard logout", yes: yes, json: common.json)
+      let question = UnnamedAccount(act: act, command: "lanyard logout\(optionWords)", yes: yes, json: common.json)
       try question.confirm(account, because: selection.reason)
     }
     return account.id
   }
 
   /// True if the configuration demands that every sign-out erases.
-  private func isHardDemanded(via agent: inout AgentConnection) -> Bool {
+  func isHardDemanded(via agent: inout AgentConnection) -> Bool {
     (try? agent.call("agent.status") { $0["hardSignOutDemandedBy"] != nil }) ?? false
   }
 
@@ -111,7 +114,8 @@ struct Logout: ParsableCommand {
       let account = try AccountInfo.named(id, via: &agent)
       Output.done(Text.shown("\(account.label) (\(account.person)) is signed out already."))
     } else if failure.name == "accountNotFound", isActive {
-      Output.answer(common.json ? "{}" : "No account is active, so none was signed out.")
+      guard !common.json else { return Output.answer("{}") }
+      Output.done("No account is active, so none was signed out.")
     } else if failure.name == "accountNotFound",
       try AccountInfo.all(via: &agent).contains(where: \.isErased)
     {
@@ -143,12 +147,14 @@ struct Logout: ParsableCommand {
   func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
     // A person sees the account's name; `--json` needs only the answer.
     let account = common.json ? nil : try AccountInfo.named(selector, via: &agent)
-    return try agent.call("account.signOut") { writer in
+    var outcome = try agent.call("account.signOut") { writer in
       writer.member("account", account?.id ?? selector)
       writer.member("mode", mode.rawValue)
     } result: {
       SignOutOutcome($0, of: account)
     }
+    if outcome.tellsTime, let account { outcome.now = SessionInfo.now(of: account.id, via: &agent) }
+    return outcome
   }
 
   /// Offers the page that ends the session in the browser (OpenID Connect RP-Initiated Logout 1.0 §2): the agent can't
@@ -170,8 +176,11 @@ struct Logout: ParsableCommand {
     guard !common.json else { return }
     // The address holds the ID token, with name and e-mail: on a terminal it is of use, in a log it is not.
     guard Terminal.showsAnswers else {
-      return Output.done(
-        "  The session in the browser at \(Text.shown(outcome.provider)) may go on; --open ends it there.")
+      Output.done(
+        "  The session in the browser at \(Text.shown(outcome.provider)) may go on: sign out on its page, too.")
+      // This account is signed out: the option is for the next one.
+      if !open { Output.done("  With --open, a sign-out opens that page.") }
+      return
     }
     Output.done("  To end the session in the browser, too, open:")
     if !Output.isQuiet { Output.answer("  \(Text.shown(address))") }

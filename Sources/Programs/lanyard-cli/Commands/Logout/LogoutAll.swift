@@ -9,13 +9,13 @@ extension Logout {
     do throws(CommandFailure) {
       accounts = try AccountInfo.all(via: &agent).filter { $0.state != "signedOut" }
     } catch {
-      throw error.name == "agentLocked" ? error.explaining(signOutBy: "lanyard logout --all") : error
+      throw error.name == "agentLocked" ? error.explaining(signOutBy: "lanyard logout --all\(optionWords)") : error
     }
     guard !accounts.isEmpty else {
       if common.json { Output.answer("[]") } else { Output.note("No account is signed in.") }
       return
     }
-    try confirm(accounts)
+    try confirm(accounts, via: &agent)
     var leavesNoneActive = false
     var told: [String] = []
     var failures: [CommandFailure] = []
@@ -43,12 +43,14 @@ extension Logout {
       hints: ["`lanyard list` shows the accounts that are still signed in."])
   }
 
-  private func confirm(_ accounts: [AccountInfo]) throws(CommandFailure) {
+  private func confirm(
+    _ accounts: [AccountInfo], via agent: inout AgentConnection
+  ) throws(CommandFailure) {
     // Ask only a person at a terminal: a script passes --all deliberately.
     guard !yes, Terminal.canAsk, !common.json else { return }
     let count = accounts.count == 1 ? "one account" : "\(accounts.count) accounts"
     let names = accounts.map { Text.shown($0.label) }.joined(separator: ", ")
-    let fate = mode == .hard ? " and erase their data" : ""
+    let fate = mode == .hard || isHardDemanded(via: &agent) ? " and erase their data" : ""
     guard Terminal.confirm("Sign out of \(count) (\(names))\(fate)?") else {
       throw CommandFailure(.other, name: "declined", "No account was signed out.")
     }

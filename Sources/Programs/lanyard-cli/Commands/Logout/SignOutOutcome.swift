@@ -14,6 +14,8 @@ struct SignOutOutcome {
   private let revocation: String
   /// When the agent sends the revocation again by itself.
   private let nextAttempt: Moment?
+  /// The time of the provider, on which that stands.
+  var now = Moment.now
 
   init(_ result: JSONNode, of account: AccountInfo?) {
     self.account = account
@@ -24,6 +26,9 @@ struct SignOutOutcome {
     endSessionURL = result["endSessionUrl"]?.string
     json = result.text
   }
+
+  /// It tells a person a moment.
+  var tellsTime: Bool { account != nil && nextAttempt != nil }
 
   var provider: String { account?.provider ?? "the provider" }
 
@@ -66,13 +71,13 @@ struct SignOutOutcome {
     case "confirmed": ["The provider confirmed that its tokens are revoked."]
     case "queued":
       [
-        "The revocation is queued. The agent sends it \(nextAttempt?.relative ?? "as soon as it can"),",
+        "The revocation is queued. The agent sends it \(nextAttempt?.relative(to: now) ?? "as soon as it can"),",
         "or when the network changes. `lanyard revocations send` sends it now.",
       ]
     case "refused":
       [
         "The provider was reached and refuses to revoke tokens for this client:",
-        "they may stay valid until they expire. The agent asks again \(nextAttempt?.relative ?? "later").",
+        "they may stay valid until they expire. The agent asks again \(nextAttempt?.relative(to: now) ?? "later").",
         endSessionURL == nil
           ? "To end them now, sign out at the provider's own page."
           : "To end them now, end the session at the provider, too.",

@@ -1,3 +1,4 @@
+import AgentModel
 import CommandSupport
 import JSONRPC
 
@@ -10,18 +11,18 @@ struct OperationInfo {
   private let answerStatus: Int64?
   private let wantsStepUp: Bool
   private let enqueuedAt, nextAttemptAt: Moment?
+  /// The time of the provider, on which these stand.
+  private let now: Moment
   /// The account as commands take it.
   private let account: String
   /// The command that lists the origin of its server at the provider.
   private let listing: String?
 
-  /// - Parameters:
-  ///   - account: its account; nil if that can't be read.
-  ///   - origins: what its provider lists; nil if that is not known.
-  init(_ node: JSONNode, of account: AccountInfo? = nil, origins: AllowedOrigins? = nil) {
-    self.account = ErrorMessages.shellWord(account?.label ?? node["account"]?.string ?? "@active")
-    let origin = node["request"]?["url"]?.string.flatMap(AllowedOrigins.origin)
-    listing = origin.flatMap { origins?.command(adding: $0) }
+  init(_ node: JSONNode, of owner: OperationOwner) {
+    account = ErrorMessages.shellWord(owner.account?.label ?? node["account"]?.string ?? "@active")
+    now = owner.now
+    let origin = node["request"]?["url"]?.string.flatMap { HTTPURL($0)?.origin }
+    listing = origin.flatMap { owner.allowance?.command(addingOrigin: $0) }
     name = node["operation"]?.string ?? "-"
     status = node["status"]?.string ?? "-"
     capability = node["capability"]?.string ?? "-"
@@ -48,14 +49,14 @@ struct OperationInfo {
   }
 
   private var situation: String {
-    let when = enqueuedAt.map { ", queued \($0.relative)" } ?? ""
+    let when = enqueuedAt.map { ", queued \($0.relative(to: now))" } ?? ""
     return meaning + (attempts > 1 ? ", tried \(attempts) times" : "") + when
   }
 
   private var meaning: String {
     switch status {
     case "queued":
-      if let nextAttemptAt, nextAttemptAt > .now { return "waits, tried again \(nextAttemptAt.relative)" }
+      if let nextAttemptAt, nextAttemptAt > now { return "waits, tried again \(nextAttemptAt.relative(to: now))" }
       return holdUp
     case "ready": return "waits for a program that delivers it"
     case "sending": return "is being delivered"

@@ -1,3 +1,4 @@
+import AgentModel
 import CommandSupport
 
 /// Puts a refused parameter into the words of the command line.
@@ -40,7 +41,7 @@ extension ProviderSettings {
 extension CommandFailure {
   /// Names the server that a person typed: an address with a slip in it can't be told from one that is down.
   func naming(server url: String?) -> CommandFailure {
-    guard let url, let origin = AllowedOrigins.origin(of: url) else { return self }
+    guard let url, let origin = HTTPURL(url)?.origin else { return self }
     let host = String(origin.split(separator: "/").last ?? "")
     var told = self
     // It looks at the providers that are there.

@@ -21,13 +21,14 @@ struct RevocationsSend: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     // Only names what was revoked: an older grant may not list.
-    let before = (try? agent.call("revocation.list") { Self.entries($0) }) ?? []
+    let before = (try? agent.call("revocation.list") { RevocationInfo.all($0) }) ?? []
     let wanted = revocation.map { name in before.filter { $0.id == name } } ?? before
     agent.waitsFor = wanted.count == 1 ? wanted[0].name : "the providers"
-    let left = try agent.call("revocation.retry", params: { $0.member("revocation", revocation) }) { result in
+    let waiting = try agent.call("revocation.retry", params: { $0.member("revocation", revocation) }) { result in
       if common.json { Output.answer(json: result.raw) }
-      return Self.entries(result).filter { entry in revocation == nil || entry.id == revocation }
+      return RevocationInfo.all(result).filter { entry in revocation == nil || entry.id == revocation }
     }
+    let left = common.json ? waiting : RevocationInfo.timed(waiting, via: &agent)
     if !common.json { tell(wanted, left) }
     guard !left.isEmpty else { return }
     let status: ExitStatus = left.contains { $0.isRefused } ? .other : .providerUnreachable
@@ -35,7 +36,7 @@ struct RevocationsSend: ParsableCommand {
     throw Self.failure(left, of: max(wanted.count, left.count), status)
   }
 
-  private func tell(_ wanted: [Entry], _ left: [Entry]) {
+  private func tell(_ wanted: [RevocationInfo], _ left: [RevocationInfo]) {
     if wanted.isEmpty, left.isEmpty { return Output.note("No revocation waits.") }
     for entry in wanted where !left.contains(where: { $0.id == entry.id }) {
       Output.done(Text.shown("Revoked: \(entry.name)."))
@@ -43,37 +44,17 @@ struct RevocationsSend: ParsableCommand {
     if !Output.isQuiet { for line in left.flatMap(\.lines) { Output.answer(text: line) } }
   }
 
-  private static func failure(_ left: [Entry], of all: Int, _ status: ExitStatus) -> CommandFailure {
+  private static func failure(_ left: [RevocationInfo], of all: Int, _ status: ExitStatus) -> CommandFailure {
     let what =
       all == 1
       ? "The revocation of \(left[0].name) is not done: its token may still be valid."
       : "\(left.count) of \(all) revocations are not done: those tokens may still be valid."
     let why = Set(left.map(\.trouble)).count == 1 ? left[0].trouble.map { $0 + " " } ?? "" : ""
-    let next = left.compactMap(\.nextAttempt).min().map { " \($0 > .now ? $0.relative : "now")" } ?? " by itself"
+    let first = left.filter { $0.nextAttempt != nil }.min { $0.nextAttempt! < $1.nextAttempt! }
+    let next = first?.next.map { " \($0)" } ?? " by itself"
     return CommandFailure(
       status, name: status == .other ? "providerMisconfigured" : "providerUnavailable",
       "\(why)\(what) The agent tries again\(next).",
       hints: ["`lanyard revocations` shows what waits."])
-  }
-
-  /// A revocation as the agent lists it.
-  private struct Entry {
-    let id, name: String
-    let isRefused: Bool
-    let nextAttempt: Moment?
-    /// Why the last attempt failed.
-    let trouble: String?
-    let lines: [String]
-  }
-
-  private static func entries(_ result: JSONNode) -> [Entry] {
-    (result["revocations"].map { Array($0.elements) } ?? []).map { node in
-      Entry(
-        id: node["id"]?.string ?? "-",
-        name: "\(node["accountLabel"]?.string ?? "-") at \(node["issuer"]?.string ?? "-")",
-        isRefused: node["lastError"]?["name"]?.isText("providerMisconfigured") == true,
-        nextAttempt: node["nextAttemptAt"]?.string.flatMap { Moment($0) },
-        trouble: RevocationsList.trouble(node), lines: RevocationsList.lines(node))
-    }
   }
 }

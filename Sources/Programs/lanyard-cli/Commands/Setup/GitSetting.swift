@@ -17,11 +17,13 @@ struct GitSetting: FileChange {
 
   /// As git chooses it (git-config(1), FILES).
   var file: String {
-    if let path = Environment.value("GIT_CONFIG_GLOBAL") { return path }
-    let usual = (try? SetupPlaces.home(".gitconfig")) ?? ".gitconfig"
-    guard access(usual, F_OK) != 0, let other = try? SetupPlaces.configuration("git/config"), access(other, F_OK) == 0
-    else { return usual }
-    return other
+    get throws(CommandFailure) {
+      if let path = Environment.value("GIT_CONFIG_GLOBAL") { return path }
+      let usual = try SetupPlaces.home(".gitconfig")
+      guard access(usual, F_OK) != 0 else { return usual }
+      let other = try SetupPlaces.configuration("git/config")
+      return access(other, F_OK) == 0 ? other : usual
+    }
   }
 
   func state(in file: SetupFile) throws(CommandFailure) -> SetupState {

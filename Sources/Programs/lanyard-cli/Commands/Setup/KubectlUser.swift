@@ -12,8 +12,11 @@ struct KubectlUser: FileChange {
 
   /// As `kubectl config` chooses it: the first that is there of `KUBECONFIG`, else its last.
   var file: String {
-    let named = Environment.value("KUBECONFIG").map { $0.split(separator: ":").map(String.init) } ?? []
-    return named.first { access($0, F_OK) == 0 } ?? named.last ?? (try? SetupPlaces.home(".kube/config")) ?? "config"
+    get throws(CommandFailure) {
+      let named = Environment.value("KUBECONFIG").map { $0.split(separator: ":").map(String.init) } ?? []
+      if let file = named.first(where: { access($0, F_OK) == 0 }) ?? named.last { return file }
+      return try SetupPlaces.home(".kube/config")
+    }
   }
 
   private static func kubectl(_ file: String? = nil) -> ConfigurationProgram {

@@ -29,7 +29,7 @@ enum SetupState: Equatable {
 
 /// A change of the text of a file.
 protocol FileChange: SetupChange {
-  var file: String { get }
+  var file: String { get throws(CommandFailure) }
 
   func state(in file: SetupFile) throws(CommandFailure) -> SetupState
   func applied(to file: SetupFile) throws(CommandFailure) -> String
@@ -56,7 +56,8 @@ extension FileChange {
 
   func undo(notingIn record: inout SetupRecord) throws(CommandFailure) {
     let edit = record.edits.last { $0.change == identity }
-    let found = try SetupFile(edit?.path ?? file)
+    let path = if let edit { edit.path } else { try file }
+    let found = try SetupFile(path)
     var rest = edit?.undone(in: found.text)
     if let exact = rest, !(try leavesTheRest(exact, of: found)) { rest = nil }
     if rest == nil { rest = try removed(from: found) }

@@ -64,7 +64,7 @@ struct SetupList {
     } else if let base = entry.target.base {
       let address = try ResourceAddress(typed: base)
       guard let resource = try ResourceCredential.find(address, via: &agent) else {
-        throw ResourceCredential.noneAnswers(for: address)
+        throw ResourceCredential.noneAnswers(for: address, named: nil, via: &agent)
       }
       found = resource
     } else {

@@ -53,6 +53,12 @@ struct SessionInfo {
     json = node.text
   }
 
+  /// The time of the account's provider, to which instants of answers about the account are relative; this machine's if
+  /// the session can't be read.
+  static func now(of account: String, via agent: inout AgentConnection) -> Moment {
+    (try? agent.call("session.get", params: { $0.member("account", account) }, result: { SessionInfo($0).now })) ?? .now
+  }
+
   /// The account has ended or is disabled: nothing but what a person does brings it back.
   private var isOver: Bool { ["reauthenticationRequired", "locked", "signedOut"].contains(state) }
 
