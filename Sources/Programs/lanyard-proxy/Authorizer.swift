@@ -92,6 +92,12 @@ final class Authorizer: Sendable {
         writer.beginArray()
         for origin in account.origins.all { writer.string(origin) }
         writer.endArray()
+        if scope.isAccountNamed {
+          writer.key("accounts")
+          writer.beginArray()
+          for account in scope.accounts { writer.string(account.id) }
+          writer.endArray()
+        }
         if let grant = scope.grant { writer.member("grant", grant.id) }
         if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
         if let challenge = refused?.challenge { writer.member("challenge", challenge) }

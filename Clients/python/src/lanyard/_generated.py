@@ -7230,6 +7230,7 @@ class RequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7258,6 +7259,8 @@ class RequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7310,6 +7313,7 @@ class RequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,
@@ -7416,6 +7420,7 @@ class AsyncRequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7444,6 +7449,8 @@ class AsyncRequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7496,6 +7503,7 @@ class AsyncRequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,

@@ -2858,6 +2858,11 @@ export interface RequestAuthorizeParams {
    */
   readonly grant?: string | undefined;
   /**
+   * The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens of others. Absent:
+   * all that the request's limits cover.
+   */
+  readonly accounts?: readonly string[] | undefined;
+  /**
    * The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if the
    * token is not replaced already.
    */
