@@ -5,8 +5,8 @@ import JSONRPC
 import ProxyCore
 import StreamingHTTP
 
-/// What a proxy may forward, read from the agent at its start: accounts, origins, and how their servers are reached. The agent
-/// decides each request again.
+/// What a proxy may forward, read from the agent at its start: accounts and origins. The agent decides each request again, and
+/// says how its server is reached and trusted.
 struct ProxyScope: Sendable {
   struct Account: Sendable {
     let id: String
@@ -43,6 +43,9 @@ struct ProxyScope: Sendable {
       }
     }
     let providers = try Self.providers(via: &agent)
+    var client = HTTPClientSettings()
+    // Otherwise kept connections of a burst are closed while the next request opens one.
+    client.maximumIdleConnections = 32
     var (accounts, clients): ([Account], [String: HTTPClient]) = ([], [:])
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
@@ -55,7 +58,7 @@ struct ProxyScope: Sendable {
         accounts.append(
           Account(
             id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider, names: settings.names))
-        clients[id] = HTTPClient(settings.client)
+        clients[id] = HTTPClient(client)
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -109,7 +112,6 @@ struct ProxyScope: Sendable {
   private struct Settings {
     var origins: [String]
     var names: RequestNames
-    var client: HTTPClientSettings
   }
 
   private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: Settings] {
@@ -120,17 +122,9 @@ struct ProxyScope: Sendable {
     for name in names {
       settings[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) { result in
         let node = result["provider"] ?? result
-        var client = HTTPClientSettings { Environment.value($0) }
-        if let caFile = node["caFile"]?.string {
-          client.trust.authorities = CertificateAuthorities(file: caFile)
-        }
-        if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
-        // Otherwise kept connections of a burst are closed while the next request opens one.
-        client.maximumIdleConnections = 32
         return Settings(
           origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [],
-          names: RequestNames(allowed: node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []),
-          client: client)
+          names: RequestNames(allowed: node["allowedFields"].map { $0.elements.compactMap(\.string) } ?? []))
       }
     }
     return settings

@@ -164,6 +164,7 @@ __all__ = [
     "SecretPutResult",
     "SecretRemoveResult",
     "Sensitivity",
+    "ServerTrust",
     "Session",
     "Severity",
     "ShuttingDown",
@@ -2513,9 +2514,13 @@ class ProviderGetResult(Record):
 
     Attributes:
         provider: A provider.
+        trust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
+            the provider, the configuration and what the administrator enforces. A program that sends a token itself
+            applies the same.
     """
 
     provider: Provider
+    trust: Optional[ServerTrust] = None
 
 
 @dataclass(frozen=True)
@@ -2810,6 +2815,29 @@ class SecretRemoveResult(Record):
 
     account: str
     name: str
+
+
+@dataclass(frozen=True)
+class ServerTrust(Record):
+    """How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+    provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+    the same.
+
+    Attributes:
+        ca_file: The PEM file with the certificate authorities that count. Absent, and no `ca_directory`: the
+            system's.
+        ca_directory: Directories of authorities in OpenSSL's form, with colons between.
+        proxy: The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+        no_proxy: The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is
+            enforced. Absent: as the environment of the program says.
+        pins: For each host the pins that count now, by the provider's time. Absent: none.
+    """
+
+    ca_file: Optional[str] = None
+    ca_directory: Optional[str] = None
+    proxy: Optional[str] = None
+    no_proxy: Optional[List[str]] = None
+    pins: Optional[Dict[str, List[str]]] = None
 
 
 @dataclass(frozen=True)
@@ -4194,13 +4222,13 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -4660,13 +4688,13 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "42add489b8624c39213398f5437b2dd3f1aace2ccc99ba963884e363bbff3c13"
+  public static let schemaDigest = "ad2c4c8e6b6cddd876d7dfe00939ec23dea2730e59179a9848e8f43103e944f4"
 }
