@@ -114,7 +114,8 @@ struct ProxyScope: Sendable {
     return chosen
   }
 
-  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: ProviderAllowance] {
+  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: ProviderAllowance]
+  {
     let names = try agent.call("provider.list") { result in
       (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
     }
