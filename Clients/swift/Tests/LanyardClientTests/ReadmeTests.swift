@@ -64,7 +64,8 @@ import Testing
       ]
     }
     agent.on("signIn.wait") { _, _ in ["status": "completed", "account": "acc_alice"] }
-    #expect(try await run("token", agent) == "Authorization: Bearer not-a-real-access-token\n")
+    // An example that prints a token is copied with it.
+    #expect(try await run("token", agent) == "30 bytes for acc_alice, for 300 s\n")
     #expect(try await run("errors", agent).hasPrefix("acc_retired outcomeUnknown ["))
     #expect(
       try await run("events", agent)
