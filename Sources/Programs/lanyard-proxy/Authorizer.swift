@@ -95,7 +95,8 @@ final class Authorizer: Sendable {
         writer.beginArray()
         for origin in account.origins.all { writer.string(origin) }
         writer.endArray()
-        if scope.isAccountNamed {
+        // The accounts of a grant are in reach of its programs, also where the proxy serves one.
+        if scope.isAccountNamed, scope.grant == nil {
           writer.key("accounts")
           writer.beginArray()
           for account in scope.accounts { writer.string(account.id) }

@@ -159,7 +159,7 @@ WAYS = {
     "lanyard provider pin … … PIN BACKUP": NOT_RUN,
     "lanyard provider update NAME --ca-file FILE": NOT_RUN,
     "lanyard provider update … --dpop required": NOT_RUN,
-    "lanyard provider update … --redirect 0…": "test_a_provider_gets_a_path_of_its_own",
+    "lanyard provider update … --redirect …:……": "test_a_provider_gets_a_path_of_its_own",
     "lanyard provider update … --redirect 8765": NOT_RUN,
     "lanyard rule remove RULE": NOT_RUN,
     "lanyard step-up --enroll --pinentry": NOT_RUN,
