@@ -1,4 +1,5 @@
 import AgentSimulation
+import PracticeProvider
 import Testing
 
 /// A slash too many at the end of a typed issuer.
