@@ -99,6 +99,8 @@ package actor VaultActor {
       let outcome = finishErasures(in: vault)
       erased = outcome.erased
       outcome.heldUpBy.map(dependencies.erasureIsHeldUp)
+      // A sign-out tells what it erased itself, after it has told that the account is signed out.
+      if case .values? = changes.erases { tell(erased) }
     }
     return changes.result(erased)
   }
@@ -120,8 +122,12 @@ package actor VaultActor {
   package func resumeErasures() -> ErasureHoldUp? {
     guard let vault else { return nil }
     let outcome = finishErasures(in: vault)
-    for account in outcome.erased { dependencies.events.publish(.accountErased, account: account) }
+    tell(outcome.erased)
     return outcome.heldUpBy
+  }
+
+  private func tell(_ erased: [AccountID]) {
+    for account in erased { dependencies.events.publish(.accountErased, account: account) }
   }
 
   // MARK: opening

@@ -64,7 +64,7 @@ import Testing
       ]
     }
     agent.on("signIn.wait") { _, _ in ["status": "completed", "account": "acc_alice"] }
-    // An example that prints a token is copied with it.
+    // People copy an example: it prints no token.
     #expect(try await run("token", agent) == "30 bytes for acc_alice, for 300 s\n")
     #expect(try await run("errors", agent).hasPrefix("acc_retired outcomeUnknown ["))
     #expect(
