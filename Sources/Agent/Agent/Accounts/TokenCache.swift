@@ -47,6 +47,8 @@ package final class TokenCache: Sendable {
   private let state = Mutex(State())
   private let changes = Atomic<UInt64>(0)
 
+  package init() {}
+
   /// Grows with every change: the result of a look-up is valid while the version is the same.
   package var version: UInt64 { changes.load(ordering: .acquiring) }
 

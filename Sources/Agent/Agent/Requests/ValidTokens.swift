@@ -1,7 +1,7 @@
 internal import AgentCore
-internal import AgentModel
+package import AgentModel
 internal import AgentStore
-internal import Secrets
+package import Secrets
 internal import Synchronization
 
 extension PublishedTables {
@@ -13,7 +13,7 @@ extension PublishedTables {
 /// for these, too (docs/requests.md).
 ///
 /// In memory only: what a token was before the agent started is not known.
-final class ValidTokens: PublishedTable {
+package final class ValidTokens: PublishedTable {
   private struct Entry {
     var fingerprint: String
     var secret: Secret
@@ -28,9 +28,11 @@ final class ValidTokens: PublishedTable {
   private static let most = 256
 
   /// - Parameter cache: has the standard token of each account.
-  init(_ cache: TokenCache) { self.cache = cache }
+  package init(_ cache: TokenCache) { self.cache = cache }
 
-  func note(_ token: Secret, fingerprint: String, expiresAt: BootInstant, of account: AccountID, at now: BootInstant) {
+  package func note(
+    _ token: Secret, fingerprint: String, expiresAt: BootInstant, of account: AccountID, at now: BootInstant
+  ) {
     guard now < expiresAt else { return }
     entries.withLock { entries in
       var known = (entries[account] ?? []).filter { now < $0.expiresAt && $0.fingerprint != fingerprint }
@@ -45,7 +47,7 @@ final class ValidTokens: PublishedTable {
   /// - Parameters:
   ///   - reach: the accounts whose tokens the caller must not see; nil: all of them.
   ///   - account: whose request it is.
-  func tokens(of reach: Set<AccountID>?, and account: AccountID, at now: BootInstant) -> [Secret] {
+  package func tokens(of reach: Set<AccountID>?, and account: AccountID, at now: BootInstant) -> [Secret] {
     // If there are too many: the ones that are served before replaced ones, and its own before other accounts'.
     let served = cache.standardTokens(of: reach?.union([account]), at: now)
     let others = entries.withLock { entries in
@@ -58,5 +60,5 @@ final class ValidTokens: PublishedTable {
   /// The account was signed out, or has another grant.
   func forget(_ account: AccountID) { entries.withLock { $0[account] = nil } }
 
-  func close() { entries.withLock { $0 = [:] } }
+  package func close() { entries.withLock { $0 = [:] } }
 }
