@@ -1066,7 +1066,8 @@ type CredentialAwsResult struct {
 	SessionToken    Secret `json:"sessionToken"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
-	ExpiresAt time.Time `json:"expiresAt"`
+	ExpiresAt        time.Time `json:"expiresAt"`
+	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`

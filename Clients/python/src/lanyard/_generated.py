@@ -1665,6 +1665,7 @@ class CredentialAwsResult(Record):
     secret_access_key: str = field(repr=False)
     session_token: str = field(repr=False)
     expires_at: datetime
+    expires_in_seconds: int
     account: str
 
 
@@ -7026,7 +7027,7 @@ class CredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7096,7 +7097,7 @@ class AsyncCredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.

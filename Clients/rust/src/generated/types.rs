@@ -404,6 +404,7 @@ records! {
         /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
         /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
+        expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,

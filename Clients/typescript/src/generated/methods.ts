@@ -1034,7 +1034,7 @@ export class CredentialMethods {
    * Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
    * AssumeRoleWithWebIdentity).
    *
-   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `account`.
+   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `expiresInSeconds`, `account`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.

@@ -296,6 +296,7 @@ export const CredentialAwsResult: Shape<types.CredentialAwsResult> =
     secretAccessKey: secret(required(text)),
     sessionToken: secret(required(text)),
     expiresAt: required(instant),
+    expiresInSeconds: required(integer),
     account: required(text),
   }));
 

@@ -942,6 +942,7 @@ export interface CredentialAwsResult {
    * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
+  readonly expiresInSeconds: number;
   /**
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */

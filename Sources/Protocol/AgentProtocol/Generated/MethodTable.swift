@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "42add489b8624c39213398f5437b2dd3f1aace2ccc99ba963884e363bbff3c13"
+  public static let schemaDigest = "23dd287825082a473ad22579d17a6db21f4d93d80d30ad261cbc60615a8451f2"
 }

@@ -1596,6 +1596,7 @@ public struct CredentialAwsResult: Record, WireRecord {
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
+  public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
   /// Members of the answer that have no property here.
@@ -1606,6 +1607,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     secretAccessKey: Secret,
     sessionToken: Secret,
     expiresAt: Date,
+    expiresInSeconds: Int,
     account: String,
     extra: ExtraMembers = [:]
   ) {
@@ -1613,17 +1615,19 @@ public struct CredentialAwsResult: Record, WireRecord {
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
     self.expiresAt = expiresAt
+    self.expiresInSeconds = expiresInSeconds
     self.account = account
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "account"]
+  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "expiresInSeconds", "account"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     accessKeyId = try members.required("accessKeyId")
     secretAccessKey = try members.required("secretAccessKey")
     sessionToken = try members.required("sessionToken")
     expiresAt = try members.required("expiresAt")
+    expiresInSeconds = try members.required("expiresInSeconds")
     account = try members.required("account")
     extra = members.others(than: Self.memberNames)
   }
@@ -1633,6 +1637,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     writer.member("secretAccessKey", secretAccessKey)
     writer.member("sessionToken", sessionToken)
     writer.member("expiresAt", expiresAt)
+    writer.member("expiresInSeconds", expiresInSeconds)
     writer.member("account", account)
   }
 }
