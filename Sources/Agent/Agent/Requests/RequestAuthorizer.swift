@@ -193,7 +193,7 @@ package struct RequestAuthorizer: Sendable {
   ) -> Secret? {
     guard wanted.limits.own == nil else { return nil }
     let others = account.dependencies.validTokens.tokens(
-      of: wanted.limits.permission?.accounts, and: account.id, at: decisions.clock.boot())
+      of: wanted.limits.permission?.accounts, and: account.id, isGivenOut: true, at: decisions.clock.boot())
     var text = SecretBuilder()
     for other in others {
       let isNew = other.withBytes { other in
