@@ -1235,6 +1235,9 @@ type RequestAuthorizeParams struct {
 	// own. It has to cover `Request.Send`, `Request.Authorize` or `Token.Get`. Error 6003 with the kind `grant` if
 	// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
 	Grant *string `json:"grant,omitempty"`
+	// The accounts that the caller serves, as a gateway for one of them: `OtherTokens` has no tokens of others.
+	// Absent: all that the request's limits cover.
+	Accounts []string `json:"accounts,omitempty"`
 	// The `Fingerprint` of the token that the server refused with 401. As `Token.Reject`: one forced exchange, if the
 	// token is not replaced already.
 	Rejected *string `json:"rejected,omitempty"`

@@ -1,4 +1,4 @@
-internal import AgentModel
+public import AgentModel
 public import AgentPorts
 internal import CurlTransfers
 internal import Glibc
@@ -139,6 +139,8 @@ public final class CurlExchange: HTTPExchange {
     let content = await Self.isReadable(path) ? Self.content(of: path) : authorityFiles?.certificates(of: path)
     return content.map(PEMCertificates.isFile) ?? false
   }
+
+  public func trust(of request: HTTPRequest) -> TrustSettings { defaults.trust(of: request) }
 
   public func closeConnections(of user: String?) { kept.close(of: user) }
 

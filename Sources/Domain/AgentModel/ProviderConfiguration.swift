@@ -104,6 +104,11 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public static func ownPath(of provider: ProviderName) -> String { "\(usualPath)-\(provider.text)" }
   }
 
+  /// The client is no longer one that no person had to register.
+  public mutating func forgetOwnRedirectPath() {
+    if redirect.path == Redirect.ownPath(of: name) { redirect.path = Redirect.usualPath }
+  }
+
   /// The provider's reaction to a reused refresh token, and the agent's to a lost token response.
   public struct RefreshRule: Hashable, Sendable {
     /// `none`: refresh tokens are not rotated. `grace`: a rotated token stays valid for `graceSeconds`. `strict`: reuse

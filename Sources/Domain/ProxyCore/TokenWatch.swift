@@ -8,7 +8,8 @@ internal import AgentModel
 /// back does not depend on which token it is: otherwise a program could put a guess at the end of a piece, and see by what comes
 /// at once how much of it is right. The events of a stream and lines of text pass at once, since no token has a line end.
 public struct TokenWatch: ~Copyable {
-  private let tokens: [[UInt8]]
+  private let tokens: UnsafeMutableRawBufferPointer
+  private let search: RepeatedToken
   /// What went on last, for a token that began in it; then what is held back.
   private var window: [UInt8] = []
   private var heldBack = 0
@@ -22,10 +23,20 @@ public struct TokenWatch: ~Copyable {
   private let spelling: Set<UInt8>
 
   public init(_ tokens: [[UInt8]]) {
-    self.tokens = tokens
+    let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: tokens.reduce(0) { $0 + $1.count }, alignment: 1)
+    bytes.copyBytes(from: tokens.joined())
+    var place = 0
+    search = RepeatedToken(
+      tokens.map { token in
+        defer { place += token.count }
+        return UnsafeRawBufferPointer(rebasing: bytes[place..<(place + token.count)])
+      })
+    self.tokens = bytes
     longest = tokens.map(\.count).max() ?? 0
     spelling = Set("-._~+/=%\\\0".utf8).union(tokens.joined())
   }
+
+  deinit { tokens.deallocate() }
 
   /// The number of bytes at the end of the text that may be the beginning of a token.
   private func openEnd(of text: UnsafeRawBufferPointer) -> Int {
@@ -41,11 +52,7 @@ public struct TokenWatch: ~Copyable {
   /// True if the text has a whole token.
   public func occurs(in text: String) -> Bool {
     var text = text
-    return text.withUTF8 { isFound(in: UnsafeRawBufferPointer($0)) }
-  }
-
-  private func isFound(in text: UnsafeRawBufferPointer) -> Bool {
-    tokens.contains { $0.withUnsafeBytes { RepeatedToken.occurs($0, in: text) } }
+    return text.withUTF8 { search.occurs(in: UnsafeRawBufferPointer($0)) }
   }
 
   /// Passes on to `forward` what holds no token; false once a token was found, and then nothing of this piece has gone on.
@@ -56,7 +63,7 @@ public struct TokenWatch: ~Copyable {
     let before = window.count - heldBack
     window += piece
     isWide = isWide || piece.contains(0)
-    guard !window.withUnsafeBytes({ isFound(in: $0) }) else { return false }
+    guard !window.withUnsafeBytes({ search.occurs(in: $0) }) else { return false }
     // What has gone on before can't be held back any more.
     heldBack = isLast ? 0 : min(window.withUnsafeBytes { openEnd(of: $0) }, window.count - before)
     let isForwarded = window.withUnsafeBytes { window in

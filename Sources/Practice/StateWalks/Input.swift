@@ -148,7 +148,8 @@ struct Input: Sendable {
     },
     start("crash after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(
-        sentAt: exchange.startedAt, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now, jitter: 0.5)
+        sentAt: exchange.startedAt, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now,
+        jitter: 0.5)
     },
     start("reboot after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(

@@ -62,14 +62,20 @@ final class LogReader {
     }
   }
 
-  /// An access token of an account for a request to this origin, as the value of the field `Authorization`.
+  /// An access token of an account for a request, as the value of the field `Authorization`, and how its server is reached and
+  /// trusted: as the agent says, and by the destination's authorities where that names none.
   ///
   /// - Throws: a failure also where the provider's `allowedOrigins` do not list the origin. `request.authorize` would write
   ///   an entry to the log for each batch of entries.
-  func authorization(of account: String, at origin: String) throws(CommandFailure) -> WipedBytes {
+  func authorization(
+    of account: String, at url: HTTPURL, authorities: String?
+  ) throws(CommandFailure) -> (WipedBytes, TrustSettings) {
+    let origin = url.origin
     let provider = try call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string ?? "" }
-    let allowance = try call("provider.get", params: { $0.member("provider", provider) }) {
-      ProviderAllowance($0, of: provider)
+    let (allowance, trust) = try call("provider.get", params: { $0.member("provider", provider) }) {
+      (result) throws(CommandFailure) in
+      guard let trust = ServerTrust(result["trust"]) else { throw CommandFailure.notUnderstood }
+      return (ProviderAllowance(result, of: provider), trust)
     }
     guard RequestTarget.origins(allowance.origins).contains(origin) else {
       throw CommandFailure(
@@ -77,7 +83,7 @@ final class LogReader {
         "\(origin) is not among the allowed origins of \(provider), so it gets no token of \(account): "
           + "`\(allowance.command(addingOrigin: origin))` allows it.")
     }
-    return try call("token.get") { writer in
+    let token = try call("token.get") { writer in
       writer.member("account", account)
     } result: { (result) throws(CommandFailure) in
       guard let token = result["accessToken"], token.kind == .string else { throw CommandFailure.notUnderstood }
@@ -90,6 +96,7 @@ final class LogReader {
       value.append(capacity: token.textCapacity) { token.copyText(into: $0) }
       return value
     }
+    return (token, trust.settings(for: url, authorities: authorities))
   }
 
   private func call<Result>(

@@ -11,6 +11,8 @@ internal import StreamingHTTP
 final class OTLPCollector: Collector {
   private let url: HTTPURL
   private let client: HTTPClient
+  /// `caFile` of the destination.
+  private let authorities: String?
   private let headersFile: String?
   private let agent: String
   private let host: String?
@@ -39,9 +41,8 @@ final class OTLPCollector: Collector {
     }
     self.url = url
     var settings = HTTPClientSettings { Environment.value($0) }
-    if let file = destination.caFile {
-      settings.trust.authorities = CertificateAuthorities(file: file)
-    }
+    authorities = destination.caFile
+    if let authorities { settings.trust.authorities = CertificateAuthorities(file: authorities) }
     client = HTTPClient(settings)
     headersFile = destination.headersFile
     self.agent = agent
@@ -148,7 +149,10 @@ final class OTLPCollector: Collector {
       request.fields += fields
     }
     guard let account else { return }
-    request.fields.append(RequestField("Authorization", secret: try reader.authorization(of: account, at: url.origin)))
+    let (token, trust) = try reader.authorization(
+      of: account, at: url, authorities: authorities)
+    request.trust = trust
+    request.fields.append(RequestField("Authorization", secret: token))
   }
 
   /// A file that others can read or write is not used. It may be root's.

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import JSONRPC
@@ -16,6 +17,8 @@ final class Authorizer: Sendable {
     /// The value of the field `DPoP`.
     let proof: WipedBytes?
     let fingerprint: String
+    /// How the server is reached and trusted.
+    var trust = TrustSettings()
     /// Further tokens of the accounts of this proxy that servers still take: no answer that repeats one goes on.
     var others: [WipedBytes] = []
   }
@@ -83,7 +86,7 @@ final class Authorizer: Sendable {
   ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
-      return try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
+      var authorization = try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
         // The query does not count, and may be longer than a parameter of the agent.
@@ -92,6 +95,12 @@ final class Authorizer: Sendable {
         writer.beginArray()
         for origin in account.origins.all { writer.string(origin) }
         writer.endArray()
+        if scope.isAccountNamed {
+          writer.key("accounts")
+          writer.beginArray()
+          for account in scope.accounts { writer.string(account.id) }
+          writer.endArray()
+        }
         if let grant = scope.grant { writer.member("grant", grant.id) }
         if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
         if let challenge = refused?.challenge { writer.member("challenge", challenge) }
@@ -100,15 +109,24 @@ final class Authorizer: Sendable {
         writer.key("timeoutSeconds")
         writer.integer(Self.patienceSeconds)
       } result: { (node) throws(CommandFailure) in
-        var authorization = try Self.authorization(node, account.id)
-        authorization.others += given.adding(authorization.token, authorization.fingerprint)
-        return authorization
+        try Self.authorization(node, account.id)
       }
+      authorization.others += given.adding(authorization.token, authorization.fingerprint)
+      authorization.trust = try trust(for: url, account.allowance.provider)
+      return authorization
     } catch {
       if let earlier { reject(earlier, of: account) }
       // Its words name the origins of this proxy.
       try account.origins.contains(url) ? () : scope.origins.check(url)
       throw Refusal(error, scope.grant)
+    }
+  }
+
+  /// Asked for each request: what was changed or enforced meanwhile counts, and pins end by the agent's time.
+  private func trust(for url: HTTPURL, _ provider: String) throws(CommandFailure) -> TrustSettings {
+    try agent.call("provider.get", params: { $0.member("provider", provider) }) { (node) throws(CommandFailure) in
+      guard let trust = ServerTrust(node["trust"]) else { throw .notUnderstood }
+      return trust.settings(for: url)
     }
   }
 

@@ -106,6 +106,7 @@ struct Forwarding {
       fields.append(RequestField("Authorization", secret: authorization.credentials))
       if let proof = authorization.proof { fields.append(RequestField("DPoP", secret: proof)) }
       var outgoing = OutgoingRequest(forwarding.request.method, forwarding.request.url, fields: fields)
+      outgoing.trust = authorization.trust
       outgoing.headMilliseconds = Forwarding.headMilliseconds
       outgoing.idleMilliseconds = Forwarding.idleMilliseconds
       let cancellation = HTTPCancellation()
@@ -147,8 +148,9 @@ struct Forwarding {
       let server = forwarding.request.url.origin
       if isRevoked { return Self.revoked }
       switch result {
-      case .notSent(.untrusted):
-        return Refusal(502, "untrustedServer", "The certificate of \(server) is not trusted. Nothing was sent.")
+      case .notSent(.untrusted(let failure)):
+        return Refusal(
+          502, "untrustedServer", "\(server) could not be trusted: \(failure.explanation). Nothing was sent.")
       case .notSent(.timedOut): return Refusal(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
       case .notSent: return Refusal(502, "notSent", "\(server) could not be reached. Nothing was sent.")
       case .lost(.timedOut):

@@ -5,8 +5,8 @@ import JSONRPC
 import ProxyCore
 import StreamingHTTP
 
-/// What a proxy may forward, read from the agent at its start: accounts, origins, and how their servers are reached. The agent
-/// decides each request again.
+/// What a proxy may forward, read from the agent at its start: accounts and origins. The agent decides each request again, and
+/// says how its server is reached and trusted.
 struct ProxyScope: Sendable {
   struct Account: Sendable {
     let id: String
@@ -44,20 +44,23 @@ struct ProxyScope: Sendable {
       }
     }
     let providers = try Self.providers(via: &agent)
+    var client = HTTPClientSettings()
+    // Otherwise kept connections of a burst are closed while the next request opens one.
+    client.maximumIdleConnections = 32
     var (accounts, clients): ([Account], [String: HTTPClient]) = ([], [:])
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
-          let settings = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
+          let allowance = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
         else { continue }
-        var origins = AllowedOrigins(settings.allowance.origins)
+        var origins = AllowedOrigins(allowance.origins)
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
           Account(
-            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: settings.allowance,
-            names: RequestNames(allowed: settings.allowance.fields)))
-        clients[id] = HTTPClient(settings.client)
+            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: allowance,
+            names: RequestNames(allowed: allowance.fields)))
+        clients[id] = HTTPClient(client)
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -111,29 +114,16 @@ struct ProxyScope: Sendable {
     return chosen
   }
 
-  private struct Settings {
-    var allowance: ProviderAllowance
-    var client: HTTPClientSettings
-  }
-
-  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: Settings] {
+  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: ProviderAllowance] {
     let names = try agent.call("provider.list") { result in
       (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
     }
-    var settings: [String: Settings] = [:]
+    var providers: [String: ProviderAllowance] = [:]
     for name in names {
-      settings[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) { result in
-        let node = result["provider"] ?? result
-        var client = HTTPClientSettings { Environment.value($0) }
-        if let caFile = node["caFile"]?.string {
-          client.trust.authorities = CertificateAuthorities(file: caFile)
-        }
-        if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
-        // Otherwise kept connections of a burst are closed while the next request opens one.
-        client.maximumIdleConnections = 32
-        return Settings(allowance: ProviderAllowance(result, of: name), client: client)
+      providers[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) {
+        ProviderAllowance($0, of: name)
       }
     }
-    return settings
+    return providers
   }
 }

@@ -250,8 +250,8 @@ import Testing
       let provider = try await world.provider("idp", options: options)
       let account = try await world.signIn("alice", at: provider, alias: "work")
       let client = try world.client()
-      let asked = #"{"account":"\(account)"}"#
-      await client.call("token.refresh", asked).isExpected(2004, reason: "noRefreshToken", account: account)
+      let asked = #"{"account":"\#(account)"}"#
+      await client.call("token.refresh", asked).isExpected(3003, reason: "noRefreshToken", account: account)
       let token = await client.call("token.get", asked)
       #expect(token["accessToken"].map { provider.idp.isActive(accessToken: $0) } == true, "\(token)")
     }

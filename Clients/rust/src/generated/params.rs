@@ -578,6 +578,9 @@ inputs! {
         /// the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have
         /// the name.
         grant: String,
+        /// The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no tokens of others.
+        /// Absent: all that the request's limits cover.
+        accounts: [String],
         /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange,
         /// if the token is not replaced already.
         rejected: String,

@@ -44,6 +44,7 @@ extension Account {
         loaded?.beginState(at: dependencies.time.now(for:))
         publishSession()
         dependencies.events.publish(.sessionStateChanged(state, previous: previous), account: id)
+        storeDoubt()
       }
     }
     publishSession()
@@ -62,6 +63,19 @@ extension Account {
   func isStored(_ profile: AccountProfile?) {
     guard let profile, loaded?.profile.epoch == profile.epoch else { return }
     loaded?.profile = profile
+  }
+
+  /// Time alone ended what the disk says of a lost answer: stores it, so that the person is told once, and not at each
+  /// start. An exchange that fails has stored what it means before this.
+  private func storeDoubt() {
+    guard let loaded, loaded.machine.health == .unknown, loaded.machine.toldState == .reauthenticationRequired,
+      loaded.profile.restingState != loaded.machine.toldState
+    else { return }
+    let (epoch, failed) = (loaded.profile.epoch, FailedExchange(loaded.machine, on: clock))
+    dependencies.background.start { [self] in
+      let stored = try? await journal.note(failed, epoch: epoch)
+      await isStored(stored ?? nil)
+    }
   }
 
   /// Brings the state up to now: loads the account, and tells what time has changed.

@@ -79,6 +79,12 @@ struct AccountJournal {
     } ?? nil
   }
 
+  /// Stores what time alone made of the grant's state. Nil if the account changed meanwhile, or the vault is locked.
+  func note(_ failed: FailedExchange, epoch: UInt64) async throws(AgentFailure) -> AccountProfile? {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in vault.journal.note(failed, of: id, epoch: epoch) }
+      ?? nil
+  }
+
   /// The refresh token of an account that keeps none in memory.
   func refreshToken() async throws(AgentFailure) -> Secret? {
     try await vault.read { vault throws(AgentFailure) in

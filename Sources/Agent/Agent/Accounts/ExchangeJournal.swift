@@ -228,6 +228,15 @@ struct ExchangeJournal {
       changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: profile)
   }
 
+  /// Stores what lists show of the grant, whose journal stays.
+  func note(_ failed: FailedExchange, of id: AccountID, epoch: UInt64) -> ChangeSet<AccountProfile?> {
+    guard var profile = vault.directory.current(id, epoch: epoch) else { return .unchanged(nil) }
+    let entry = note(failed.memory, isDoubtHarmless: failed.isDoubtHarmless, in: &profile)
+    return ChangeSet(
+      [.put(profile.partition, .profile, profile.record)] + entry + vault.trustedTime.changes,
+      memory: [.account(profile)], of: id, result: profile)
+  }
+
   /// Stores what the loading of the account found out about the journal's request. Changes nothing if the account
   /// changed since: a request that was sent meanwhile has its own intent in the journal.
   func correct(

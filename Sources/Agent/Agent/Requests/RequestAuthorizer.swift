@@ -12,6 +12,8 @@ package struct RequestToAuthorize: Sendable {
   package var url: String
   /// Only these origins count, in normal form; nil: all of the provider's.
   package var origins: Set<String>?
+  /// Whose tokens an answer must not repeat, beside the account's own; nil: those of all that the limits cover.
+  package var reach: Set<AccountID>?
   /// The caller's own limits, and those of the grant that it named.
   package var limits: RequestLimits
   package var token: TokenKey
@@ -22,13 +24,14 @@ package struct RequestToAuthorize: Sendable {
   package var mayPrompt: Bool
 
   package init(
-    account: AccountID, method: String, url: String, origins: Set<String>?, limits: RequestLimits, token: TokenKey,
-    rejected: String?, nonce: String?, mayPrompt: Bool
+    account: AccountID, method: String, url: String, origins: Set<String>?, reach: Set<AccountID>?,
+    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
     self.url = url
     self.origins = origins
+    self.reach = reach
     self.limits = limits
     self.token = token
     self.rejected = rejected
@@ -192,8 +195,10 @@ package struct RequestAuthorizer: Sendable {
     than given: AuthorizedRequest, for wanted: RequestToAuthorize, _ account: Account
   ) -> Secret? {
     guard wanted.limits.own == nil else { return nil }
+    let covered = wanted.limits.permission?.accounts
+    let reach = wanted.reach.map { reach in covered.map(reach.intersection) ?? reach } ?? covered
     let others = account.dependencies.validTokens.tokens(
-      of: wanted.limits.permission?.accounts, and: account.id, isGivenOut: true, at: decisions.clock.boot())
+      of: reach, and: account.id, isGivenOut: true, at: decisions.clock.boot())
     var text = SecretBuilder()
     for other in others {
       let isNew = other.withBytes { other in

@@ -188,7 +188,7 @@ package struct RequestSender: Sendable {
 
   private func response(_ received: RequestSendings.Received, _ progress: Progress) -> ResourceResponse {
     let response = received.response
-    let repeatsToken = !request.showsToken && sought(progress).contains(where: response.repeats)
+    let repeatsToken = !request.showsToken && response.repeats(oneOf: sought(progress))
     return ResourceResponse(
       status: response.status, fields: received.fields, body: response.body, share: response.share,
       attempts: progress.machine.attempts, isRefreshed: progress.machine.isRefreshed, repeatsToken: repeatsToken)
@@ -247,16 +247,25 @@ package struct RequestSender: Sendable {
 }
 
 extension HTTPResponse {
-  /// The token stands in its body, or in one of its fields.
-  fileprivate func repeats(_ token: Secret) -> Bool {
-    token.withBytes { token in
-      body.withBytes { RepeatedToken.occurs(token, in: $0) }
-        || fields.contains { field in
-          [field.name, field.value].contains { text in
-            Array(text.utf8).withUnsafeBytes { RepeatedToken.occurs(token, in: $0) }
-          }
-        }
+  /// One of the tokens stands in its body, or in one of its fields.
+  fileprivate func repeats(oneOf tokens: [Secret]) -> Bool {
+    var lent: [UnsafeRawBufferPointer] = []
+    // The memory of each is lent for the time of a call.
+    func isFound(from index: Int) -> Bool {
+      guard index < tokens.count else { return hasOne(of: RepeatedToken(lent)) }
+      return tokens[index].withBytes { bytes in
+        lent.append(bytes)
+        return isFound(from: index + 1)
+      }
     }
+    return isFound(from: 0)
+  }
+
+  private func hasOne(of search: RepeatedToken) -> Bool {
+    body.withBytes { search.occurs(in: $0) }
+      || fields.contains { field in
+        [field.name, field.value].contains { text in Array(text.utf8).withUnsafeBytes { search.occurs(in: $0) } }
+      }
   }
 }
 

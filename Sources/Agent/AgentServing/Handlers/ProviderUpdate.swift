@@ -83,6 +83,8 @@ enum ProviderUpdateHandler: MethodHandler {
   ) async throws(AgentFailure) {
     let issuerChanged = !equalCodePoints(provider.configuration.issuer, known.configuration.issuer)
     if params.clientId != nil {
+      // A person registers the usual path with a client, unless they say another.
+      if params.redirect == nil, provider.registration != nil { provider.configuration.forgetOwnRedirectPath() }
       provider.registration = nil
     } else if issuerChanged, provider.registration != nil {
       throw .invalidParameter("/clientId", expected: "the id of a client that the new issuer knows")

@@ -14,7 +14,7 @@ enum RequestAuthorizeHandler: MethodHandler {
     try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
-      origins: params.origins.map { RequestTarget.origins($0) },
+      origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
       limits: try call.agent.limits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
       rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)

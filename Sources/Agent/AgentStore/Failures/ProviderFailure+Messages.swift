@@ -108,15 +108,15 @@ extension DocumentFailure {
 
 extension TrustFailure {
   var message: String {
-    switch self {
+    let what = "The provider could not be trusted: \(explanation)."
+    return switch self {
     case .unknownAuthority:
-      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named: `--ca-file FILE` when the provider is added, or later `lanyard provider update NAME --ca-file FILE`."
-    case .wrongName: "The provider could not be trusted: its certificate is for another host."
+      "\(what) A private authority is trusted once its file is named: `--ca-file FILE` when the provider is added, or later `lanyard provider update NAME --ca-file FILE`."
+    case .wrongName, .tls: what
     case .expired:
-      "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
+      "\(what) It has expired, or this machine's clock is wrong."
     case .pinMismatch:
-      "The provider could not be trusted: no pinned key is the server's. If its administrator confirms that the key was changed, set the new pins by `provider.update`."
-    case .tls: "The provider could not be trusted: TLS failed."
+      "\(what) If its administrator confirms that the key was changed, set the new pins by `provider.update`."
     }
   }
 }

@@ -70,6 +70,10 @@ public enum ExchangeFailure: Hashable, Sendable {
   /// A replay that was not sent, since the provider forgives a second use no more.
   public static let graceElapsed = ExchangeFailure.unknownOutcome("graceElapsed")
 
+  public var isUnexplained: Bool { if case .unexplained = self { true } else { false } }
+  /// An unexplained refusal that is a page, as of a portal.
+  var isPage: Bool { if case .unexplained(_, isPage: true) = self { true } else { false } }
+
   /// No answer came: what the provider did is unknown, or it was not asked for the token.
   public var isWithoutAnswer: Bool {
     switch self {

@@ -164,7 +164,7 @@ extension NameSpelling {
   ]
 
   private static let wholeCredentials: Set<String> = [
-    "auth", "authn", "authz", "hmac", "key", "keypairid", "otp", "pat", "pwd", "sas", "sid", "sig", "totp", "xauth",
+    "auth", "authn", "authz", "hmac", "keypairid", "otp", "pat", "pwd", "sas", "sid", "sig", "totp", "xauth",
     "xkey", "xsid", "xsig",
   ]
 

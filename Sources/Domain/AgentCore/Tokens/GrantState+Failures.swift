@@ -88,10 +88,10 @@ extension GrantState {
   /// The provider refused requests for this audience with errors that the agent does not know so often that the grant
   /// may be dead. Whether the request is odd or the grant dead shows itself at what the sign-in was given.
   ///
-  /// Asked before `learn`. A caller's attempt before the end of the pause decides nothing.
+  /// Asked before `learn`. A page that a caller meets before the end of the pause decides nothing.
   func isDoubtful(after failure: ExchangeFailure, of attempt: TokenMachine.Attempt, at now: BootInstant) -> Bool {
-    guard case .unexplained = failure, !attempt.isReplay, attempt.key != .standard,
-      let rejected = audiences[attempt.key].rejectedRequest, now >= rejected.until
+    guard failure.isUnexplained, !attempt.isReplay, attempt.key != .standard,
+      let rejected = audiences[attempt.key].rejectedRequest, !failure.isPage || now >= rejected.until
     else { return false }
     return rejected.times >= RetryPause.mostUnexplained
   }
@@ -105,7 +105,7 @@ extension GrantState {
   private mutating func grantWasRefused(
     _ failure: ExchangeFailure, at now: BootInstant, jitter: Double
   ) -> [TokenMachine.Effect] {
-    if pause.isLastUnexplained(at: now) {
+    if pause.isLastUnexplained(failure, at: now) {
       return stand(.reauthenticate(reason: TokenMachine.unexplainedRefusal), at: now)
     }
     let length = RetryPause.length(after: failure, failures: pause.failures + 2, jitter)

@@ -11,11 +11,11 @@ struct RetryPause {
   /// Failures in a row that asked for patience.
   var failures: Int { patience?.failures ?? 0 }
 
-  /// The failures in a row were explained so seldom that the next unexplained one is taken for the end of the grant. A
-  /// caller's attempt before the end of the pause decides nothing.
-  func isLastUnexplained(at now: BootInstant) -> Bool {
+  /// The failures in a row were explained so seldom that this unexplained one is taken for the end of the grant. A page
+  /// may be of a portal: one that a caller meets before the end of the pause decides nothing.
+  func isLastUnexplained(_ failure: ExchangeFailure, at now: BootInstant) -> Bool {
     guard let patience else { return false }
-    return patience.unexplained >= Self.mostUnexplained && now >= patience.until
+    return patience.unexplained >= Self.mostUnexplained && (!failure.isPage || now >= patience.until)
   }
 
   /// The refusal of a request now; nil if the pause is over.
@@ -40,13 +40,13 @@ struct RetryPause {
       early.failure = failure
       early.callersUntil = callersUntil
       early.until = max(early.until, callersUntil)
+      if failure.isUnexplained, !failure.isPage { early.unexplained += 1 }
       patience = early
       return
     }
-    let isUnexplained = if case .unexplained = failure { true } else { false }
     patience = TokenMemory.Patience(
       until: now + pause, callersUntil: callersUntil, failure: failure, failures: failures + 1,
-      unexplained: (patience?.unexplained ?? 0) + (isUnexplained ? 1 : 0))
+      unexplained: (patience?.unexplained ?? 0) + (failure.isUnexplained ? 1 : 0))
   }
 
   mutating func forget() { patience = nil }
@@ -65,8 +65,7 @@ struct RetryPause {
   /// Never zero: a provider whose answers can't be understood is not asked again at once. A page comes from a portal, a
   /// proxy or a gateway, which takes longer to get out of the way.
   static func length(after failure: ExchangeFailure, failures: Int, _ jitter: Double) -> Milliseconds {
-    let shortest =
-      if case .unexplained(_, isPage: true) = failure { pagePause * Int64(failures) } else { Backoff.shortest }
+    let shortest = failure.isPage ? pagePause * Int64(failures) : Backoff.shortest
     return max(shortest, Backoff.pause(failures: failures, jitter: jitter))
   }
 

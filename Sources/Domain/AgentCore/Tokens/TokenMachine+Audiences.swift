@@ -111,10 +111,11 @@ extension TokenMachine {
       let last = self[key].rejectedRequest
       let callersUntil = now + min(pause, callers ?? pause)
       let isEarly = last.map { now < $0.until } ?? false
+      let counts = !isEarly || failure.isUnexplained && !failure.isPage
       forget(\.rejectedRequest) { $0.until + Self.rejectionMemory <= now }
       self[key].rejectedRequest = RejectedRequest(
         heardAt: now, until: isEarly ? max(last?.until ?? now, callersUntil) : now + pause,
-        callersUntil: callersUntil, failure: failure, times: (last?.times ?? 0) + (isEarly ? 0 : 1))
+        callersUntil: callersUntil, failure: failure, times: (last?.times ?? 0) + (counts ? 1 : 0))
     }
 
     /// Forgets this fact of every audience, or only if it is old.

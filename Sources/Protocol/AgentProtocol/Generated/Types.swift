@@ -2254,6 +2254,61 @@ public struct WireRevocation: WireWritable, Sendable {
   }
 }
 
+/// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+/// the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+public struct WireServerTrust: WireWritable, Sendable {
+  /// The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's.
+  public var caFile: String?
+  /// Directories of authorities in OpenSSL's form, with colons between.
+  public var caDirectory: String?
+  /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+  public var proxy: String?
+  /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+  /// the environment of the program says.
+  public var noProxy: [String]?
+  /// For each host the pins that count now, by the provider's time. Absent: none.
+  public var pins: WireMap<[String]>?
+
+  public init(
+    caFile: String? = nil,
+    caDirectory: String? = nil,
+    proxy: String? = nil,
+    noProxy: [String]? = nil,
+    pins: WireMap<[String]>? = nil
+  ) {
+    self.caFile = caFile
+    self.caDirectory = caDirectory
+    self.proxy = proxy
+    self.noProxy = noProxy
+    self.pins = pins
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    if let caFile {
+      writer.key("caFile")
+      writer.string(caFile)
+    }
+    if let caDirectory {
+      writer.key("caDirectory")
+      writer.string(caDirectory)
+    }
+    if let proxy {
+      writer.key("proxy")
+      writer.string(proxy)
+    }
+    if let noProxy {
+      writer.key("noProxy")
+      writer.list(noProxy) { item, writer in writer.string(item) }
+    }
+    if let pins {
+      writer.key("pins")
+      writer.map(pins) { item, writer in writer.list(item) { item, writer in writer.string(item) } }
+    }
+    writer.endObject()
+  }
+}
+
 /// An account's session.
 public struct WireSession: WireWritable, Sendable {
   public var account: AccountID

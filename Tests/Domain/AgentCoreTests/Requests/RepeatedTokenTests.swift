@@ -21,6 +21,26 @@ struct RepeatedTokenTests {
     #expect(!Self.occurs("{\"authorization\":\"Bearer \(Self.token.dropLast())\"}"))
   }
 
+  @Test func eachOfManyTokens_isFoundInEachSpelling() {
+    let tokens = (10..<40).map { Array("eyJhbGciOiJSUzI1NiJ9.\($0).a/b+c".utf8) }
+    let memory = tokens.map { token in
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: token.count, alignment: 1)
+      bytes.copyBytes(from: token)
+      return bytes
+    }
+    defer { for bytes in memory { bytes.deallocate() } }
+    let search = RepeatedToken(memory.map { UnsafeRawBufferPointer($0) })
+    func occurs(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { search.occurs(in: $0) } }
+    for token in tokens.map({ String(decoding: $0, as: UTF8.self) }) {
+      let escaped = token.replacing("/", with: "\\/").replacing("e", with: "%65")
+      let wide = token.map { "\($0)\0" }.joined()
+      for text in [token, escaped, wide, Self.base64(token), Self.base64("a" + token), Self.base64("ab" + token)] {
+        #expect(occurs("eyJ eyJhbGciOiJSUzI1NiJ9. " + text), "\(text)")
+      }
+    }
+    #expect(!occurs("eyJhbGciOiJSUzI1NiJ9.41.a/b+c " + Self.base64("eyJhbGciOiJSUzI1NiJ9.41.a/b+c")))
+  }
+
   @Test("a token with the escapes of JSON or percent-encoding is found")
   func escaped() {
     #expect(Self.occurs("a" + Self.token.replacing("/", with: "\\/")))

@@ -29,7 +29,7 @@ enum RequestNamesTable {
 
   /// What tells something only alone: within a longer name it may be data.
   static let tellingAlone: [Row] =
-    ["token", "key", "subscription key", "master key", "auth", "sig", "sid", "pwd", "otp", "hmac", "pat"].map {
+    ["token", "subscription key", "master key", "auth", "sig", "sid", "pwd", "otp", "hmac", "pat"].map {
       row($0, nil, .credential)
     }
     + ["sudo", "do as", "run as", "act as", "as user"].map { row($0, nil, .person) }

@@ -394,6 +394,7 @@ enum TypedCalls {
         url: params.required("url"),
         origins: params.optional("origins"),
         grant: params.optional("grant"),
+        accounts: params.optional("accounts"),
         rejected: params.optional("rejected"),
         challenge: params.optional("challenge"),
         nonce: params.optional("nonce"),

@@ -261,7 +261,7 @@ public enum ProviderList: RPCMethod {
   }
 }
 
-/// Returns a provider, without its client secret.
+/// Returns a provider, without its client secret, and how its servers are reached and trusted now.
 public enum ProviderGet: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.get", since: "1",
@@ -290,17 +290,24 @@ public enum ProviderGet: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var provider: WireProvider
+    public var trust: WireServerTrust?
 
     public init(
-      provider: WireProvider
+      provider: WireProvider,
+      trust: WireServerTrust? = nil
     ) {
       self.provider = provider
+      self.trust = trust
     }
 
     public func write(to writer: inout JSONWriter) {
       writer.beginObject()
       writer.key("provider")
       provider.write(to: &writer)
+      if let trust {
+        writer.key("trust")
+        trust.write(to: &writer)
+      }
       writer.endObject()
     }
   }

@@ -152,11 +152,11 @@ public struct ProviderMethods: Sendable {
   ///   `CancellationError` if the task is cancelled.
   public func list() async throws -> ProviderListResult { try await lanyard.invoke("provider.list") }
 
-  /// Returns a provider, without its client secret.
+  /// Returns a provider, without its client secret, and how its servers are reached and trusted now.
   ///
   /// - Parameters:
   ///   - provider: A provider's name.
-  /// - Returns: `ProviderGetResult`: with `provider`.
+  /// - Returns: `ProviderGetResult`: with `provider`, `trust`.
   /// - Throws: ``LanyardError``: `providerNotFound`, `storeUnavailable`, `integrity`, `invalidParams`,
   ///   `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure
   ///   of the connection. `CancellationError` if the task is cancelled.
