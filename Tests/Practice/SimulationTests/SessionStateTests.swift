@@ -182,7 +182,7 @@ import Testing
   @Test func doctor_blamesNoClockThatWasPutRight() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
-      world.clock.setWall(world.clock.trueTime - .seconds(3600))
+      world.clock.setWall(world.clock.trueTime + .seconds(-3600))
       #expect(scene.works(try await scene.token(method: "token.refresh")))
       #expect(try await Self.findings(world, "clock").contains { $0.contains("behind the provider") })
       world.crash()
