@@ -1066,7 +1066,8 @@ type CredentialAwsResult struct {
 	SessionToken    Secret `json:"sessionToken"`
 	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
 	// far as it is known, in objects of an account, else the machine's.
-	ExpiresAt time.Time `json:"expiresAt"`
+	ExpiresAt        time.Time `json:"expiresAt"`
+	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
@@ -1787,10 +1788,6 @@ type ProviderDiscoverResult struct {
 type ProviderGetResult struct {
 	// A provider.
 	Provider Provider `json:"provider"`
-	// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
-	// provider, the configuration and what the administrator enforces. A program that sends a token itself applies
-	// the same.
-	Trust *ServerTrust `json:"trust,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2030,25 +2027,6 @@ type SecretRemoveResult struct {
 	Account string `json:"account"`
 	// A secret's name.
 	Name string `json:"name"`
-	// Extra holds members that this version does not know.
-	Extra Extra `json:"-"`
-}
-
-// ServerTrust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
-// the provider, the configuration and what the administrator enforces. A program that sends a token itself applies
-// the same.
-type ServerTrust struct {
-	// The PEM file with the certificate authorities that count. Absent, and no `CADirectory`: the system's.
-	CAFile *string `json:"caFile,omitempty"`
-	// Directories of authorities in OpenSSL's form, with colons between.
-	CADirectory *string `json:"caDirectory,omitempty"`
-	// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
-	Proxy *string `json:"proxy,omitempty"`
-	// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
-	// the environment of the program says.
-	NoProxy []string `json:"noProxy,omitempty"`
-	// For each host the pins that count now, by the provider's time. Absent: none.
-	Pins map[string][]string `json:"pins,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

@@ -15,7 +15,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
+from datetime import timezone
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from unittest import mock
 
@@ -393,7 +395,7 @@ class GoogleTests(AuthTest):
     def test_expired_token_is_asked_for_anew(self) -> None:
         from lanyard.auth.google import Credentials
 
-        old = {**self.token(1), "expiresAt": "2020-01-01T00:00:00.000Z"}
+        old = {**self.token(1), "expiresInSeconds": 0}
         self.agent.on("token.get", lambda request, peer: old)
         credentials = Credentials(self.client, "work", origins="https://api.example")
         self.assertEqual((credentials.valid, credentials.expired, credentials.token), (False, False, None))
@@ -403,6 +405,19 @@ class GoogleTests(AuthTest):
         self.assertEqual((len(self.params("token.get")), self.params("token.reject")), (2, []))
         assert credentials.expiry is not None
         self.assertIsNone(credentials.expiry.tzinfo)
+
+    def test_end_is_by_this_machines_clock(self) -> None:
+        from lanyard.auth.google import Credentials
+
+        # The provider's clock is years behind this machine's.
+        told = {**self.token(1), "expiresAt": "2020-01-01T00:00:00.000Z", "expiresInSeconds": 300}
+        self.agent.on("token.get", lambda request, peer: told)
+        credentials = Credentials(self.client, "work", origins="https://api.example")
+        credentials.refresh()
+        self.assertTrue(credentials.valid)
+        assert credentials.expiry is not None
+        left = credentials.expiry.replace(tzinfo=timezone.utc).timestamp() - time.time()
+        self.assertTrue(200 < left <= 300, left)
 
     def test_other_origin_gets_nothing(self) -> None:
         server, other = self.server(), self.server()
@@ -443,7 +458,7 @@ class AzureTests(AuthTest):
 
         credential = LanyardCredential(self.client, "work")
         token = credential.get_token("https://vault.example/.default", tenant_id="t", enable_cae=True)
-        self.assertEqual((token.token, token.expires_on, token[0]), ("secret-1", 4070908800, "secret-1"))
+        self.assertEqual((token.token, token[0]), ("secret-1", "secret-1"))
         info = credential.get_token_info("https://vault.example/.default", options={"enable_cae": True})
         self.assertEqual((info.token, info.token_type, info.refresh_on), ("secret-1", "Bearer", None))
         self.assertNotIn("secret", repr(token) + repr(info) + repr(credential))
@@ -463,6 +478,15 @@ class AzureTests(AuthTest):
         with pipelines.Pipeline(transports.RequestsTransport(use_env_settings=False), [policy]) as pipeline:
             pipeline.run(rest.HttpRequest("GET", server.origin), enforce_https=False)
         self.assertEqual(server.sent("authorization"), ["Bearer secret-1"])
+
+    def test_end_is_by_this_machines_clock(self) -> None:
+        from lanyard.auth.azure import LanyardCredential
+
+        # The provider's clock is decades ahead of this machine's.
+        self.agent.on("token.get", lambda request, peer: self.token(1))
+        credential = LanyardCredential(self.client, "work")
+        for end in credential.get_token("a").expires_on, credential.get_token_info("a").expires_on:
+            self.assertTrue(200 < end - time.time() <= 300, end)
 
     def test_claims_report_the_token(self) -> None:
         from lanyard.auth.azure import LanyardCredential

@@ -106,6 +106,26 @@ import Testing
     }
   }
 
+  /// An erasure waits long for a reader, and then the store fails for another one.
+  @Test func erasureThatTheStoreFailed_waitsForNoPauseOfAReader() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      let other = try await world.signIn("bob", at: scene.provider, alias: "home")
+      let witness = try await Witness.at(world)
+      world.logIsHeld = true
+      #expect(try await leave(scene)["data"] == "erasurePending")
+      await world.clock.sleep(for: .seconds(3000))
+      world.logIsHeld = false
+      world.failCommit(2, with: .full)
+      let client = try world.client()
+      let answer = await client.call("account.signOut", #"{"account":"home","mode":"hard"}"#)
+      #expect(answer["data"] == "erasurePending", "\(answer)")
+      await world.clock.sleep(for: .seconds(5))
+      #expect(witness.received("account.erased", of: scene.account).count == 1)
+      #expect(witness.received("account.erased", of: other).count == 1)
+    }
+  }
+
   @Test func pendingErasure_isFinishedWithTheNextErasure() throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)

@@ -105,6 +105,121 @@ import Testing
     }
   }
 
+  /// The account was loaded by a list alone, and is not asked for again.
+  @Test func graceThatEndsAfterARestart_isToldWhenItEnds() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: .grace(seconds: 600))
+      await scene.expireUnused()
+      world.network.next("/token", .lostRequest(.reset))
+      world.network.next("/token", .notConnected(.refused), times: nil)
+      _ = try await scene.token()
+      try await world.restart()
+      let witness = try await Witness.at(world)
+      let observer = try world.client(isObserver: true)
+      #expect(await observer.call("account.list").error == nil)
+      await world.clock.sleep(for: .seconds(601))
+      #expect(witness.states.last == "reauthenticationRequired")
+      #expect(witness.expiries == ["outcomeUnknown"])
+    }
+  }
+
+  /// Figures that are read before anything else say what `agent.status` says.
+  @Test func figuresAfterAKillDuringARefresh_tellTheState() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      _ = try await scene.heldExchange("token.refresh")
+      world.crash()
+      try await world.restart()
+      let observer = try world.client(isObserver: true)
+      let gauges = await observer.call("metrics.read").result?["gauges"]?.arrayValue ?? []
+      let samples = gauges.first { $0["name"]?.stringValue == "lanyard_accounts" }?["samples"]?.arrayValue ?? []
+      let counted = samples.filter { $0["value"]?.integerValue == 1 }.map { $0["labels", "state"]?.stringValue }
+      #expect(counted == ["reauthenticationRequired"])
+    }
+  }
+
+  private static func findings(_ world: SimulatedWorld, _ check: String) async throws -> [String] {
+    let client = try world.client()
+    defer { client.disconnect() }
+    let all = await client.call("agent.diagnose").result?["findings"]?.arrayValue ?? []
+    return all.filter { $0["check"]?.stringValue == check }.compactMap { $0["message"]?.stringValue }
+  }
+
+  /// A disabled account's refresh token is on the disk alone; the look sends it, and another person's answer ends it.
+  @Test func lookThatIsAnsweredForAnotherPerson_revokesWhatWasSent() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, rotation: .none)
+      try scene.idp.setUser("alice", disabled: true)
+      try await scene.token(method: "token.refresh").isExpected(2006, account: scene.account)
+      await world.clock.sleep(for: .seconds(901))
+      try scene.idp.setUser("alice", disabled: false)
+      scene.idp.enqueueFault("/token", Fault(.changeIDToken(["sub": .string("mallory")])))
+      try await scene.token().isExpected(2004, reason: "subjectChanged", account: scene.account)
+      await world.clock.sleep(for: .seconds(10))
+      #expect(!scene.idp.isActive(refreshToken: scene.firstRefreshToken))
+      #expect(scene.idp.activeRefreshTokens().isEmpty)
+      let told = try await Self.findings(world, "session")
+      #expect(told.count == 1 && told[0].contains("another person"), "\(told)")
+    }
+  }
+
+  @Test func doctor_saysThatThereIsNoRefreshToken() throws {
+    try scenario { world in
+      var options = Scene.options
+      options.issuesRefreshTokens = false
+      let provider = try await world.provider("idp", options: options)
+      let account = try await world.signIn("alice", at: provider, alias: "work")
+      let client = try world.client()
+      await client.call("token.refresh", #"{"account":"\#(account)"}"#)
+        .isExpected(2004, reason: "noRefreshToken", account: account)
+      let told = try await Self.findings(world, "session")
+      #expect(told.count == 1 && told[0].contains("has no refresh token"), "\(told)")
+    }
+  }
+
+  /// The provider told that the machine's clock is behind. At the next boot the clock is right, and the provider has told
+  /// nothing yet.
+  @Test func doctor_blamesNoClockThatWasPutRight() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world)
+      world.clock.setWall(world.clock.trueTime + .seconds(-3600))
+      #expect(scene.works(try await scene.token(method: "token.refresh")))
+      #expect(try await Self.findings(world, "clock").contains { $0.contains("behind the provider") })
+      world.crash()
+      world.clock.reboot(after: .seconds(600))
+      world.clock.setWall(world.clock.trueTime)
+      try await world.restart()
+      #expect(try await !Self.findings(world, "clock").contains { $0.contains("behind the provider") })
+    }
+  }
+
+  /// A server may take the token of a disabled account on, and repeat it. The agent recognises it, and no program is told
+  /// what to look for.
+  @Test func withdrawnTokens_areSearchedForAndToldToNoProgram() throws {
+    try scenario { world in
+      let scene = try await Scene.signedIn(world, more: #","allowedOrigins":["https://idp.test"]"#)
+      let home = try await world.signIn("bob", at: scene.provider, alias: "home")
+      let client = try world.client()
+      let token = try #require(try await scene.token()["accessToken"])
+      let asked = #"{"account":"\#(home)","method":"GET","url":"https://idp.test/protected"}"#
+      #expect(await client.call("request.authorize", asked)["otherTokens"]?.contains(token) == true)
+      try scene.idp.setUser("alice", disabled: true)
+      try await scene.token(method: "token.refresh").isExpected(2006, account: scene.account)
+      let authorized = await client.call("request.authorize", asked)
+      #expect(authorized["accessToken"] != nil && authorized["otherTokens"]?.contains(token) != true, "\(authorized)")
+
+      let grant = await client.call(
+        "grant.create", #"{"client":"bot","accounts":["work","home"],"methods":["request.send"]}"#)
+      let secret = try #require(grant["secret"], "\(grant)")
+      let bot = try world.client()
+      _ = await bot.call("agent.hello", #"{"client":{"name":"bot","version":"1"},"grant":"\#(secret)"}"#)
+      scene.idp.enqueueFault("/protected", .status(200, #"{"was":"\#(token)"}"#))
+      let answer = await bot.call("request.send", asked)
+      #expect(answer.code == 1007, "\(answer)")
+      #expect(answer.json["error", "data", "reason"]?.stringValue == "tokenRepeated", "\(answer)")
+    }
+  }
+
   /// The provider refuses the grant while its access token lives.
   @Test(arguments: [false, true]) func refusedGrant_givesOutNoToken(isPersisted: Bool) throws {
     try scenario { world in

@@ -1,6 +1,7 @@
 """The credential helpers: each protocol with the real agent, and git and cargo themselves."""
 
 import base64
+import calendar
 import http.server
 import json
 import os
@@ -224,6 +225,46 @@ class Choosing(SharedCredentials):
         self.lanyard("rule", "remove", "https://git.example/acme/*", status=1)
 
 
+class OtherClocks(Credentials):
+    """A provider whose clock is not this machine's."""
+
+    def ends(self):
+        """When the token ends, for each tool, in seconds since 1970."""
+        def told(*words, **more):
+            return json.loads(self.lanyard("credential", *words, **more).stdout)
+
+        def seconds(text):
+            return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+        url = "https://git.example/acme/index/"
+        asked = {"v": 1, "kind": "get", "operation": "read", "registry": {"index-url": "sparse+" + url}}
+        cargo = self.lanyard("credential", "cargo", "--cargo-plugin", input=json.dumps(asked) + "\n").stdout
+        role = ("--role-arn", "arn:aws:iam::123456789012:role/deploy", "--endpoint", self.idp.issuer + "/sts")
+        return {
+            "git": int(self.git("get", protocol="https", host="git.example", path="acme/index")[0]["password_expiry_utc"]),
+            "kubectl": seconds(told("kubectl", "-u", "work", "--access-token")["status"]["expirationTimestamp"]),
+            "bazel": seconds(told("bazel", "get", input=json.dumps({"uri": url}))["expires"]),
+            "cargo": json.loads(cargo.splitlines()[1])["Ok"]["expiration"],
+        }, {
+            "kubectl": seconds(told("kubectl", "-u", "work")["status"]["expirationTimestamp"]),
+            "gcp": told("gcp", "-u", "work")["expiration_time"],
+        }, seconds(told("aws", "-u", "work", *role)["Expiration"])
+
+    def test_tools_get_the_end_by_this_machines_clock(self):
+        self.rule("https://git.example/acme/*")
+        for offset in (-3600, 3600):
+            self.idp.post("options", clockOffsetMilliseconds=offset * 1000)
+            self.caller.call("token.refresh", {"account": "work"})
+            left = self.caller.call("token.get", {"account": "work"})["expiresInSeconds"]
+            identity = self.caller.call("identity.get", {"account": "work"})["expiresInSeconds"]
+            tokens, identities, role = self.ends()
+            for tool, end in tokens.items():
+                self.assertAlmostEqual(end - time.time(), left, delta=20, msg=f"{tool}, {offset} s")
+            for tool, end in identities.items():
+                self.assertAlmostEqual(end - time.time(), identity, delta=20, msg=f"{tool}, {offset} s")
+            self.assertAlmostEqual(role - time.time(), 3600, delta=30, msg=f"aws, {offset} s")
+
+
 class Protocols(SharedCredentials):
     """Requests and answers as each tool defines them."""
 
@@ -339,7 +380,10 @@ class Protocols(SharedCredentials):
             {name: answer[name] for name in ("Version", "AccessKeyId", "SecretAccessKey", "SessionToken")},
             {"Version": 1, "AccessKeyId": "ASIA1", "SecretAccessKey": "secret/key+1", "SessionToken": "session+token/1=="})
         self.assertRegex(answer["Expiration"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-        self.assertEqual(json.loads(self.lanyard("credential", "aws", "-u", "work", *role).stdout), answer)
+        again = json.loads(self.lanyard("credential", "aws", "-u", "work", *role).stdout)
+        # Counted from now on, in whole seconds.
+        self.assertRegex(again.pop("Expiration"), r"Z$")
+        self.assertEqual(again, {name: value for name, value in answer.items() if name != "Expiration"})
         ran = self.lanyard("credential", "aws", "-u", "work", "--role-arn", "deploy", status=2)
         self.assertIn("--role-arn must be arn:aws:iam::ACCOUNT:role/NAME", ran.stderr)
         ran = self.lanyard(

@@ -135,7 +135,7 @@ struct ContractTests {
       "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
     ),
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
-    ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt account"),
+    ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt expiresInSeconds account"),
     ("exec.begin", "account"),
     ("request.authorize", "account accessToken! tokenType proof!? fingerprint expiresAt decision?"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),

@@ -1665,6 +1665,7 @@ class CredentialAwsResult(Record):
     secret_access_key: str = field(repr=False)
     session_token: str = field(repr=False)
     expires_at: datetime
+    expires_in_seconds: int
     account: str
 
 
@@ -7026,7 +7027,7 @@ class CredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7096,7 +7097,7 @@ class AsyncCredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7230,7 +7231,6 @@ class RequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
-        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7259,8 +7259,6 @@ class RequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
-            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
-                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7313,7 +7311,6 @@ class RequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
-                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,
@@ -7420,7 +7417,6 @@ class AsyncRequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
-        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7449,8 +7445,6 @@ class AsyncRequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
-            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
-                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7503,7 +7497,6 @@ class AsyncRequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
-                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,

@@ -336,9 +336,9 @@ export class ProviderMethods {
   }
 
   /**
-   * Returns a provider, without its client secret, and how its servers are reached and trusted now.
+   * Returns a provider, without its client secret.
    *
-   * @returns With `provider`, `trust`.
+   * @returns With `provider`.
    * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
    *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -1034,7 +1034,7 @@ export class CredentialMethods {
    * Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
    * AssumeRoleWithWebIdentity).
    *
-   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `account`.
+   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `expiresInSeconds`, `account`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.

@@ -942,6 +942,7 @@ export interface CredentialAwsResult {
    * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
+  readonly expiresInSeconds: number;
   /**
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
@@ -2857,11 +2858,6 @@ export interface RequestAuthorizeParams {
    * none, or none that the caller's own grant made; -32602 if several grants have the name.
    */
   readonly grant?: string | undefined;
-  /**
-   * The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens of others. Absent:
-   * all that the request's limits cover.
-   */
-  readonly accounts?: readonly string[] | undefined;
   /**
    * The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if the
    * token is not replaced already.

@@ -37,6 +37,7 @@ extension Account {
       () async throws(AgentFailure) in try await self.answer(to: demand, for: key)
     }
     if let answer { return answer }
+    try await load()
     let waiter = waiting.newID()
     let result = await withCheckedContinuation { continuation in
       waiting.add(waiter, key: key, continuation)
@@ -49,6 +50,8 @@ extension Account {
   func answer(
     to demand: TokenMachine.Demand, for key: TokenKey
   ) async throws(AgentFailure) -> TokenAnswer {
+    // The account may have been signed out or locked since the caller's own `load`. Suspends only where it was.
+    try await load()
     let waiter = waiting.newID()
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -102,7 +105,8 @@ extension Account {
 
 extension Account.Loaded {
   /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
-  /// spelled out, and for the only resource of the provider, which each token is for; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  /// spelled out, and for the only resource of the provider, which each token is for; a token with fewer scopes is
+  /// exchanged only where the grant keeps its scopes.
   fileprivate func resolved(
     _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
   ) throws(AgentFailure) -> TokenKey {

@@ -86,13 +86,15 @@ extension Account {
     if let machine = loaded?.machine, machine.state(at: clock.boot()) != machine.toldState { perform([]) }
   }
 
-  /// Nothing of the tokens stays in memory, and nothing that was made of them.
+  /// Wipes the tokens, and what was made of them. `ValidTokens` alone keeps an access token until it expires, to recognise
+  /// it in an answer: a server may take it on.
   private func withdrawTokens() {
     guard let loaded, let refusal = loaded.machine.health.withheld else { return }
     tokens.publish(of: self)
     rareParts.identity?.forget(telling: nil)
     rareParts.derived?.forget(telling: .token(refusal, id))
     rareParts.roles?.forget(telling: .token(refusal, id))
+    dependencies.validTokens.withdraw(id)
     self.loaded?.forgetRefreshTokenIfDisabled()
   }
 

@@ -191,5 +191,9 @@ package actor Account {
     rareParts.roles?.forgetFailures()
   }
 
-  func clockChanged() { tokens.clockChanged(of: self) }
+  /// The time of this provider was set; nil: the wall clock was.
+  func clockChanged(of provider: ProviderName?) {
+    guard let loaded, provider.map({ $0 == loaded.profile.provider }) ?? true else { return }
+    tokens.publish(of: self)
+  }
 }

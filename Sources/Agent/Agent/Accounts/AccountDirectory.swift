@@ -39,9 +39,10 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  func clockChanged() {
+  /// The time of this provider was set; nil: the wall clock was.
+  func clockChanged(of provider: ProviderName? = nil) {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
-      dependencies.background.start { await account.clockChanged() }
+      dependencies.background.start { await account.clockChanged(of: provider) }
     }
   }
 

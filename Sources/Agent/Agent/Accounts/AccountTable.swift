@@ -119,8 +119,9 @@ extension AccountTable {
     return profile
   }
 
-  /// The accounts whose id or alias is `word`, else whose mail address it is, in capital letters or small ones. The provider chooses the name of a person,
-  /// so it counts last, and only if `byName` is true: for words that a person typed.
+  /// The accounts whose id or alias is `word`, else whose mail address it is, in capital letters or small ones. The
+  /// provider chooses the name of a person, so it counts last, and only if `byName` is true: for words that a person
+  /// typed.
   package func matches(_ word: String, byName: Bool = false) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }

@@ -74,14 +74,8 @@ final class AccountTokens {
 
   // MARK: the reading thread
 
-  /// The wall clock was set: publishes the token again, since its answer names wall-clock times.
-  func clockChanged(of account: isolated Account) {
-    noteUse(of: account)
-    published = nil
-    publish(of: account)
-  }
-
-  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread.
+  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread. Again, if the
+  /// provider's time was set since, or the wall clock where that is not known: the answer names when the token expires.
   func publish(of account: isolated Account) {
     guard let loaded = account.loaded else { return }
     noteValid(tokens.keep(only: loaded.machine.liveSerials), of: account)
@@ -89,11 +83,11 @@ final class AccountTokens {
       published = nil
       return account.dependencies.tokenCache.withdraw(account.id)
     }
-    guard published?.serial != facts.serial else { return }
+    let expiresAt = account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider)
+    guard published?.serial != facts.serial || published?.namedExpiry != expiresAt else { return }
     noteUse(of: account)
     let fresh = PublishedToken(
-      token, account: account.id, issuer: loaded.profile.identity.issuer,
-      expiresAt: account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider))
+      token, account: account.id, issuer: loaded.profile.identity.issuer, expiresAt: expiresAt)
     published = fresh
     account.dependencies.tokenCache.publish(fresh)
   }

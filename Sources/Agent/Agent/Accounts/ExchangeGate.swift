@@ -87,7 +87,7 @@ package final class ExchangeGate: Sendable {
   }
 
   /// The issuer answered something.
-  func answered(_ issuer: String) {
+  package func answered(_ issuer: String) {
     state.withLock { $0.probes[issuer] = nil }
     admit { queue, now in queue.answered(issuer, at: now) }
     planLook()
@@ -105,17 +105,20 @@ package final class ExchangeGate: Sendable {
     return await answers(issuer, probe)
   }
 
-  /// True if the issuer answers `probe` now. If not, it is silent.
-  func answers(_ issuer: String, _ probe: @escaping @Sendable () async -> Bool) async -> Bool {
-    let hasAnswered = await probe()
-    if hasAnswered {
-      answered(issuer)
-    } else {
-      fellSilent(issuer, probe: probe)
+  /// True if the issuer answers `probe`, or anything else meanwhile. It is silent until then: an answer to another
+  /// exchange ends the silence, and a probe that fails after that begins no new one.
+  package func answers(_ issuer: String, _ probe: @escaping @Sendable () async -> Bool) async -> Bool {
+    state.withLock { state in
+      state.queue.isAsked(issuer, at: clock.boot())
+      state.probes[issuer] = probe
+    }
+    guard await probe() else {
       state.withLock { $0.queue.didNotAnswer(issuer, at: clock.boot()) }
       planLook()
+      return !isSilent(issuer)
     }
-    return hasAnswered
+    answered(issuer)
+    return true
   }
 
   /// The agent ends: resumes every exchange in the queue with a refusal, so that it sends nothing.

@@ -109,7 +109,7 @@ final class ExchangeRunner {
       let tenants = await issuersOfTenants(of: account)
       return .judged(judge(answer, of: account, &data, tenants))
     case .disown(let answer, _):
-      await answers.disown(answer, of: account)
+      await answers.disown(answer, sent: data.refreshToken, of: account)
       return .disowned
     case .commit(let answer): return .committed(await commit(answer, of: account, &data))
     case .adopt(let answer, let takesToken):

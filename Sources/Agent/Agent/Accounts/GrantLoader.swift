@@ -50,6 +50,7 @@ final class GrantLoader {
       }
       // What the journal had is known now.
       account.perform([])
+      account.renewal.watch(account)
       if let found, !signedOut {
         await correct(found.journal, of: account, doubtWasKnown: grant.memory.health == .unknown)
       }

@@ -142,10 +142,7 @@ package struct VaultDiagnosis {
     switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
       findings.problem(
-        "session",
-        profile.health == .unknown
-          ? "No answer came to the last refresh, so the provider may have used up the refresh token. Data and settings were kept."
-          : "The provider no longer takes this account's refresh token. Data and settings were kept.",
+        "session", AgentFailure.token(.reauthenticate(reason: reasonToSignIn(profile)), id).message,
         subject: profile.name, account: id, "`lanyard login --account \(profile.name)` signs in again.")
     case .interactionRequired:
       findings.notice(
@@ -172,6 +169,13 @@ package struct VaultDiagnosis {
         "`lanyard provider update \(profile.provider.text) --dpop required` refuses bearer tokens from then on.")
     }
     return findings
+  }
+
+  /// Why the person has to sign in again: what the provider said, or else a refresh in doubt.
+  private func reasonToSignIn(_ profile: AccountProfile) -> String {
+    if case .reauthenticate(let reason) = profile.health { return reason }
+    let grant = try? vault.journal.load(profile)?.grant
+    return grant.map { $0.refreshToken == nil } == true ? TokenMachine.noRefreshToken : TokenMachine.outcomeUnknown
   }
 
   /// Checks the outstanding work, and the time.
@@ -202,7 +206,10 @@ package struct VaultDiagnosis {
         "Set the clock. Or connect to the network: the next decision has the provider tell the time, and from then on its time counts."
       )
     }
-    if let (name, time) = readings.first(where: { $0.1.behind > Self.notableDifference }) {
+    if let (name, time) = readings.first(where: {
+      // What a provider told before this boot may have been put right since.
+      $0.1.serverTimeOffset != nil && $0.1.behind > Self.notableDifference
+    }) {
       return findings.notice(
         "clock",
         "This machine's clock is \(time.behind.spelledOut) behind the provider \(name.text). The agent counts by the provider's time; other programs do not.",

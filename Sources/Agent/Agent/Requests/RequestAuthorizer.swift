@@ -197,7 +197,8 @@ package struct RequestAuthorizer: Sendable {
     guard wanted.limits.own == nil else { return nil }
     let covered = wanted.limits.permission?.accounts
     let reach = wanted.reach.map { reach in covered.map(reach.intersection) ?? reach } ?? covered
-    let others = account.dependencies.validTokens.tokens(of: reach, and: account.id, at: decisions.clock.boot())
+    let others = account.dependencies.validTokens.tokens(
+      of: reach, and: account.id, isGivenOut: true, at: decisions.clock.boot())
     var text = SecretBuilder()
     for other in others {
       let isNew = other.withBytes { other in

@@ -18,6 +18,8 @@ package final class ValidTokens: PublishedTable {
     var fingerprint: String
     var secret: Secret
     var expiresAt: BootInstant
+    /// The agent gives it out no more, not even to be searched for.
+    var isWithdrawn = false
   }
   private let entries = Mutex<[AccountID: [Entry]]>([:])
   private let cache: TokenCache
@@ -44,15 +46,27 @@ package final class ValidTokens: PublishedTable {
     }
   }
 
+  /// The provider does not stand by the tokens that the account has had so far.
+  func withdraw(_ account: AccountID) {
+    entries.withLock { entries in
+      for index in entries[account]?.indices ?? 0..<0 { entries[account]?[index].isWithdrawn = true }
+    }
+  }
+
   /// - Parameters:
   ///   - reach: the accounts whose tokens the caller must not see; nil: all of them.
   ///   - account: whose request it is.
-  package func tokens(of reach: Set<AccountID>?, and account: AccountID, at now: BootInstant) -> [Secret] {
+  ///   - isGivenOut: another program searches for them.
+  package func tokens(
+    of reach: Set<AccountID>?, and account: AccountID, isGivenOut: Bool = false, at now: BootInstant
+  ) -> [Secret] {
     // If there are too many: the ones that are served before replaced ones, and its own before other accounts'.
     let served = cache.standardTokens(of: reach?.union([account]), at: now)
     let others = entries.withLock { entries in
       let others = entries.keys.filter { $0 != account && reach?.contains($0) ?? true }.sorted { $0.text < $1.text }
-      return ([account] + others).flatMap { entries[$0] ?? [] }.filter { now < $0.expiresAt }.map(\.secret)
+      return ([account] + others).flatMap { entries[$0] ?? [] }.filter {
+        now < $0.expiresAt && !(isGivenOut && $0.isWithdrawn)
+      }.map(\.secret)
     }
     return Array((served + others).prefix(Self.most))
   }

@@ -36,9 +36,10 @@ extension Account {
   }
 
   private func answer(_ serial: UInt64) throws(AgentFailure) -> RoleAnswer {
-    guard let kept = roles[serial], loaded != nil else { throw .token(.signedOut, id) }
+    guard let (kept, end) = roles[serial], let loaded else { throw .token(.signedOut, id) }
     return RoleAnswer(
       accessKeyID: kept.accessKeyID, secretAccessKey: kept.secretAccessKey, sessionToken: kept.sessionToken,
-      account: id, expiresAt: kept.expiresAt)
+      account: id, expiresAt: dependencies.time.moment(end, of: loaded.profile.provider),
+      expiresInSeconds: max(0, (end - clock.boot()).wholeSeconds))
   }
 }

@@ -66,10 +66,12 @@ package final class AgentService: Sendable {
     startedAt = environment.clock.wall()
     let vaultHandle = Handle<VaultActor>()
     let erasureHandle = Handle<ErasureWorker>()
+    let directory = Handle<AccountDirectory>()
     let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, policySource: environment.policySource,
-      rememberTime: { await vaultHandle.value?.rememberTime() })
+      rememberTime: { await vaultHandle.value?.rememberTime() },
+      timeWasSet: { directory.value?.clockChanged(of: $0) })
     self.tables = tables
     let settling = Alarm(clock: environment.clock, background: background)
     administrator = AdministratorWatch(
@@ -103,6 +105,7 @@ package final class AgentService: Sendable {
       vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker,
       operations: operationHandle)
     accounts = AccountDirectory(dependencies: dependencies)
+    directory.value = accounts
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     backups = BackupCoordinator(
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)

@@ -111,7 +111,8 @@ package actor SignInCoordinator {
       expiresAt: expiresAt, way: way)
     if case .device = way { deviceFlow.drainWhileThePersonTypes(id, of: self) }
     watch()
-    return Begun(id: id, page: page, expiresAt: dependencies.time.moment(expiresAt, of: provider.configuration.name))
+    // By the machine's clock: a sign-in is no account's yet, and programs count down to it.
+    return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
   }
 
   /// Each sign-in has a key of its own: the one of the account's earlier grant goes with that.

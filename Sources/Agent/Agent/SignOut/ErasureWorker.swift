@@ -7,8 +7,8 @@ package actor ErasureWorker {
   private let vault: VaultActor
   private let clock: any AgentClock
   private let alarm: Alarm
-  private var isWaiting = false
-  private var retries = 0
+  /// The cause that held up the last attempts, and how often in a row.
+  private var heldUp: (by: ErasureHoldUp, times: Int)?
 
   package init(vault: VaultActor, clock: any AgentClock, background: BackgroundWork) {
     self.vault = vault
@@ -16,27 +16,29 @@ package actor ErasureWorker {
     alarm = Alarm(clock: clock, background: background)
   }
 
+  /// An attempt is planned after each commit that was held up. The earliest counts (`Alarm`): an attempt that waits for
+  /// a reader delays none that waits for the store.
   package func retry(after holdUp: ErasureHoldUp) {
-    guard !isWaiting else { return }
-    isWaiting = true
-    alarm.set(nextAttempt(after: holdUp)) { await self.lookAgain() }
+    alarm.set(clock.boot() + Self.pause(holdUp, afterRetries: 0)) { await self.lookAgain() }
   }
 
   private func lookAgain() async -> BootInstant? {
-    if let holdUp = await vault.resumeErasures() { return nextAttempt(after: holdUp) }
-    isWaiting = false
-    retries = 0
-    return nil
+    guard let holdUp = await vault.resumeErasures() else {
+      heldUp = nil
+      return nil
+    }
+    let times = heldUp.map { $0.by == holdUp ? $0.times + 1 : 1 } ?? 1
+    heldUp = (holdUp, times)
+    return clock.boot() + Self.pause(holdUp, afterRetries: times)
   }
 
-  private func nextAttempt(after holdUp: ErasureHoldUp) -> BootInstant {
-    defer { retries += 1 }
+  private static func pause(_ holdUp: ErasureHoldUp, afterRetries retries: Int) -> Milliseconds {
     // A reader ends in its own time, which may be hours. A store that failed may work again at once.
     let (shortest, longest): (Int64, Int64) =
       switch holdUp {
       case .reader: (30, 600)
       case .failure: (1, 30)
       }
-    return clock.boot() + .seconds(min(shortest << Int64(min(retries, 5)), longest))
+    return .seconds(min(shortest << Int64(min(retries, 5)), longest))
   }
 }

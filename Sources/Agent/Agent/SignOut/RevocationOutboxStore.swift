@@ -190,7 +190,7 @@ package struct RevocationOutboxStore {
     }
     // What else was changed while the request was on its way stays.
     guard var current = plain.flatMap({ OutboxEntry($0, id: entry.id) }) else { return .unchanged(false) }
-    current.attempts = entry.attempts
+    (current.attempts, current.isAnswered) = (entry.attempts, entry.isAnswered)
     current.nextAttemptAt = entry.nextAttemptAt
     (current.lastError, current.lastErrorAt) = (entry.lastError, entry.lastErrorAt)
     return ChangeSet([putting(current)], result: true)

@@ -135,7 +135,7 @@ package actor RevocationWorker {
     }
     let answer = await client(found).revoke(current.token, current.kind)
     let jitter = dependencies.environment.entropy.fraction()
-    let tried = current.tried(because: Self.word(answer))
+    let tried = current.tried(because: Self.word(answer), isAnswered: answer != .none)
     switch RevocationOutbox.verdict(answer, attempts: current.attempts + 1, jitter: jitter) {
     case .confirmed:
       await wasConfirmed(current)
@@ -146,10 +146,10 @@ package actor RevocationWorker {
     case .refused where isOver(tried), .again where isOver(tried):
       return await abandonExpired(current)
     case .refused(let pause):
-      let isThere = await postpone(current, by: pause, because: Self.refusal)
+      let isThere = await postpone(current.tried(because: Self.refusal, isAnswered: true), by: pause)
       return isThere ? .refused : .queued
     case .again(let pause):
-      await postpone(current, by: pause, because: Self.word(answer))
+      await postpone(tried, by: pause)
       return .queued
     }
   }
@@ -171,8 +171,8 @@ package actor RevocationWorker {
 
   /// False if the entry was given up or superseded while it was on its way: then it does not come back.
   @discardableResult
-  private func postpone(_ entry: OutboxEntry, by pause: Milliseconds, because error: String) async -> Bool {
-    var entry = entry.tried(because: error)
+  private func postpone(_ tried: OutboxEntry, by pause: Milliseconds) async -> Bool {
+    var entry = tried
     entry.nextAttemptAt = now(for: entry) + pause
     entry.lastErrorAt = now(for: entry)
     let isThere = try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in
@@ -221,9 +221,7 @@ package actor RevocationWorker {
 
   private func isOver(_ entry: OutboxEntry) -> Bool {
     RevocationOutbox.isOver(
-      at: now(for: entry), createdAt: entry.createdAt, expiresAt: entry.expiresAt,
-      isRefreshToken: entry.kind == .refreshToken, attempts: entry.attempts,
-      isAnswered: entry.lastError.map { $0 != Self.word(.none) } ?? false)
+      at: now(for: entry), end: entry.end, isRefreshToken: entry.kind == .refreshToken, attempts: entry.attempts)
   }
 
   private func abandonExpired(_ entry: OutboxEntry) async -> RevocationOutcome {

@@ -11,7 +11,7 @@ enum AccountListHandler: MethodHandler {
       (vault.directory.sortedProfiles, vault.directory.active)
     }
     return AccountList.Result(
-      accounts: profiles.filter(call.sees).map { WireAccount($0, call.agent, active: active) },
+      accounts: profiles.filter(call.sees).map { WireAccount(listed: $0, call.agent, active: active) },
       active: active.flatMap { call.sees($0) ? $0 : nil })
   }
 }

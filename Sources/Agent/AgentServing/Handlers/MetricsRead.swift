@@ -20,6 +20,7 @@ enum MetricsReadHandler: MethodHandler {
   /// How the agent stands now. The figures are of the whole agent, also for a limited caller: they name no account.
   private static func present(_ call: Call) async throws(AgentFailure) -> FigureReport.Present {
     let agent = call.agent
+    await agent.accounts.settle()
     let (environment, queue) = (agent.environment, agent.gate.load)
     let status = try await agent.vault.status(within: nil)
     let isOnline: Bool? =

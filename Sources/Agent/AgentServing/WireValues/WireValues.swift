@@ -6,6 +6,13 @@ internal import AgentProtocol
 
 /// From the agent's values to those of the wire.
 extension WireAccount {
+  /// In a list, which may have accounts of several providers: its instants are by the machine's clock.
+  init(listed profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
+    self.init(profile, agent, active: active)
+    createdAt = agent.time.wall(createdAt, of: profile.provider)
+    lastOnlineAuthAt = lastOnlineAuthAt.map { agent.time.wall($0, of: profile.provider) }
+  }
+
   init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,

@@ -8,7 +8,7 @@ public struct PolicyDocument: Hashable, Sendable {
   public let version: Int64
   public let capabilities: [String: Capability]
   /// The longest offline window of any capability; nil if no capability may be used offline.
-  public let longestOfflineWindow: Milliseconds?
+  private let longestOfflineWindow: Milliseconds?
   /// The longest offline window of a capability that goes on while the provider wants a new sign-in.
   private let longestReadOnlyWindow: Milliseconds?
   /// The longest step-up age that any capability accepts; nil if no capability requires step-up.

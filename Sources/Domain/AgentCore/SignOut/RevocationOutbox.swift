@@ -36,18 +36,21 @@ public enum RevocationOutbox {
     Milliseconds(longest.count / 2 + Int64(Double(longest.count / 2) * jitter))
   }
 
-  /// True if an entry is abandoned instead of being sent again. What a provider tells of a refresh token's lifetime may be
-  /// wrong, so the provider has to have answered once before that counts. An access token that has expired is dead.
+  /// The end of the attempts. What a provider tells of a refresh token's lifetime may be wrong, so the provider has to have
+  /// answered once before that counts. An access token that has expired is dead.
   ///
   /// - Parameters:
   ///   - expiresAt: when the token expires, as far as it is known.
   ///   - isAnswered: the provider answered a request for this entry.
-  public static func isOver(
-    at now: Timestamp, createdAt: Timestamp, expiresAt: Timestamp, isRefreshToken: Bool, attempts: Int,
-    isAnswered: Bool
-  ) -> Bool {
-    guard now >= expiresAt else { return false }
-    return !isRefreshToken || isAnswered || attempts > 0 && now >= createdAt + patience
+  public static func end(
+    createdAt: Timestamp, expiresAt: Timestamp, isRefreshToken: Bool, isAnswered: Bool
+  ) -> Timestamp {
+    isRefreshToken && !isAnswered ? max(expiresAt, createdAt + patience) : expiresAt
+  }
+
+  /// True if an entry with this `end` is abandoned instead of being sent again: a refresh token only after an attempt.
+  public static func isOver(at now: Timestamp, end: Timestamp, isRefreshToken: Bool, attempts: Int) -> Bool {
+    now >= end && (!isRefreshToken || attempts > 0)
   }
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.

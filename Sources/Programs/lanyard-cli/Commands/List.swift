@@ -24,7 +24,6 @@ struct List: ParsableCommand {
     // Most providers issue bearer tokens; then the column would say nothing.
     let showsBinding = accounts.contains { $0.tokenBinding != nil }
     let binding = showsBinding ? ["TOKENS"] : []
-    let clocks = Self.clocks(of: accounts, via: &agent)
     var table = Table(
       ["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE"] + binding + ["LAST ONLINE"],
       whole: ["ACCOUNT", "PROVIDER", "STATE", "TOKENS", "LAST ONLINE"])
@@ -35,23 +34,13 @@ struct List: ParsableCommand {
         case "downgraded"?: .init("bearer, were bound", .notice)
         default: .init("-")
         }
-      let lastOnline = account.lastOnline.map { $0.relative(to: clocks[account.provider] ?? .now) }
       table.add(
         [
           .init(account.isActive ? "*" : " "), .init(account.label, account.isActive ? .bold : nil),
           .init(account.person), .init(account.provider), .init(account.tenant ?? "-"),
           .init(AccountInfo.words(ofState: account.state), .state(account.state)),
-        ] + (showsBinding ? [tokens] : []) + [.init(lastOnline ?? "-")])
+        ] + (showsBinding ? [tokens] : []) + [.init(account.lastOnline?.relative ?? "-")])
     }
     table.print(tables)
-  }
-
-  /// The time of each provider that confirmed an account: `lastOnlineAuthAt` is on its clock.
-  private static func clocks(of accounts: [AccountInfo], via agent: inout AgentConnection) -> [String: Moment] {
-    var clocks: [String: Moment] = [:]
-    for account in accounts where account.lastOnline != nil && clocks[account.provider] == nil {
-      clocks[account.provider] = SessionInfo.now(of: account.id, via: &agent)
-    }
-    return clocks
   }
 }

@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "23d6e374f35773d970f41927d38d2499c33e7fee6394d0361ebfd15d7cdbb42d"
+  public static let schemaDigest = "23dd287825082a473ad22579d17a6db21f4d93d80d30ad261cbc60615a8451f2"
 }

@@ -312,7 +312,7 @@ import Testing
     let rule = #"{"kind":"read","offlineWindowSeconds":0}"#
     #expect(try decide(rule).validFor == .seconds(60))
     #expect(try decide(rule, .technician { $0.isOnline = false }).reason == .onlineRequired)
-    #expect(try PolicyStories.document(rule).longestOfflineWindow == nil)
+    #expect(try PolicyStories.document(rule).longestOfflineWindow(in: .active) == nil)
     let tier = try PolicyStories.document(rule)
     #expect(tier.capabilities.values.allSatisfy { $0.offlineWindow == nil })
   }

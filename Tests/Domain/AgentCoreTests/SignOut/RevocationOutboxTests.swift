@@ -26,9 +26,10 @@ import Testing
     _ isRefreshToken: Bool, attempts: Int, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)
   ) -> Bool {
     let createdAt = Timestamp(milliseconds: 0)
+    let end = RevocationOutbox.end(
+      createdAt: createdAt, expiresAt: createdAt, isRefreshToken: isRefreshToken, isAnswered: isAnswered)
     return RevocationOutbox.isOver(
-      at: createdAt + age, createdAt: createdAt, expiresAt: createdAt, isRefreshToken: isRefreshToken,
-      attempts: attempts, isAnswered: isAnswered)
+      at: createdAt + age, end: end, isRefreshToken: isRefreshToken, attempts: attempts)
   }
 
   @Test func expiredRefreshToken_isOverOnceTheProviderAnswered() {
@@ -41,11 +42,23 @@ import Testing
 
   @Test func expiredAccessToken_isOverUntried() { #expect(isOver(false, attempts: 0)) }
 
+  @Test func endOfTheAttempts_isTheLifetimeOnceTheProviderAnswered() {
+    let createdAt = Timestamp(milliseconds: 0)
+    func end(_ isRefreshToken: Bool, isAnswered: Bool) -> Timestamp {
+      let expiresAt = createdAt + .seconds(60)
+      return RevocationOutbox.end(
+        createdAt: createdAt, expiresAt: expiresAt, isRefreshToken: isRefreshToken, isAnswered: isAnswered)
+    }
+    #expect(end(true, isAnswered: false) == createdAt + RevocationOutbox.patience)
+    #expect(end(true, isAnswered: true) == createdAt + .seconds(60))
+    #expect(end(false, isAnswered: false) == createdAt + .seconds(60))
+  }
+
   @Test func tokenThatLives_isNotOver() {
     let now = Timestamp(milliseconds: 0)
-    #expect(
-      !RevocationOutbox.isOver(
-        at: now, createdAt: now, expiresAt: now + .seconds(1), isRefreshToken: true, attempts: 99, isAnswered: true))
+    let end = RevocationOutbox.end(
+      createdAt: now, expiresAt: now + .seconds(1), isRefreshToken: true, isAnswered: true)
+    #expect(!RevocationOutbox.isOver(at: now, end: end, isRefreshToken: true, attempts: 99))
   }
 
   @Test func tokenTypeThatIsUnsupported_isNoRefusal() {

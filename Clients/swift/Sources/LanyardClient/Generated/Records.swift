@@ -1596,6 +1596,7 @@ public struct CredentialAwsResult: Record, WireRecord {
   /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
   /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
+  public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
   /// Members of the answer that have no property here.
@@ -1606,6 +1607,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     secretAccessKey: Secret,
     sessionToken: Secret,
     expiresAt: Date,
+    expiresInSeconds: Int,
     account: String,
     extra: ExtraMembers = [:]
   ) {
@@ -1613,17 +1615,19 @@ public struct CredentialAwsResult: Record, WireRecord {
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
     self.expiresAt = expiresAt
+    self.expiresInSeconds = expiresInSeconds
     self.account = account
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "account"]
+  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "expiresInSeconds", "account"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     accessKeyId = try members.required("accessKeyId")
     secretAccessKey = try members.required("secretAccessKey")
     sessionToken = try members.required("sessionToken")
     expiresAt = try members.required("expiresAt")
+    expiresInSeconds = try members.required("expiresInSeconds")
     account = try members.required("account")
     extra = members.others(than: Self.memberNames)
   }
@@ -1633,6 +1637,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     writer.member("secretAccessKey", secretAccessKey)
     writer.member("sessionToken", sessionToken)
     writer.member("expiresAt", expiresAt)
+    writer.member("expiresInSeconds", expiresInSeconds)
     writer.member("account", account)
   }
 }
@@ -3868,34 +3873,26 @@ public struct ProviderDiscoverResult: Record, WireRecord {
 public struct ProviderGetResult: Record, WireRecord {
   /// A provider.
   public var provider: Provider
-  /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
-  /// provider, the configuration and what the administrator enforces. A program that sends a token itself applies the
-  /// same.
-  public var trust: ServerTrust?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
   public init(
     provider: Provider,
-    trust: ServerTrust? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.provider = provider
-    self.trust = trust
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["provider", "trust"]
+  private static let memberNames: Set<String> = ["provider"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     provider = try members.required("provider")
-    trust = try members.optional("trust")
     extra = members.others(than: Self.memberNames)
   }
 
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("provider", provider)
-    writer.member("trust", trust)
   }
 }
 
@@ -4662,59 +4659,6 @@ public struct SecretRemoveResult: Record, WireRecord {
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("account", account)
     writer.member("name", name)
-  }
-}
-
-/// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
-/// the configuration and what the administrator enforces. A program that sends a token itself applies the same.
-public struct ServerTrust: Record, WireRecord {
-  /// The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's.
-  public var caFile: String?
-  /// Directories of authorities in OpenSSL's form, with colons between.
-  public var caDirectory: String?
-  /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
-  public var proxy: String?
-  /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
-  /// the environment of the program says.
-  public var noProxy: [String]?
-  /// For each host the pins that count now, by the provider's time. Absent: none.
-  public var pins: [String: [String]]?
-  /// Members of the answer that have no property here.
-  public var extra: ExtraMembers
-
-  public init(
-    caFile: String? = nil,
-    caDirectory: String? = nil,
-    proxy: String? = nil,
-    noProxy: [String]? = nil,
-    pins: [String: [String]]? = nil,
-    extra: ExtraMembers = [:]
-  ) {
-    self.caFile = caFile
-    self.caDirectory = caDirectory
-    self.proxy = proxy
-    self.noProxy = noProxy
-    self.pins = pins
-    self.extra = extra
-  }
-
-  private static let memberNames: Set<String> = ["caFile", "caDirectory", "proxy", "noProxy", "pins"]
-
-  package init(_ members: borrowing WireMembers) throws(LanyardError) {
-    caFile = try members.optional("caFile")
-    caDirectory = try members.optional("caDirectory")
-    proxy = try members.optional("proxy")
-    noProxy = try members.optional("noProxy")
-    pins = try members.optional("pins")
-    extra = members.others(than: Self.memberNames)
-  }
-
-  package func writeMembers(to writer: inout WireWriter) {
-    writer.member("caFile", caFile)
-    writer.member("caDirectory", caDirectory)
-    writer.member("proxy", proxy)
-    writer.member("noProxy", noProxy)
-    writer.member("pins", pins)
   }
 }
 

@@ -149,10 +149,7 @@ struct IssuedCredential {
   }
 
   /// On this machine's clock, by which the tools count; `expiresAt` of the answer is on the provider's.
-  var expiresAt: Moment? {
-    expiresInSeconds.map { Moment(seconds: Moment.now.seconds + $0) }
-      ?? answer["expiresAt"]?.string.flatMap { Moment($0) }
-  }
+  var expiresAt: Moment? { expiresInSeconds.map { Moment(seconds: Moment.now.seconds + $0) } }
 
   /// By the agent's clock, whatever this machine's is set to.
   var expiresInSeconds: Int? { answer["expiresInSeconds"]?.integer.map { Int(clamping: $0) } }

@@ -9,8 +9,6 @@ struct RevocationInfo {
   let nextAttempt: Moment?
   /// Why the last attempt failed. After each of them the token may still be valid.
   let trouble: String?
-  /// The time of the provider, on which the moments stand.
-  private(set) var now = Moment.now
   private let account, issuer: String
   private let attempts: Int64
   private let end: Moment?
@@ -31,19 +29,6 @@ struct RevocationInfo {
     (result["revocations"].map { Array($0.elements) } ?? []).map { RevocationInfo($0) }
   }
 
-  /// The same on the clocks of their providers, as far as their accounts are there.
-  static func timed(_ all: [RevocationInfo], via agent: inout AgentConnection) -> [RevocationInfo] {
-    var clocks: [String: Moment] = [:]
-    for entry in all where clocks[entry.account] == nil {
-      clocks[entry.account] = SessionInfo.now(of: entry.account, via: &agent)
-    }
-    return all.map { entry in
-      var entry = entry
-      entry.now = clocks[entry.account] ?? .now
-      return entry
-    }
-  }
-
   /// The account and the provider.
   var name: String { "\(account) at \(issuer)" }
 
@@ -57,13 +42,13 @@ struct RevocationInfo {
   }
 
   /// When the agent tries it again by itself: "in 5 min", "now".
-  var next: String? { nextAttempt.map { $0 > now ? $0.relative(to: now) : "now" } }
+  var next: String? { nextAttempt.map { $0 > .now ? $0.relative : "now" } }
 
   /// Attempts so far, the next attempt and the end.
   private var plan: String {
-    let end = end.map { ", given up \($0.relative(to: now))" } ?? ""
+    let end = end.map { ", given up \($0.relative)" } ?? ""
     guard attempts > 0 else {
-      let planned = nextAttempt.flatMap { $0 > now ? "sent \($0.relative(to: now)) or when the network changes" : nil }
+      let planned = nextAttempt.flatMap { $0 > .now ? "sent \($0.relative) or when the network changes" : nil }
       return "not tried yet, \(planned ?? "sent now")\(end)"
     }
     let when = next.map { "again \($0)" } ?? "not again by itself"

@@ -13,6 +13,6 @@ struct RevocationsList: ParsableCommand {
     guard !common.json else { return try agent.call("revocation.list") { Output.answer(json: $0.raw) } }
     let entries = try agent.call("revocation.list") { RevocationInfo.all($0) }
     guard !entries.isEmpty else { return Output.note("No revocation waits.") }
-    for line in RevocationInfo.timed(entries, via: &agent).flatMap(\.lines) { Output.answer(text: line) }
+    for line in entries.flatMap(\.lines) { Output.answer(text: line) }
   }
 }

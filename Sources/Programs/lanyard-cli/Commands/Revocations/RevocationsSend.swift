@@ -24,11 +24,10 @@ struct RevocationsSend: ParsableCommand {
     let before = (try? agent.call("revocation.list") { RevocationInfo.all($0) }) ?? []
     let wanted = revocation.map { name in before.filter { $0.id == name } } ?? before
     agent.waitsFor = wanted.count == 1 ? wanted[0].name : "the providers"
-    let waiting = try agent.call("revocation.retry", params: { $0.member("revocation", revocation) }) { result in
+    let left = try agent.call("revocation.retry", params: { $0.member("revocation", revocation) }) { result in
       if common.json { Output.answer(json: result.raw) }
       return RevocationInfo.all(result).filter { entry in revocation == nil || entry.id == revocation }
     }
-    let left = common.json ? waiting : RevocationInfo.timed(waiting, via: &agent)
     if !common.json { tell(wanted, left) }
     guard !left.isEmpty else { return }
     let status: ExitStatus = left.contains { $0.isRefused } ? .other : .providerUnreachable
