@@ -182,7 +182,8 @@ let foreign: [Target] = [
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
   shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
-  shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
+  // the first instructions of programs that send secrets: a clean environment, open standard descriptors
+  shim("CStart"),
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
 
@@ -247,22 +248,22 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "Secrets", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
+      "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
     [
-      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "DirectoryFiles", "FileRules",
-      "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "DirectoryFiles",
+      "FileRules", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads",
     ]
   ),  // a server of MCP on stdio that is a remote one
   program(
     "lanyard-proxy",
     [
-      "AgentCore", "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "LoopbackHTTP", "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
+      "AgentCore", "AgentModel", "CHeap", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
+      "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures

@@ -183,8 +183,9 @@ final class OTLPCollector: Collector {
     case .lost: "The connection to \(url.origin) ended before its answer."
     case .notSent(.refused): "\(url.origin) refuses connections."
     case .notSent(.nameNotFound): "The name of \(url.origin) is not known here."
-    case .notSent(.untrusted(let why)):
-      "\(url.origin) can't be trusted: \(Text.words("\(why)")). `--ca-file` or `caFile` names other authorities."
+    case .notSent(.untrusted(.unknownAuthority)):
+      "\(url.origin) can't be trusted: \(TrustFailure.unknownAuthority.explanation). `--ca-file` or `caFile` names other authorities."
+    case .notSent(.untrusted(let why)): "\(url.origin) can't be trusted: \(why.explanation)."
     case .notSent(.noLibrary): "libcurl is missing here."
     case .notSent: "\(url.origin) can't be reached."
     }

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.parse
 import unittest.mock
 from typing import Any, Dict, List, Optional
 
@@ -532,6 +533,20 @@ class Credentials(Exports):
             token = client.call("token.get", {"account": "alice"})["accessToken"]
         self.assertEqual(receiver.heads[0]["authorization"], f"Bearer {token}")
         self.assertNotIn(token.encode(), b"".join(receiver.bodies))
+
+    def test_receiver_that_the_pins_refuse_gets_no_token(self) -> None:
+        """As `request.send`: plain HTTP proves no key, so that no pin matches."""
+        scene, receiver = self.people(), self.receiver()
+        place = urllib.parse.urlsplit(receiver.url)
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            provider = client.call("account.get", {"account": "alice"})["provider"]
+            client.call("token.get", {"account": "alice"})
+            client.call("provider.update", {
+                "provider": provider, "allowedOrigins": [f"http://{place.netloc}"],
+                "pins": {place.hostname: ["sha256/" + letter * 42 + "A=" for letter in "BC"]}})
+        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=5)
+        self.assertIn("can't be trusted: no pinned key is the server's", done.stderr)
+        self.assertEqual(receiver.heads, [])
 
     def test_https_receiver_is_verified_by_the_named_authority(self) -> None:
         place = self.directory()
