@@ -492,7 +492,7 @@ type ProviderGetParams struct {
 	Extra Extra `json:"-"`
 }
 
-// Get returns a provider, without its client secret.
+// Get returns a provider, without its client secret, and how its servers are reached and trusted now.
 //
 // Besides what every call may fail with: ErrProviderNotFound, ErrStoreUnavailable, ErrIntegrity.
 func (m *ProviderMethods) Get(ctx context.Context, params *ProviderGetParams) (*ProviderGetResult, error) {

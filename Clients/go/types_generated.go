@@ -1788,6 +1788,10 @@ type ProviderDiscoverResult struct {
 type ProviderGetResult struct {
 	// A provider.
 	Provider Provider `json:"provider"`
+	// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+	// provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+	// the same.
+	Trust *ServerTrust `json:"trust,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2027,6 +2031,25 @@ type SecretRemoveResult struct {
 	Account string `json:"account"`
 	// A secret's name.
 	Name string `json:"name"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
+// ServerTrust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
+// the provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+// the same.
+type ServerTrust struct {
+	// The PEM file with the certificate authorities that count. Absent, and no `CADirectory`: the system's.
+	CAFile *string `json:"caFile,omitempty"`
+	// Directories of authorities in OpenSSL's form, with colons between.
+	CADirectory *string `json:"caDirectory,omitempty"`
+	// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+	Proxy *string `json:"proxy,omitempty"`
+	// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+	// the environment of the program says.
+	NoProxy []string `json:"noProxy,omitempty"`
+	// For each host the pins that count now, by the provider's time. Absent: none.
+	Pins map[string][]string `json:"pins,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }

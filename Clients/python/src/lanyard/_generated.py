@@ -164,6 +164,7 @@ __all__ = [
     "SecretPutResult",
     "SecretRemoveResult",
     "Sensitivity",
+    "ServerTrust",
     "Session",
     "Severity",
     "ShuttingDown",
@@ -2514,9 +2515,13 @@ class ProviderGetResult(Record):
 
     Attributes:
         provider: A provider.
+        trust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
+            the provider, the configuration and what the administrator enforces. A program that sends a token itself
+            applies the same.
     """
 
     provider: Provider
+    trust: Optional[ServerTrust] = None
 
 
 @dataclass(frozen=True)
@@ -2811,6 +2816,29 @@ class SecretRemoveResult(Record):
 
     account: str
     name: str
+
+
+@dataclass(frozen=True)
+class ServerTrust(Record):
+    """How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+    provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+    the same.
+
+    Attributes:
+        ca_file: The PEM file with the certificate authorities that count. Absent, and no `ca_directory`: the
+            system's.
+        ca_directory: Directories of authorities in OpenSSL's form, with colons between.
+        proxy: The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+        no_proxy: The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is
+            enforced. Absent: as the environment of the program says.
+        pins: For each host the pins that count now, by the provider's time. Absent: none.
+    """
+
+    ca_file: Optional[str] = None
+    ca_directory: Optional[str] = None
+    proxy: Optional[str] = None
+    no_proxy: Optional[List[str]] = None
+    pins: Optional[Dict[str, List[str]]] = None
 
 
 @dataclass(frozen=True)
@@ -4195,13 +4223,13 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -4661,13 +4689,13 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -7231,6 +7259,7 @@ class RequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7259,6 +7288,8 @@ class RequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7311,6 +7342,7 @@ class RequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,
@@ -7417,6 +7449,7 @@ class AsyncRequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7445,6 +7478,8 @@ class AsyncRequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7497,6 +7532,7 @@ class AsyncRequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,

@@ -1015,6 +1015,11 @@ records! {
     ProviderGetResult {
         /// A provider.
         provider: Provider,
+    } optional {
+        /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+        /// provider, the configuration and what the administrator enforces. A program that sends a token itself
+        /// applies the same.
+        trust: ServerTrust,
     }
 
     /// The result of `provider().list`.
@@ -1195,6 +1200,23 @@ records! {
         account: String,
         /// A secret's name.
         name: String,
+    }
+
+    /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+    /// provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+    /// the same.
+    ServerTrust {} optional {
+        /// The PEM file with the certificate authorities that count. Absent, and no `ca_directory`: the system's.
+        ca_file = "caFile": String,
+        /// Directories of authorities in OpenSSL's form, with colons between.
+        ca_directory = "caDirectory": String,
+        /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+        proxy: String,
+        /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent:
+        /// as the environment of the program says.
+        no_proxy = "noProxy": [String],
+        /// For each host the pins that count now, by the provider's time. Absent: none.
+        pins: { [String] },
     }
 
     /// An account's session.

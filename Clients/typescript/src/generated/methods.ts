@@ -336,9 +336,9 @@ export class ProviderMethods {
   }
 
   /**
-   * Returns a provider, without its client secret.
+   * Returns a provider, without its client secret, and how its servers are reached and trusted now.
    *
-   * @returns With `provider`.
+   * @returns With `provider`, `trust`.
    * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
    *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.

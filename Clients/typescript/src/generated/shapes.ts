@@ -695,6 +695,7 @@ export const ProviderDiscoverResult: Shape<types.ProviderDiscoverResult> =
 export const ProviderGetResult: Shape<types.ProviderGetResult> =
   new Shape("ProviderGetResult", () => ({
     provider: required(Provider.decode),
+    trust: optional(ServerTrust.decode),
   }));
 
 export const ProviderListResult: Shape<types.ProviderListResult> =
@@ -834,6 +835,15 @@ export const SecretRemoveResult: Shape<types.SecretRemoveResult> =
   new Shape("SecretRemoveResult", () => ({
     account: required(text),
     name: required(text),
+  }));
+
+export const ServerTrust: Shape<types.ServerTrust> =
+  new Shape("ServerTrust", () => ({
+    caFile: optional(text),
+    caDirectory: optional(text),
+    proxy: optional(text),
+    noProxy: optional(list(text)),
+    pins: optional(map(list(text))),
   }));
 
 export const Session: Shape<types.Session> =

@@ -1677,6 +1677,11 @@ export interface ProviderDiscoverResult {
 export interface ProviderGetResult {
   /** A provider. */
   readonly provider: Provider;
+  /**
+   * How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+   * the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+   */
+  readonly trust?: ServerTrust;
 }
 
 /** The result of `provider.list`. */
@@ -1901,6 +1906,26 @@ export interface SecretRemoveResult {
   readonly account: string;
   /** A secret's name. */
   readonly name: string;
+}
+
+/**
+ * How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+ * the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+ */
+export interface ServerTrust {
+  /** The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's. */
+  readonly caFile?: string;
+  /** Directories of authorities in OpenSSL's form, with colons between. */
+  readonly caDirectory?: string;
+  /** The proxy, or `none`. Absent: as the environment of the program says. Never for loopback. */
+  readonly proxy?: string;
+  /**
+   * The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as the
+   * environment of the program says.
+   */
+  readonly noProxy?: readonly string[];
+  /** For each host the pins that count now, by the provider's time. Absent: none. */
+  readonly pins?: Readonly<Record<string, readonly string[]>>;
 }
 
 /** An account's session. */
@@ -2858,6 +2883,11 @@ export interface RequestAuthorizeParams {
    * none, or none that the caller's own grant made; -32602 if several grants have the name.
    */
   readonly grant?: string | undefined;
+  /**
+   * The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens of others. Absent:
+   * all that the request's limits cover.
+   */
+  readonly accounts?: readonly string[] | undefined;
   /**
    * The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if the
    * token is not replaced already.

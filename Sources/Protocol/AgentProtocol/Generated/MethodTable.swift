@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "23dd287825082a473ad22579d17a6db21f4d93d80d30ad261cbc60615a8451f2"
+  public static let schemaDigest = "25c077cdb1bbf3ef668bd064d06c0c3125020ff7b38f1a9cc239362f848ced36"
 }

@@ -3873,26 +3873,34 @@ public struct ProviderDiscoverResult: Record, WireRecord {
 public struct ProviderGetResult: Record, WireRecord {
   /// A provider.
   public var provider: Provider
+  /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+  /// provider, the configuration and what the administrator enforces. A program that sends a token itself applies the
+  /// same.
+  public var trust: ServerTrust?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
   public init(
     provider: Provider,
+    trust: ServerTrust? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.provider = provider
+    self.trust = trust
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["provider"]
+  private static let memberNames: Set<String> = ["provider", "trust"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     provider = try members.required("provider")
+    trust = try members.optional("trust")
     extra = members.others(than: Self.memberNames)
   }
 
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("provider", provider)
+    writer.member("trust", trust)
   }
 }
 
@@ -4659,6 +4667,59 @@ public struct SecretRemoveResult: Record, WireRecord {
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("account", account)
     writer.member("name", name)
+  }
+}
+
+/// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+/// the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+public struct ServerTrust: Record, WireRecord {
+  /// The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's.
+  public var caFile: String?
+  /// Directories of authorities in OpenSSL's form, with colons between.
+  public var caDirectory: String?
+  /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+  public var proxy: String?
+  /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+  /// the environment of the program says.
+  public var noProxy: [String]?
+  /// For each host the pins that count now, by the provider's time. Absent: none.
+  public var pins: [String: [String]]?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    caFile: String? = nil,
+    caDirectory: String? = nil,
+    proxy: String? = nil,
+    noProxy: [String]? = nil,
+    pins: [String: [String]]? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.caFile = caFile
+    self.caDirectory = caDirectory
+    self.proxy = proxy
+    self.noProxy = noProxy
+    self.pins = pins
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["caFile", "caDirectory", "proxy", "noProxy", "pins"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    caFile = try members.optional("caFile")
+    caDirectory = try members.optional("caDirectory")
+    proxy = try members.optional("proxy")
+    noProxy = try members.optional("noProxy")
+    pins = try members.optional("pins")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("caFile", caFile)
+    writer.member("caDirectory", caDirectory)
+    writer.member("proxy", proxy)
+    writer.member("noProxy", noProxy)
+    writer.member("pins", pins)
   }
 }
 
