@@ -52,7 +52,7 @@ import Testing
   /// A caller that asks on meets no pause over 15 s: its requests are a person's, or a program's, and not the agent's.
   /// While the provider is down each asks every 12.5 s, where a token of 300 s is renewed every 255 s: twenty times as
   /// often.
-  @Test(arguments: [(0.1, 3, 4), (1, 8, 24)] as [(Double, Double, Double)], [FleetPlan.Scenario.outage, .gateway])
+  @Test(arguments: [(0.1, 3, 8), (1, 8, 24)] as [(Double, Double, Double)], [FleetPlan.Scenario.outage, .gateway])
   func callersThatAskOn_areWellInTenMinutesToo(
     callers: (share: Double, peak: Double, peakWhileDown: Double), scenario: FleetPlan.Scenario
   ) throws {

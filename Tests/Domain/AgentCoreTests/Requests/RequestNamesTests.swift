@@ -173,7 +173,7 @@ private struct NameRandom: RandomNumberGenerator {
 
   /// Each word keeps its letters; a mark, a hump or nothing parts it from the next one.
   mutating func spelled(_ words: [String], isParameter: Bool) -> String {
-    let marks = isParameter ? ["_", "-", ".", "%20", "%5F", "%2D", "%00", "%255f"] : ["-", "_", ".", "--", "+", "|"]
+    let marks = isParameter ? ["_", "-", ".", "%20", "%5F", "%2D", "%255f"] : ["-", "_", ".", "--", "+", "|"]
     var name = Bool.random(using: &self) && !isParameter ? "X-" : ""
     for (index, word) in words.enumerated() {
       var word = word
