@@ -31,7 +31,7 @@ import Testing
     let (stale, served) = grant.wants()
     #expect(served == [.answer(stale, serial: 1, .staleOk)])
     let (forced, refused) = grant.wants(.forced)
-    #expect(refused == [.refuse(forced, .noAnswer(.notRepeated))])
+    #expect(refused == [.refuse(forced, Self.doubt)])
     grant.advance(40)
     let (late, end) = grant.wants()
     #expect(end.refusals == [late: Self.doubt] && end.tellsPerson == ["outcomeUnknown"])

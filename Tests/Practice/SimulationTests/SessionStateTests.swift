@@ -77,7 +77,7 @@ import Testing
       let scene = try await Scene.signedIn(world)
       let witness = try await Witness.at(world)
       world.network.next("/token", .lostRequest(.reset))
-      try await scene.token(method: "token.refresh").isExpected(3002, reason: "noAnswer", account: scene.account)
+      try await scene.token(method: "token.refresh").isExpected(2004, reason: "outcomeUnknown", account: scene.account)
       #expect(try await Self.states(of: scene) == ["active"])
       #expect(scene.works(try await scene.token()))
       #expect(witness.states == [] && witness.expiries == [])

@@ -62,7 +62,7 @@ class TwoServersTests(AgentFixture):
                 with self.assertRaises(LanyardError) as caught:
                     self.begin(name, flow)
                 self.assertEqual((caught.exception.code, caught.exception.reason), (3003, "redirectShared"))
-        self.assertIn("lanyard provider update honest --redirect 0/callback-honest", str(caught.exception))
+        self.assertIn("lanyard provider update honest --redirect 127.0.0.1:0/callback-honest", str(caught.exception))
         self.agent.call("provider.update", {"provider": "evil", "redirect": {"path": "/callback-evil"}})
         self.begin("honest")
 

@@ -70,11 +70,6 @@ extension TokenMachine.Refusal {
       No answer came to the last refresh, so it is not known whether the provider took it. The session is kept: once \
       the provider answers again, the agent sends the refresh once more. Try again later.
       """
-    case .noAnswer(.notRepeated):
-      """
-      It is not known whether the provider took the last refresh, and it is not sent again. The token at hand is kept and \
-      served until it expires; then sign in again.
-      """
     case .store: StoreFailure.inputOutput.message
     }
   }

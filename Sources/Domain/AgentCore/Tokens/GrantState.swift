@@ -81,8 +81,7 @@ public struct GrantState: Sendable {
       }
     case .unknown where !mayReplay(at: now):  // I4
       if let replayAt = lastReplay(at: now) { return .noAnswer(.inDoubt(retryAfter: replayAt - now)) }
-      return isDoubtHarmless(at: now)
-        ? .noAnswer(.notRepeated) : .reauthenticate(reason: TokenMachine.outcomeUnknown)
+      return .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):

@@ -98,8 +98,6 @@ extension TokenMachine {
     case ended(retryAfter: Milliseconds)
     /// The refresh token may be spent: it is sent once more no sooner than then.
     case inDoubt(retryAfter: Milliseconds)
-    /// The refresh token may be spent and is not sent again: what is at hand is served until it expires.
-    case notRepeated
   }
 
   public enum Effect: Hashable, Sendable {
