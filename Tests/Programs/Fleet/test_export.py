@@ -494,7 +494,8 @@ class LogsThatWentBack(Exports):
         self.assertEqual(len(receiver.taken), 2)
 
 
-@in_quick_form("test_headers_come_from_a_private_file_and_stand_in_no_argument")
+@in_quick_form(
+    "test_headers_come_from_a_private_file_and_stand_in_no_argument", "test_receiver_that_the_pins_refuse_gets_no_token")
 class Credentials(Exports):
     def test_headers_come_from_a_private_file_and_stand_in_no_argument(self) -> None:
         receiver, log = self.receiver(), self.log(1)
