@@ -132,6 +132,7 @@ let adapters: [Target] = [
   // what libcurl does with a request, for the agent and for programs beside it
   module("CurlTransfers", in: "Adapters", ["AgentModel", "CCurl"]),
   module("DBus", in: "Adapters", ["AgentModel", "CBus"]),  // connections, calls and signals of a message bus
+  module("DirectoryFiles", in: "Adapters", ["FileRules", "JSONRPC"]),  // `.lanyard` files, and the trust in them
   module("FileRules", in: "Adapters"),  // what must hold of a file before a program relies on it
   module(
     "HTTPAdapter", in: "Adapters",
@@ -148,8 +149,8 @@ let adapters: [Target] = [
   module(
     "SystemAdapters", in: "Adapters",
     [
-      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "FileRules", "LoopbackHTTP", "Secrets",
-      "Threads",
+      "AgentModel", "AgentPorts", "CConfinement", "CPlatform", "DBus", "DirectoryFiles", "FileRules", "LoopbackHTTP",
+      "Secrets", "Threads",
     ]
   ),  // clock, entropy, browser, prompts, signals of the machine
   module(
@@ -181,7 +182,8 @@ let foreign: [Target] = [
   ),  // certificates and TLS of a server, by the system's OpenSSL, linked
   shim("CQRCode", ["CLibraries"]),  // libqrencode, opened when a code is drawn (Sources/Foreign/CQRCode/README.md)
   shim("CQuickToken", ["CPlatform"]),  // the first instructions of `lanyard`: `lanyard token NAME`
-  shim("CStart"),  // the agent's first instructions: a clean environment, open standard descriptors
+  // the first instructions of programs that send secrets: a clean environment, open standard descriptors
+  shim("CStart"),
   shim("CVerify", ["CLibraries"]),  // libcrypto, opened when it is first needed: signatures, and a key agreed upon
 ]
 
@@ -214,7 +216,7 @@ let practice: [Target] = [
 let programs: [Target] = [
   module("AuditExport", in: "Programs", ["AgentModel", "JSONRPC"]),  // what `lanyard-export` decides, and its formats
   // what `lanyard` and `lanyard-cli` share
-  module("CommandSupport", in: "Programs", ["CPlatform", "FileRules", "JSONRPC"]),
+  module("CommandSupport", in: "Programs", ["CPlatform", "DirectoryFiles", "FileRules", "JSONRPC"]),
   module("MetricsExposition", in: "Programs", ["JSONRPC"]),  // figures as OpenMetrics text, requests of scrapers
   module("MCPBridge", in: "Programs", ["AgentCore", "AgentModel", "JSONRPC"]),  // what `lanyard-mcp` decides
   program(
@@ -234,8 +236,8 @@ let programs: [Target] = [
   program(
     "lanyard-cli",
     [
-      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "FileRules", "JSONRPC", "LoopbackHTTP",
-      "MetricsExposition", "Threads",
+      "AgentModel", "CPlatform", "CQRCode", "CommandSupport", "DBus", "DirectoryFiles", "FileRules", "JSONRPC",
+      "LoopbackHTTP", "MetricsExposition", "Threads",
       .product(name: "ArgumentParser", package: "swift-argument-parser"),
     ],
     linker: staticRuntime + [
@@ -246,22 +248,22 @@ let programs: [Target] = [
   program(
     "lanyard-export",
     [
-      "AgentModel", "AuditExport", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "Secrets", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "AuditExport", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
+      "JSONRPC", "Secrets", "StreamingHTTP", "Threads",
     ]
   ),  // sends the audit log to journald, syslog and OTLP/HTTP
   program(
     "lanyard-mcp",
     [
-      "AgentCore", "AgentModel", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC",
-      "MCPBridge", "StreamingHTTP", "Threads",
+      "AgentCore", "AgentModel", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "DirectoryFiles",
+      "FileRules", "JSONRPC", "MCPBridge", "StreamingHTTP", "Threads",
     ]
   ),  // a server of MCP on stdio that is a remote one
   program(
     "lanyard-proxy",
     [
-      "AgentModel", "CHeap", "CPlatform", "CommandSupport", "CurlTransfers", "FileRules", "JSONRPC", "LoopbackHTTP",
-      "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
+      "AgentCore", "AgentModel", "CHeap", "CPlatform", "CStart", "CommandSupport", "CurlTransfers", "FileRules",
+      "JSONRPC", "LoopbackHTTP", "ProxyCore", "StreamingHTTP", "TLSServing", "Threads",
     ]
   ),  // a forward proxy that puts tokens on the requests of a sandbox
   program("lanyard-fleet", ["FleetSimulation"], linker: []),  // what a fleet does to its provider: figures and pictures
@@ -284,7 +286,7 @@ let client: [Target] = [
 
 let checks: [Target] = [
   tests("AgentCoreTests", in: "Domain", ["AgentCore", "AgentModel", "JSONRPC", "StateWalks"]),
-  tests("ProxyCoreTests", in: "Domain", ["AgentModel", "ProxyCore"]),
+  tests("ProxyCoreTests", in: "Domain", ["AgentCore", "AgentModel", "ProxyCore"]),
   tests("SecretsTests", in: "Domain", ["Secrets"]),
   tests("JSONRPCTests", in: "Protocol", ["JSONRPC"]),
   tests(
@@ -319,8 +321,8 @@ let checks: [Target] = [
   tests(
     "SystemTests", in: "Adapters",
     [
-      "SystemAdapters", "DBus", "FileRules", "KeyProviders", "AgentPorts", "AgentModel", "CConfinement", "CPlatform",
-      "Secrets", "Threads",
+      "SystemAdapters", "DBus", "DirectoryFiles", "FileRules", "KeyProviders", "AgentPorts", "AgentModel",
+      "CConfinement", "CPlatform", "Secrets", "Threads",
     ]),
   tests("TLSServingTests", in: "Adapters", ["TLSServing"]),
   tests(

@@ -59,7 +59,8 @@ const (
 	// deleted.
 	ErrProviderMisconfigured ErrorName = "providerMisconfigured"
 	// ErrUntrustedServer is the error 3004: TLS failed, or no pin matched. `Reason` is `unknownAuthority`,
-	// `wrongName`, `expired`, `pinMismatch` or `tls`.
+	// `wrongName`, `expired`, `pinMismatch` or `tls`. With `Path`, a file of authorities can't be read or has no
+	// certificate, and no server was asked.
 	ErrUntrustedServer ErrorName = "untrustedServer"
 	// ErrProviderNotFound is the error 3005: The provider is unknown, or the administrator's file that describes it
 	// is gone (`Source`).
@@ -339,9 +340,10 @@ type ProviderMisconfiguredError struct{ *base }
 func (e *ProviderMisconfiguredError) Unwrap() error { return e.base }
 
 // UntrustedServerError is the error untrustedServer (3004): TLS failed, or no pin matched. `Reason` is
-// `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
+// `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`. With `Path`, a file of authorities can't be
+// read or has no certificate, and no server was asked.
 //
-// `data` may hold `account`, `reason`, `remedies`, `outcome`.
+// `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
 type UntrustedServerError struct{ *base }
 
 // Unwrap returns the error in the form that all errors have.

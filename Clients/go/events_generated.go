@@ -46,9 +46,10 @@ type AccountSignedOutData struct {
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-	// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-	// `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -85,8 +86,8 @@ type SessionExpiredData struct {
 type TokenRefreshedData struct {
 	// A generation. Increases with each refresh token that is stored for the account.
 	Generation int64 `json:"generation"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt time.Time `json:"expiresAt"`
 	// Scopes. In any order; the agent sorts them.
 	Scopes []string `json:"scopes,omitempty"`
@@ -132,8 +133,8 @@ type SignInRequestedData struct {
 
 // StepUpGrantedData: The `Data` of the event `stepUp.granted`: The person completed a step-up.
 type StepUpGrantedData struct {
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ValidUntil time.Time `json:"validUntil"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`

@@ -380,8 +380,9 @@ type ProviderAddParams struct {
 	Name string `json:"name"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
-	// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-	// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
+	// Absent: for `Identity` `resource` the client of another provider of the same issuer that the person configured;
+	// else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
+	// takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
 	// `ErrInvalidParams` otherwise. `Provider.Remove` deletes the registration (RFC 7592).
 	ClientID *string `json:"clientId,omitempty"`
 	// A client's secret.
@@ -435,6 +436,9 @@ type ProviderAddParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.
@@ -442,7 +446,7 @@ type ProviderAddParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
 	Proxy *string `json:"proxy,omitempty"`
@@ -488,7 +492,7 @@ type ProviderGetParams struct {
 	Extra Extra `json:"-"`
 }
 
-// Get returns a provider, without its client secret.
+// Get returns a provider, without its client secret, and how its servers are reached and trusted now.
 //
 // Besides what every call may fail with: ErrProviderNotFound, ErrStoreUnavailable, ErrIntegrity.
 func (m *ProviderMethods) Get(ctx context.Context, params *ProviderGetParams) (*ProviderGetResult, error) {
@@ -558,6 +562,9 @@ type ProviderUpdateParams struct {
 	PersistAccessTokens *bool `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
 	// beside the certificate authorities, for the provider's endpoints and for `Request.Send`. An empty object
 	// removes them.
@@ -565,7 +572,8 @@ type ProviderUpdateParams struct {
 	// From then on, by the provider's time, only the certificate authorities count.
 	PinsExpireAt *time.Time `json:"pinsExpireAt,omitempty"`
 	// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-	// agent's. Empty: the agent's.
+	// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+	// Empty: the agent's.
 	CAFile *string `json:"caFile,omitempty"`
 	// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. Empty:
 	// the agent's.
@@ -665,7 +673,9 @@ type SignInBeginParams struct {
 	Flow SignInFlow `json:"flow"`
 	// Scopes. In any order; the agent sorts them.
 	Scopes []string `json:"scopes,omitempty"`
-	// The account to sign in again; another subject is refused.
+	// The account to sign in again; another subject is refused. Where `ACRValues`, `MaxAgeSeconds` and `Claims` are
+	// absent, and where `Scopes` are, the sign-in asks for those of the last error `interactionRequired` of this
+	// account, until a sign-in met them.
 	Account *string `json:"account,omitempty"`
 	// An account's alias. A name that the person chose. It does not start like an id.
 	Alias *string `json:"alias,omitempty"`
@@ -723,8 +733,9 @@ func (m *SignInMethods) Wait(ctx context.Context, params *SignInWaitParams) (*Si
 type SignInCompleteParams struct {
 	// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
 	SignIn string `json:"signIn"`
-	// The whole URL, whose `State` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-	// token prove that it belongs to this sign-in.
+	// The whole URL, which must be the one that this sign-in sends the browser back to, with its `State`; or only the
+	// value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove that
+	// it belongs to this sign-in.
 	RedirectURL Secret `json:"redirectUrl"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -847,7 +858,9 @@ func (m *AccountMethods) Rename(ctx context.Context, params *AccountRenameParams
 type AccountResolveParams struct {
 	// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
 	Selector *string `json:"selector,omitempty"`
-	// An absolute path. The nearest `.lanyard` file in it or above decides.
+	// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides
+	// if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is
+	// chosen in its place.
 	WorkingDirectory *string `json:"workingDirectory,omitempty"`
 	// A URL.
 	Issuer *string `json:"issuer,omitempty"`
@@ -999,7 +1012,8 @@ type TokenGetParams struct {
 	Resource *string `json:"resource,omitempty"`
 	// The minimum remaining lifetime. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1028,7 +1042,8 @@ type TokenRefreshParams struct {
 	Resource *string `json:"resource,omitempty"`
 	// The minimum remaining lifetime. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1134,7 +1149,8 @@ type IdentityGetParams struct {
 	Account string `json:"account"`
 	// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
 	MinimumLifetimeSeconds *int64 `json:"minimumLifetimeSeconds,omitempty"`
-	// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+	// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+	// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
 	TimeoutSeconds *int64 `json:"timeoutSeconds,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1219,6 +1235,9 @@ type RequestAuthorizeParams struct {
 	// own. It has to cover `Request.Send`, `Request.Authorize` or `Token.Get`. Error 6003 with the kind `grant` if
 	// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
 	Grant *string `json:"grant,omitempty"`
+	// The accounts that the caller serves, as a gateway for one of them: `OtherTokens` has no tokens of others.
+	// Absent: all that the request's limits cover.
+	Accounts []string `json:"accounts,omitempty"`
 	// The `Fingerprint` of the token that the server refused with 401. As `Token.Reject`: one forced exchange, if the
 	// token is not replaced already.
 	Rejected *string `json:"rejected,omitempty"`
@@ -1465,8 +1484,8 @@ type PolicyExplainParams struct {
 	Account string `json:"account"`
 	// A capability. The name in the policy, such as `workOrder.complete`.
 	Capability string `json:"capability"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	At *time.Time `json:"at,omitempty"`
 	// Assumptions that replace the current facts.
 	Assume *Assumption `json:"assume,omitempty"`
@@ -1654,7 +1673,7 @@ type SecretGetParams struct {
 // Get returns a client program's secret.
 //
 // Besides what every call may fail with: ErrAccountNotFound, ErrAccountAmbiguous, ErrDataLocked, ErrSignedOut,
-// ErrStoreUnavailable, ErrIntegrity, ErrNotFound.
+// ErrAccountLocked, ErrStoreUnavailable, ErrIntegrity, ErrNotFound.
 func (m *SecretMethods) Get(ctx context.Context, params *SecretGetParams) (*SecretGetResult, error) {
 	return invoke[SecretGetResult](ctx, m.caller, "secret.get", params)
 }

@@ -15,11 +15,13 @@ type OAuth2Source[T any] struct {
 //
 //	source := lanyard.NewOAuth2Source(ctx, client, &lanyard.TokenGetParams{Account: "work"},
 //		func(t *lanyard.Token) *oauth2.Token {
-//			return &oauth2.Token{AccessToken: t.AccessToken.Reveal(), TokenType: t.TokenType, Expiry: t.ExpiresAt}
+//			end := time.Now().Add(time.Duration(t.ExpiresInSeconds) * time.Second)
+//			return &oauth2.Token{AccessToken: t.AccessToken.Reveal(), TokenType: t.TokenType, Expiry: end}
 //		})
 //
-// The context is that of every call, as with the sources of golang.org/x/oauth2. That package sends the token to any
-// URL that it is asked for, and reports no 401; Transport does better where it can be used.
+// The package compares Expiry with this machine's clock, and ExpiresAt is by the provider's. The context is that of every
+// call, as with the sources of golang.org/x/oauth2. That package sends the token to any URL that it is asked for, and
+// reports no 401; Transport does better where it can be used.
 func NewOAuth2Source[T any](
 	ctx context.Context, client *Client, params *TokenGetParams, convert func(*Token) *T,
 ) *OAuth2Source[T] {

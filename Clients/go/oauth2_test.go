@@ -26,6 +26,7 @@ const oauth2Program = `package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/oauth2"
 	"lanyard.example/go/lanyard"
@@ -36,7 +37,9 @@ func main() {
 	defer client.Close()
 	var source oauth2.TokenSource = lanyard.NewOAuth2Source(ctx, client, &lanyard.TokenGetParams{Account: "work"},
 		func(t *lanyard.Token) *oauth2.Token {
-			return &oauth2.Token{AccessToken: t.AccessToken.Reveal(), TokenType: t.TokenType, Expiry: t.ExpiresAt}
+			// By this machine's clock, which the package compares it with: ExpiresAt is by the provider's.
+			end := time.Now().Add(time.Duration(t.ExpiresInSeconds) * time.Second)
+			return &oauth2.Token{AccessToken: t.AccessToken.Reveal(), TokenType: t.TokenType, Expiry: end}
 		})
 	token, err := oauth2.ReuseTokenSource(nil, source).Token()
 	fmt.Println(err, token.Type(), token.Valid(), token.AccessToken == "secret-access-token")

@@ -317,6 +317,20 @@ const (
 	ProtectionSystemdCredential Protection = "systemdCredential"
 )
 
+// RedirectRefusal: Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64
+// KiB. `foreignState`: an answer to no sign-in that waits there. A newer agent may send other words.
+type RedirectRefusal string
+
+// The words of RedirectRefusal that this version knows.
+const (
+	RedirectRefusalAnotherUser   RedirectRefusal = "anotherUser"
+	RedirectRefusalAnotherPath   RedirectRefusal = "anotherPath"
+	RedirectRefusalAnotherMethod RedirectRefusal = "anotherMethod"
+	RedirectRefusalTooLarge      RedirectRefusal = "tooLarge"
+	RedirectRefusalMalformed     RedirectRefusal = "malformed"
+	RedirectRefusalForeignState  RedirectRefusal = "foreignState"
+)
+
 // RefreshPhase: The phase of a refresh. A newer agent may send other words.
 type RefreshPhase string
 
@@ -371,7 +385,8 @@ const (
 )
 
 // RevocationOutcome: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
-// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
+// provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`:
+// the request failed, and is not sent again since the token has expired by the lifetime that the provider told.
 // `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. A newer agent may send other
 // words.
 type RevocationOutcome string
@@ -381,6 +396,7 @@ const (
 	RevocationOutcomeConfirmed   RevocationOutcome = "confirmed"
 	RevocationOutcomeQueued      RevocationOutcome = "queued"
 	RevocationOutcomeRefused     RevocationOutcome = "refused"
+	RevocationOutcomeAbandoned   RevocationOutcome = "abandoned"
 	RevocationOutcomeUnsupported RevocationOutcome = "unsupported"
 	RevocationOutcomeNotNeeded   RevocationOutcome = "notNeeded"
 )
@@ -571,8 +587,8 @@ type Account struct {
 	// `locked`, `signedOut`.
 	State  AccountState `json:"state"`
 	Active bool         `json:"active"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// An account's alias. A name that the person chose. It does not start like an id.
 	Alias       *string `json:"alias,omitempty"`
@@ -655,8 +671,8 @@ type AccountRule struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -667,15 +683,19 @@ type AccountSignOutResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+	// The mode that counted: `hard` where the configuration demands it (`DemandedBy`), whatever was asked for. One of
+	// `soft`, `hard`, `offline`.
 	Mode SignOutMode `json:"mode"`
 	// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
 	Data DataDisposition `json:"data"`
 	// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-	// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-	// `unsupported`, `notNeeded`.
+	// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+	// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+	// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+	// `refused`, `abandoned`, `unsupported`, `notNeeded`.
 	Revocation RevocationOutcome `json:"revocation"`
+	// The configuration file that demands that every sign-out erases; absent if none does.
+	DemandedBy *string `json:"demandedBy,omitempty"`
 	// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
 	// `Revocation.Retry` may come before.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
@@ -739,8 +759,8 @@ type AgentBackupResult struct {
 	// Items that are not in the file, with the reason.
 	Skipped []SkippedItem `json:"skipped"`
 	Bytes   int64         `json:"bytes"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -857,8 +877,8 @@ type AgentStatusResult struct {
 	PendingRevocations int64             `json:"pendingRevocations"`
 	PendingOperations  int64             `json:"pendingOperations"`
 	Connections        int64             `json:"connections"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	StartedAt time.Time `json:"startedAt"`
 	Version   string    `json:"version"`
 	// True if programs of this user need no grant.
@@ -873,6 +893,8 @@ type AgentStatusResult struct {
 	Accounts *AccountCounts `json:"accounts,omitempty"`
 	// The path of the configuration file that the agent read at its start; absent without one.
 	Configuration *string `json:"configuration,omitempty"`
+	// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+	HardSignOutDemandedBy *string `json:"hardSignOutDemandedBy,omitempty"`
 	// For programs that export the audit log; absent if the configuration has no member `Audit`.
 	Audit *AuditSettings `json:"audit,omitempty"`
 	// What the administrator's files set; absent if they set nothing.
@@ -929,8 +951,8 @@ type AuditDestination struct {
 // AuditEntry: One line of the audit log.
 type AuditEntry struct {
 	Sequence int64 `json:"sequence"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	At time.Time `json:"at"`
 	// The name of a method or event.
 	Event string `json:"event"`
@@ -1026,8 +1048,8 @@ type ClientIdentity struct {
 type Connectivity struct {
 	// Connectivity. One of `online`, `offline`, `unknown`.
 	State ConnectivityState `json:"state"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	Since time.Time `json:"since"`
 	// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an exchange
 	// with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
@@ -1042,9 +1064,10 @@ type CredentialAwsResult struct {
 	AccessKeyID     string `json:"accessKeyId"`
 	SecretAccessKey Secret `json:"secretAccessKey"`
 	SessionToken    Secret `json:"sessionToken"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
-	ExpiresAt time.Time `json:"expiresAt"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
+	ExpiresAt        time.Time `json:"expiresAt"`
+	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
@@ -1078,7 +1101,7 @@ type Decision struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no
+	// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if no
 	// part of the decision expires.
 	ValidUntil *time.Time `json:"validUntil,omitempty"`
 	// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent where
@@ -1090,7 +1113,7 @@ type Decision struct {
 
 // DecisionTime: The time of a decision.
 type DecisionTime struct {
-	// Trusted time: the one instant that is not by the machine's wall clock.
+	// Trusted time, on which `ValidUntil` stands, too.
 	Now time.Time `json:"now"`
 	// The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the last
 	// server time. `wall`: the wall clock, because no server has reported its time. One of `server`, `boot`, `wall`.
@@ -1147,8 +1170,8 @@ type EventNotification struct {
 	// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
 	// `policy.changed`, `clock.suspect`, `event.gap`.
 	Type EventType `json:"type"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	At time.Time `json:"at"`
 	// Its schema depends on `Type`.
 	Data map[string]json.RawMessage `json:"data"`
@@ -1262,8 +1285,8 @@ type Grant struct {
 	Client   string   `json:"client"`
 	Accounts []string `json:"accounts"`
 	Methods  []string `json:"methods"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// Scopes. In any order; the agent sorts them.
 	Scopes                   []string `json:"scopes,omitempty"`
@@ -1272,11 +1295,11 @@ type Grant struct {
 	AuthorizationDetailTypes []string `json:"authorizationDetailTypes,omitempty"`
 	Capabilities             []string `json:"capabilities,omitempty"`
 	Agent                    *bool    `json:"agent,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	LastUsedAt *time.Time `json:"lastUsedAt,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1290,8 +1313,8 @@ type GrantCreateResult struct {
 	Client   string   `json:"client"`
 	Accounts []string `json:"accounts"`
 	Methods  []string `json:"methods"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// Scopes. In any order; the agent sorts them.
 	Scopes                   []string `json:"scopes,omitempty"`
@@ -1300,8 +1323,8 @@ type GrantCreateResult struct {
 	AuthorizationDetailTypes []string `json:"authorizationDetailTypes,omitempty"`
 	Capabilities             []string `json:"capabilities,omitempty"`
 	Agent                    *bool    `json:"agent,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1354,8 +1377,8 @@ type HistogramSample struct {
 type IdentityGetResult struct {
 	// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
 	IDToken Secret `json:"idToken"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt        time.Time `json:"expiresAt"`
 	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// Whom the ID token is for: the client's id, and perhaps others.
@@ -1374,8 +1397,8 @@ type KeySlot struct {
 	Slot int64 `json:"slot"`
 	// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
 	Protection Protection `json:"protection"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// True if this slot unlocked the vault.
 	Opened bool `json:"opened"`
@@ -1387,8 +1410,8 @@ type KeySlot struct {
 type LastFailure struct {
 	// The name of the error.
 	Name string `json:"name"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	At     time.Time `json:"at"`
 	Reason *string   `json:"reason,omitempty"`
 	// Extra holds members that this version does not know.
@@ -1427,20 +1450,20 @@ type Operation struct {
 	Delivery OperationDelivery `json:"delivery"`
 	// The client's key, or the one that the agent made.
 	IdempotencyKey string `json:"idempotencyKey"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	EnqueuedAt time.Time `json:"enqueuedAt"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	UpdatedAt time.Time `json:"updatedAt"`
 	Attempts  int64     `json:"attempts"`
 	Label     *string   `json:"label,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt          *time.Time `json:"expiresAt,omitempty"`
 	RetryWithinSeconds *int64     `json:"retryWithinSeconds,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 	// A decision.
 	Decision *Decision `json:"decision,omitempty"`
@@ -1448,7 +1471,8 @@ type Operation struct {
 	Response *OperationResponse `json:"response,omitempty"`
 	// The rejection of an operation.
 	Rejection *OperationRejection `json:"rejection,omitempty"`
-	// The last failure.
+	// The last failure; of an operation that waits, what holds it up: `ErrDenied` with the reason of the decision
+	// where a policy does.
 	LastError *LastFailure `json:"lastError,omitempty"`
 	// What the client told when it settled the operation.
 	Detail json.RawMessage `json:"detail,omitempty"`
@@ -1458,8 +1482,8 @@ type Operation struct {
 	Payload json.RawMessage `json:"payload,omitempty"`
 	// For `Operation.Settle`; told to the client that claimed it.
 	Claim *string `json:"claim,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ClaimExpiresAt *time.Time `json:"claimExpiresAt,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1622,8 +1646,8 @@ type PolicySourceFailure struct {
 	Reason string `json:"reason"`
 	// A sentence for a person.
 	Message string `json:"message"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	At time.Time `json:"at"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -1672,8 +1696,8 @@ type Provider struct {
 	// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
 	// endpoints.
 	Endpoints *Endpoints `json:"endpoints,omitempty"`
-	// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-	// machine; absent if there are none. `Endpoints` can name others.
+	// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+	// addresses, or on this machine; absent if there are none. `Endpoints` can name others.
 	IgnoredEndpoints []string `json:"ignoredEndpoints,omitempty"`
 	// The redirect URI of the browser flow.
 	Redirect *Redirect `json:"redirect,omitempty"`
@@ -1706,6 +1730,9 @@ type Provider struct {
 	PersistAccessTokens   *bool   `json:"persistAccessTokens,omitempty"`
 	// Origins that `Request.Send` may send requests to.
 	AllowedOrigins []string `json:"allowedOrigins,omitempty"`
+	// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+	// regard to case and marks.
+	AllowedFields []string `json:"allowedFields,omitempty"`
 	// For each host the digests of its public keys, including backup pins.
 	Pins map[string][]string `json:"pins,omitempty"`
 	// From then on, by the provider's time, only the certificate authorities count.
@@ -1761,6 +1788,10 @@ type ProviderDiscoverResult struct {
 type ProviderGetResult struct {
 	// A provider.
 	Provider Provider `json:"provider"`
+	// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+	// provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+	// the same.
+	Trust *ServerTrust `json:"trust,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -1827,8 +1858,8 @@ type RefreshState struct {
 	// The phase of a refresh. One of `idle`, `inFlight`, `inDoubt`, `backoff`.
 	Phase    RefreshPhase `json:"phase"`
 	Attempts int64        `json:"attempts"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
 	// The last failure.
 	LastError *LastFailure `json:"lastError,omitempty"`
@@ -1846,12 +1877,15 @@ type RequestAuthorizeResult struct {
 	TokenType string `json:"tokenType"`
 	// Identifies this token in `rejected` and in `Token.Reject`.
 	Fingerprint string `json:"fingerprint"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt time.Time `json:"expiresAt"`
 	// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
 	// method and URL alone.
 	Proof Secret `json:"proof,omitempty"`
+	// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+	// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+	OtherTokens Secret `json:"otherTokens,omitempty"`
 	// Of the capability that names the request most closely; absent if none does.
 	Decision *Decision `json:"decision,omitempty"`
 	// Extra holds members that this version does not know.
@@ -1884,8 +1918,8 @@ type Revocation struct {
 	Issuer       string `json:"issuer"`
 	AccountLabel string `json:"accountLabel"`
 	Attempts     int64  `json:"attempts"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	NextAttemptAt time.Time `json:"nextAttemptAt"`
 	// When the revocation is abandoned.
 	ExpiresAt time.Time `json:"expiresAt"`
@@ -1933,8 +1967,8 @@ type RuleAddResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	CreatedAt time.Time `json:"createdAt"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2001,6 +2035,25 @@ type SecretRemoveResult struct {
 	Extra Extra `json:"-"`
 }
 
+// ServerTrust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
+// the provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+// the same.
+type ServerTrust struct {
+	// The PEM file with the certificate authorities that count. Absent, and no `CADirectory`: the system's.
+	CAFile *string `json:"caFile,omitempty"`
+	// Directories of authorities in OpenSSL's form, with colons between.
+	CADirectory *string `json:"caDirectory,omitempty"`
+	// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+	Proxy *string `json:"proxy,omitempty"`
+	// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+	// the environment of the program says.
+	NoProxy []string `json:"noProxy,omitempty"`
+	// For each host the pins that count now, by the provider's time. Absent: none.
+	Pins map[string][]string `json:"pins,omitempty"`
+	// Extra holds members that this version does not know.
+	Extra Extra `json:"-"`
+}
+
 // Session: An account's session.
 type Session struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -2022,26 +2075,28 @@ type Session struct {
 	Remedies []Remedy `json:"remedies"`
 	// A generation. Increases with each refresh token that is stored for the account.
 	Generation int64 `json:"generation"`
-	// When the state began, if known.
+	// When the state began, if known. It stands as long as the state does.
 	Since *time.Time `json:"since,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	AccessTokenExpiresAt *time.Time `json:"accessTokenExpiresAt,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	RefreshTokenExpiresAt *time.Time `json:"refreshTokenExpiresAt,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	LastOnlineAuthAt *time.Time `json:"lastOnlineAuthAt,omitempty"`
-	// The end of the longest offline window of its policy.
+	// The end of the longest offline window that its policy gives it in this state.
 	OfflineGraceUntil *time.Time `json:"offlineGraceUntil,omitempty"`
 	// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
 	LostScopes []string `json:"lostScopes,omitempty"`
 	// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
 	AuthorizationDetails []map[string]json.RawMessage `json:"authorizationDetails,omitempty"`
 	ServerTimeOffsetMs   *int64                       `json:"serverTimeOffsetMs,omitempty"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// While `Clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+	ClockBehindSeconds *int64 `json:"clockBehindSeconds,omitempty"`
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	StepUpValidUntil *time.Time `json:"stepUpValidUntil,omitempty"`
 	// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the provider's
 	// last answer (`TokenBinding`); absent for bearer tokens.
@@ -2060,8 +2115,8 @@ type SignInBeginResult struct {
 	// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
 	// machine; the person copies the redirect URL into `SignIn.Complete`. One of `browser`, `device`, `paste`.
 	Flow SignInFlow `json:"flow"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt time.Time `json:"expiresAt"`
 	// For the flows `browser` and `paste`: the page on which the person signs in.
 	AuthorizationURL *string `json:"authorizationUrl,omitempty"`
@@ -2103,6 +2158,12 @@ type SignInProgress struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account *string `json:"account,omitempty"`
+	// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+	// sign-in goes on.
+	Refused *int64 `json:"refused,omitempty"`
+	// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`,
+	// `malformed`, `foreignState`.
+	RefusedBecause *RedirectRefusal `json:"refusedBecause,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
 }
@@ -2134,8 +2195,8 @@ type Snapshot struct {
 	// Scopes. In any order; the agent sorts them.
 	Scopes       []string `json:"scopes"`
 	Entitlements []string `json:"entitlements"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	FetchedAt time.Time `json:"fetchedAt"`
 	Version   int64     `json:"version"`
 	// The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
@@ -2152,8 +2213,8 @@ type StepUpStatus struct {
 	Enrolled bool   `json:"enrolled"`
 	// At 0 the PIN is destroyed.
 	AttemptsLeft int64 `json:"attemptsLeft"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ValidUntil *time.Time `json:"validUntil,omitempty"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2164,8 +2225,8 @@ type StepUpVerifyResult struct {
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
 	// person.
 	Account string `json:"account"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ValidUntil time.Time `json:"validUntil"`
 	// Extra holds members that this version does not know.
 	Extra Extra `json:"-"`
@@ -2185,8 +2246,8 @@ type Token struct {
 	// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
 	// proof of `Token.Proof`.
 	TokenType string `json:"tokenType"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt        time.Time `json:"expiresAt"`
 	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -2214,8 +2275,8 @@ type TokenExchangeResult struct {
 	AccessToken Secret `json:"accessToken"`
 	// `Bearer`, or `N_A` for a token that is not an access token.
 	TokenType string `json:"tokenType"`
-	// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-	// that a provider told are converted. Only `time.now` of a decision is trusted time.
+	// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+	// far as it is known, in objects of an account, else the machine's.
 	ExpiresAt        time.Time `json:"expiresAt"`
 	ExpiresInSeconds int64     `json:"expiresInSeconds"`
 	// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

@@ -15,7 +15,9 @@ import os
 import subprocess
 import sys
 import threading
+import time
 import unittest
+from datetime import timezone
 from typing import Any, Callable, Dict, List, Mapping, Optional, Tuple
 from unittest import mock
 
@@ -393,7 +395,7 @@ class GoogleTests(AuthTest):
     def test_expired_token_is_asked_for_anew(self) -> None:
         from lanyard.auth.google import Credentials
 
-        old = {**self.token(1), "expiresAt": "2020-01-01T00:00:00.000Z"}
+        old = {**self.token(1), "expiresInSeconds": 0}
         self.agent.on("token.get", lambda request, peer: old)
         credentials = Credentials(self.client, "work", origins="https://api.example")
         self.assertEqual((credentials.valid, credentials.expired, credentials.token), (False, False, None))
@@ -403,6 +405,19 @@ class GoogleTests(AuthTest):
         self.assertEqual((len(self.params("token.get")), self.params("token.reject")), (2, []))
         assert credentials.expiry is not None
         self.assertIsNone(credentials.expiry.tzinfo)
+
+    def test_end_is_by_this_machines_clock(self) -> None:
+        from lanyard.auth.google import Credentials
+
+        # The provider's clock is years behind this machine's.
+        told = {**self.token(1), "expiresAt": "2020-01-01T00:00:00.000Z", "expiresInSeconds": 300}
+        self.agent.on("token.get", lambda request, peer: told)
+        credentials = Credentials(self.client, "work", origins="https://api.example")
+        credentials.refresh()
+        self.assertTrue(credentials.valid)
+        assert credentials.expiry is not None
+        left = credentials.expiry.replace(tzinfo=timezone.utc).timestamp() - time.time()
+        self.assertTrue(200 < left <= 300, left)
 
     def test_other_origin_gets_nothing(self) -> None:
         server, other = self.server(), self.server()
@@ -443,7 +458,7 @@ class AzureTests(AuthTest):
 
         credential = LanyardCredential(self.client, "work")
         token = credential.get_token("https://vault.example/.default", tenant_id="t", enable_cae=True)
-        self.assertEqual((token.token, token.expires_on, token[0]), ("secret-1", 4070908800, "secret-1"))
+        self.assertEqual((token.token, token[0]), ("secret-1", "secret-1"))
         info = credential.get_token_info("https://vault.example/.default", options={"enable_cae": True})
         self.assertEqual((info.token, info.token_type, info.refresh_on), ("secret-1", "Bearer", None))
         self.assertNotIn("secret", repr(token) + repr(info) + repr(credential))
@@ -463,6 +478,15 @@ class AzureTests(AuthTest):
         with pipelines.Pipeline(transports.RequestsTransport(use_env_settings=False), [policy]) as pipeline:
             pipeline.run(rest.HttpRequest("GET", server.origin), enforce_https=False)
         self.assertEqual(server.sent("authorization"), ["Bearer secret-1"])
+
+    def test_end_is_by_this_machines_clock(self) -> None:
+        from lanyard.auth.azure import LanyardCredential
+
+        # The provider's clock is decades ahead of this machine's.
+        self.agent.on("token.get", lambda request, peer: self.token(1))
+        credential = LanyardCredential(self.client, "work")
+        for end in credential.get_token("a").expires_on, credential.get_token_info("a").expires_on:
+            self.assertTrue(200 < end - time.time() <= 300, end)
 
     def test_claims_report_the_token(self) -> None:
         from lanyard.auth.azure import LanyardCredential
@@ -528,7 +552,57 @@ class KeyringTests(AuthTest):
         self.assertEqual([params["account"] for params in self.params("token.get")], ["work", "home"])
         self.assertIsNone(self.backend.get_credential("lanyard", None))
 
-    def test_url_is_answered_only_if_it_is_named(self) -> None:
+    def chooses(self, request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+        if request["params"]["url"].startswith("https://ruled.example/"):
+            return {"account": "acc_alice", "because": "rule"}
+        raise Fault(6003, "notFound")
+
+    def test_url_is_answered_by_the_agents_choice(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
+        for url, username, sent in (("https://ruled.example/simple/", None, "oauth2"),
+                                    ("https://ruled.example/legacy/", "__token__", "__token__")):
+            credential = self.backend.get_credential(url, username)
+            assert credential is not None
+            self.assertEqual((credential.username, credential.password), (sent, "secret-1"))
+        self.assertEqual(self.backend.get_password("https://ruled.example/", "alice"), "secret-1")
+        self.assertIsNone(self.backend.get_password("https://other.example/", "alice"))
+        asked = self.params("account.resolve")
+        self.assertEqual([params.get("user") for params in asked], [None, "__token__", "alice", "alice"])
+        self.assertEqual({params["workingDirectory"] for params in asked}, {os.getcwd()})
+        self.assertEqual({params["account"] for params in self.params("token.get")}, {"acc_alice"})
+
+    def test_host_alone_and_url_without_tls_are_not_asked_for(self) -> None:
+        self.agent.on("account.resolve", lambda request, peer: {"account": "acc_alice", "because": "rule"})
+        for service in ("http://ruled.example/simple/", "ruled.example", "//ruled.example/", "ftp://ruled.example/",
+                        "https://ruled.example@evil.example/", "https:ruled.example", "https://ruled.example\\@evil.example/", ""):
+            self.assertIsNone(self.backend.get_password(service, "alice"), service)
+            self.assertIsNone(self.backend.get_credential(service, None), service)
+        self.assertEqual(self.params("account.resolve"), [])
+        self.assertEqual(self.backend.get_password("http://127.0.0.1:8080/simple/", "alice"), "secret-1")
+
+    def test_directory_that_can_not_be_read_stops_no_program(self) -> None:
+        def chooses(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            if "workingDirectory" in request["params"]:
+                raise Fault(-32602, "invalidParams", path="/workingDirectory", expected="a directory")
+            return {"account": "acc_alice", "because": "rule"}
+
+        self.agent.on("account.resolve", chooses)
+        self.assertEqual(self.backend.get_password("https://ruled.example/", "alice"), "secret-1")
+
+    def test_without_an_agent_another_backend_is_asked(self) -> None:
+        with mock.patch.dict(os.environ, {"LANYARD_SOCKET": self.agent.path + ".none", "LANYARD_NO_START": "1"}):
+            self.assertIsNone(self.backend.get_password("https://ruled.example/", "alice"))
+
+    def test_agent_that_can_not_tell_says_why(self) -> None:
+        def locked(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            raise Fault(1001, "agentLocked")
+
+        self.agent.on("account.resolve", locked)
+        with self.assertRaises(self.errors.KeyringError):
+            self.backend.get_password("https://ruled.example/", "alice")
+
+    def test_url_is_answered_by_the_variable(self) -> None:
+        self.agent.on("account.resolve", self.chooses)
         credential = self.backend.get_credential("https://pypi.example/simple/", None)
         assert credential is not None
         self.assertEqual((credential.username, credential.password), ("work", "secret-1"))
@@ -537,6 +611,29 @@ class KeyringTests(AuthTest):
             self.assertIsNone(self.backend.get_password(service, "work"), service)
             self.assertIsNone(self.backend.get_credential(service, None), service)
         self.assertEqual(len(self.params("token.get")), 2)
+
+    def test_a_rule_decides_before_the_variable(self) -> None:
+        choice = {"account": "acc_alice", "because": "rule"}
+        self.agent.on("account.resolve", lambda request, peer: choice)
+        self.assertEqual(self.backend.get_password("https://pypi.example/team-b/", "__token__"), "secret-1")
+        choice["because"] = "issuer"
+        self.backend.get_password("https://pypi.example/team-b/", "__token__")
+        self.assertEqual([params["account"] for params in self.params("token.get")], ["acc_alice", "work"])
+
+        def several(request: Dict[str, Any], peer: Peer) -> Dict[str, Any]:
+            raise Fault(2002, "accountAmbiguous")
+
+        self.agent.on("account.resolve", several)
+        self.backend.get_password("https://pypi.example/team-b/", "__token__")
+        self.assertEqual(self.params("token.get")[-1]["account"], "work")
+
+    def test_the_names_beside_a_token_are_those_of_the_commands(self) -> None:
+        self.agent.on("account.resolve", lambda request, peer: {"account": "acc_alice", "because": "rule"})
+        for host, name in (("bitbucket.org", "x-token-auth"), ("gcr.io", "oauth2accesstoken"), ("eu.gcr.io", "oauth2accesstoken"),
+                           ("europe-python.pkg.dev", "oauth2accesstoken"), ("mygcr.io", "oauth2"), ("github.com", "oauth2")):
+            credential = self.backend.get_credential(f"https://{host}/x", None)
+            assert credential is not None
+            self.assertEqual(credential.username, name, host)
 
     def test_nothing_is_stored_or_deleted(self) -> None:
         with self.assertRaises(self.errors.PasswordSetError):

@@ -71,13 +71,8 @@ package final class EasyHandle {
       && number(CURLOPT_MAXLIFETIME_CONN, Self.longestLifetimeSeconds)
   }
 
-  private func proxy() -> Bool {
-    let trust = request.trust
-    // An empty name means no proxy, also if the environment names one.
-    if request.url.isLoopback || trust.proxy == ProxyAddress.none { return string(CURLOPT_PROXY, "") }
-    return (trust.proxy == nil || string(CURLOPT_PROXY, trust.proxy))
-      && (trust.noProxy.map { string(CURLOPT_NOPROXY, $0.joined(separator: ",")) } ?? true)
-  }
+  /// An empty name means no proxy, also if the environment names one; empty exceptions are none, also if it names some.
+  private func proxy() -> Bool { string(CURLOPT_PROXY, request.proxy ?? "") && string(CURLOPT_NOPROXY, "") }
 
   private func trust() -> Bool {
     guard number(CURLOPT_SSLVERSION, CURL_SSLVERSION_TLSv1_2), number(CURLOPT_SSL_VERIFYPEER, 1),

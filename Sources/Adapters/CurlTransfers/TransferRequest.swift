@@ -1,4 +1,5 @@
 package import AgentModel
+internal import Glibc
 
 /// A request that passed all checks, in the form that libcurl takes.
 package struct TransferRequest: Sendable {
@@ -17,6 +18,8 @@ package struct TransferRequest: Sendable {
   package let trust: TrustSettings
   /// The certificates of `trust.authorities.file`; nil if libcurl reads the file.
   package var certificates: [UInt8]?
+  /// The address of the proxy; nil for none.
+  let proxy: String?
   /// `trust.pins` in libcurl's spelling: `sha256//…;sha256//…`.
   let pinnedKeys: String?
 
@@ -42,6 +45,7 @@ package struct TransferRequest: Sendable {
     self.headers = headers
     self.body = body
     self.trust = trust
+    proxy = trust.proxy(to: url) { name in getenv(name).map { String(cString: $0) } }
   }
 
   /// RFC 9110 §8.6: a method that anticipates content sends its length even if that is 0.

@@ -1,5 +1,5 @@
 public import AgentModel
-internal import AgentPorts
+package import AgentPorts
 
 /// What holds for requests that name neither authorities nor a proxy, and for all of them where it is enforced.
 public struct ConnectionDefaults: Hashable, Sendable {
@@ -21,11 +21,11 @@ public struct ConnectionDefaults: Hashable, Sendable {
     self.init(authorities: CertificateAuthorities(environment: environment))
   }
 
-  /// What counts for a request.
-  func trust(of request: HTTPRequest) -> TrustSettings {
+  /// What counts for a request. No variable excepts a server from a proxy that is enforced.
+  package func trust(of request: HTTPRequest) -> TrustSettings {
     let own = enforcesAuthorities ? nil : request.certificateAuthorities
     return TrustSettings(
       authorities: own.map { CertificateAuthorities(file: $0) } ?? authorities, pins: request.pins,
-      proxy: enforcesProxy ? proxy : request.proxy ?? proxy)
+      proxy: enforcesProxy ? proxy : request.proxy ?? proxy, noProxy: enforcesProxy ? [] : nil)
   }
 }

@@ -1,4 +1,4 @@
-internal import AgentModel
+public import AgentModel
 public import AgentPorts
 internal import CurlTransfers
 internal import Glibc
@@ -68,6 +68,26 @@ public final class CurlExchange: HTTPExchange {
     return true
   }
 
+  private static let mostAuthorityBytes = 8 << 20
+
+  /// Nil for what is no file, or too large for one of authorities.
+  private static func content(of path: String) -> [UInt8]? {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return nil }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG, status.st_size <= mostAuthorityBytes else {
+      return nil
+    }
+    return [UInt8](unsafeUninitializedCapacity: Int(status.st_size)) { buffer, count in
+      while count < buffer.count {
+        let got = pread(file, buffer.baseAddress! + count, buffer.count - count, off_t(count))
+        if got <= 0 { break }
+        count += got
+      }
+    }
+  }
+
   public func send(_ request: HTTPRequest) async -> HTTPOutcome {
     let plan: TransferPlan
     switch await self.plan(of: request) {
@@ -114,6 +134,13 @@ public final class CurlExchange: HTTPExchange {
     let outcome = await run(transfer, on: loop)
     return transfer.serverKey.map { .pin($0) } ?? .failed(outcome)
   }
+
+  public func hasCertificates(at path: String) async -> Bool {
+    let content = await Self.isReadable(path) ? Self.content(of: path) : authorityFiles?.certificates(of: path)
+    return content.map(PEMCertificates.isFile) ?? false
+  }
+
+  public func trust(of request: HTTPRequest) -> TrustSettings { defaults.trust(of: request) }
 
   public func closeConnections(of user: String?) { kept.close(of: user) }
 

@@ -10,8 +10,8 @@ final class Acceptor: Sendable {
   private let stop: StopSignal
   private let threads: ListenerThreads
   private let admitted: AdmittedPeers
-  private let maximumBodyBytes: Int
-  private let keepsQueryApart: Bool
+  private let makeReader: @Sendable () -> RequestReader
+  private let onUnreadable: @Sendable (Int) -> Void
   private let handler: LoopbackListener.Handler
 
   init(
@@ -19,16 +19,16 @@ final class Acceptor: Sendable {
     stop: StopSignal,
     threads: ListenerThreads,
     admitted: AdmittedPeers,
-    maximumBodyBytes: Int,
-    keepsQueryApart: Bool,
+    makeReader: @escaping @Sendable () -> RequestReader,
+    onUnreadable: @escaping @Sendable (Int) -> Void,
     handler: @escaping LoopbackListener.Handler
   ) {
     self.sockets = Mutex(sockets)
     self.stop = stop
     self.threads = threads
     self.admitted = admitted
-    self.maximumBodyBytes = maximumBodyBytes
-    self.keepsQueryApart = keepsQueryApart
+    self.makeReader = makeReader
+    self.onUnreadable = onUnreadable
     self.handler = handler
   }
 
@@ -61,8 +61,8 @@ final class Acceptor: Sendable {
     // One of the threads is the accepting one.
     guard threads.count <= LoopbackListener.maximumConnections else { return Self.refuse(descriptor) }
     let slot = ConnectionSlot(Connection(descriptor, stop: stop))
-    let isStarted = threads.start { [maximumBodyBytes, keepsQueryApart, handler] in
-      slot.take()?.serve(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart, handler: handler)
+    let isStarted = threads.start { [makeReader, onUnreadable, handler] in
+      slot.take()?.serve(reading: makeReader, onUnreadable: onUnreadable, handler: handler)
     }
     if !isStarted, let connection = slot.take() { Self.refuse(connection.descriptor) }
   }

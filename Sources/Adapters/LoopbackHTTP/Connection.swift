@@ -18,10 +18,14 @@ struct Connection: ~Copyable {
     self.stop = stop
   }
 
-  func serve(maximumBodyBytes: Int, keepsQueryApart: Bool, handler: (HTTPRequest) -> HTTPReply) {
-    switch readRequest(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart) {
+  func serve(
+    reading makeReader: () -> RequestReader, onUnreadable: (Int) -> Void, handler: (HTTPRequest) -> HTTPReply
+  ) {
+    switch readRequest(by: makeReader()) {
     case .request(let request): perform(handler(request), isHead: request.method == "HEAD")
-    case .refused(let status): answer(.text(HTTPResponse.reason(status) + "\n", status: status))
+    case .refused(let status):
+      onUnreadable(status)
+      answer(.text(HTTPResponse.reason(status) + "\n", status: status))
     case .gone: break
     }
   }
@@ -32,8 +36,8 @@ struct Connection: ~Copyable {
     case gone
   }
 
-  private func readRequest(maximumBodyBytes: Int, keepsQueryApart: Bool) -> Outcome {
-    var reader = RequestReader(maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart)
+  private func readRequest(by reader: RequestReader) -> Outcome {
+    var reader = reader
     defer { reader.wipe() }
     let deadline = MonotonicTime.now.milliseconds + Self.requestMilliseconds
     var chunk = [UInt8](repeating: 0, count: 16 * 1024)

@@ -31,17 +31,22 @@ public final class LoopbackListener: Sendable {
   ///   - port: 0 lets the system choose.
   ///   - admitted: connections of other users are answered 403 and not read.
   ///   - maximumBodyBytes: a longer body is answered 413 and not read.
+  ///   - maximumHeadBytes: a longer head is answered 431.
   ///   - keepsQueryApart: the query of each request is `secretQuery`, and no string ever holds it.
+  ///   - onUnreadable: called with the status of each answer to what is no request.
   public convenience init(
     host: String,
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
+    maximumHeadBytes: Int = 16 * 1024,
     keepsQueryApart: Bool = false,
+    onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handler: @escaping Handler
   ) throws(LoopbackError) {
     try self.init(
-      host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes, keepsQueryApart: keepsQueryApart,
+      host: host, port: port, admitted: admitted, maximumBodyBytes: maximumBodyBytes,
+      maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart, onUnreadable: onUnreadable,
       handlerForPort: { _ in handler })
   }
 
@@ -51,7 +56,9 @@ public final class LoopbackListener: Sendable {
     port: UInt16,
     admitted: AdmittedPeers = .everyUser,
     maximumBodyBytes: Int,
+    maximumHeadBytes: Int = 16 * 1024,
     keepsQueryApart: Bool = false,
+    onUnreadable: @escaping @Sendable (Int) -> Void = { _ in },
     handlerForPort: (UInt16) -> Handler
   ) throws(LoopbackError) {
     let sockets = try ListeningSocket.open(host: host, port: port)
@@ -66,8 +73,11 @@ public final class LoopbackListener: Sendable {
       stop: stopSignal,
       threads: threads,
       admitted: admitted,
-      maximumBodyBytes: maximumBodyBytes,
-      keepsQueryApart: keepsQueryApart,
+      makeReader: {
+        RequestReader(
+          maximumBodyBytes: maximumBodyBytes, maximumHeadBytes: maximumHeadBytes, keepsQueryApart: keepsQueryApart)
+      },
+      onUnreadable: onUnreadable,
       handler: handlerForPort(self.port)
     )
     guard threads.start({ acceptor.run() }) else { throw .system(call: "pthread_create", errno: EAGAIN) }

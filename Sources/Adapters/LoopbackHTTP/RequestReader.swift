@@ -13,11 +13,12 @@ package struct RequestReader {
     case refused(Int)
   }
 
-  /// A browser's head with cookies takes 1 to 4 KiB; an authorization response with a JWT stays below 8.
-  static let maximumHeadBytes = 16 * 1024
+  /// A client's head takes 1 to 4 KiB; a request with a JWT stays below 8.
+  package static let usualHeadBytes = 16 * 1024
   static let maximumHeaders = 100
 
   let maximumBodyBytes: Int
+  let maximumHeadBytes: Int
   private var buffer: [UInt8] = []
   private var searched = 0
   private var head: (request: HTTPRequest, bodyBytes: Int)?
@@ -25,11 +26,12 @@ package struct RequestReader {
   private let keepsQueryApart: Bool
 
   /// - Parameter keepsQueryApart: the query becomes `secretQuery` of the request.
-  package init(maximumBodyBytes: Int, keepsQueryApart: Bool = false) {
+  package init(maximumBodyBytes: Int, maximumHeadBytes: Int = usualHeadBytes, keepsQueryApart: Bool = false) {
     self.maximumBodyBytes = maximumBodyBytes
+    self.maximumHeadBytes = maximumHeadBytes
     self.keepsQueryApart = keepsQueryApart
     // No part of a head is moved, which would leave a copy behind.
-    buffer.reserveCapacity(Self.maximumHeadBytes * 2)
+    buffer.reserveCapacity(maximumHeadBytes * 2)
   }
 
   /// Overwrites what was received.
@@ -39,9 +41,9 @@ package struct RequestReader {
     buffer += bytes
     guard head == nil else { return bodyProgress() }
     guard let end = endOfHead() else {
-      return buffer.count > Self.maximumHeadBytes ? .refused(431) : .needsMore
+      return buffer.count > maximumHeadBytes ? .refused(431) : .needsMore
     }
-    guard end <= Self.maximumHeadBytes else { return .refused(431) }
+    guard end <= maximumHeadBytes else { return .refused(431) }
     do {
       let request = try parseHead(buffer[..<end])
       let length = try Self.bodyLength(of: request)

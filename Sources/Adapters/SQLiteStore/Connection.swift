@@ -17,7 +17,10 @@ package final class Connection {
   private static let busyTimeoutMilliseconds: Int32 = 200
 
   /// Opens or creates the database and brings its schema up to date.
-  init(path: String, vfs: String?) throws(StoreFailure) {
+  ///
+  /// - Parameter mayCreate: false to throw `missing` for an empty database, as one is whose log was cut or lost before its
+  ///   first checkpoint.
+  init(path: String, vfs: String?, mayCreate: Bool = true) throws(StoreFailure) {
     try makeLogDurable(path: path + "-wal", vfs: vfs)
     var opened: OpaquePointer?
     let flags =
@@ -31,6 +34,7 @@ package final class Connection {
       if sqlite3_db_readonly(handle, "main") == 1 { throw StoreFailure.readOnly }
       try distrust()
       let isNew = try identify()
+      guard mayCreate || !isNew else { throw StoreFailure.missing }
       try configure()
       try migrate(isNew: isNew)
       try requireShape()
@@ -94,6 +98,16 @@ package final class Connection {
     try check(code)
     return true
   }
+
+  /// An open file of the database, by the code that asks SQLite for it; nil if there is none.
+  func file(_ which: Int32) throws(StoreFailure) -> UnsafeMutablePointer<sqlite3_file>? {
+    var file: UnsafeMutablePointer<sqlite3_file>?
+    try check(sqlite3_file_control(handle, "main", which, &file))
+    return file
+  }
+
+  /// Drops the pages that no statement uses: they are read again from the file.
+  func releaseCachedPages() { sqlite3_db_release_memory(handle) }
 
   /// Begins to copy everything into another connection's database (sqlite3_backup_init); nil if SQLite refuses.
   func begin(to target: OpaquePointer) -> OpaquePointer? { sqlite3_backup_init(target, "main", handle, "main") }

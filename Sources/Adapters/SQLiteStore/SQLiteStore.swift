@@ -20,6 +20,9 @@ public final class SQLiteStore: Store {
   private var unsynced: [[StoreWrite]] = []
   /// The files of `connection`; nil on a simulated disk.
   private var files: FileIdentities?
+  /// False until this process has erased what deleted rows left, and again after a failure of it: then bytes that read as
+  /// erased may be so in the kernel's memory only.
+  private var hasErased = false
   /// When a call last met a lock of another process, in microseconds of the monotonic clock.
   private var metLockAt: Int?
 
@@ -34,11 +37,11 @@ public final class SQLiteStore: Store {
   /// - Parameter vfs: the name of an SQLite file system, for simulations. Nil is the system's own: then the directory
   /// must exist with mode 0700 and belong to this user, and every file is kept at 0600.
   /// - Parameter mayCreate: false if there must be a database at `path` already: without it this throws `missing` and
-  /// touches no file.
+  /// makes nothing.
   public init(path: String, vfs: String? = nil, mayCreate: Bool = true) throws(StoreFailure) {
     let path = vfs == nil ? try PrivateFiles(path: path, mayCreate: mayCreate).path : path
     PatientFileSystem.setPatience(milliseconds: Self.patienceMilliseconds)
-    let connection = try Connection(path: path, vfs: vfs)
+    let connection = try Connection(path: path, vfs: vfs, mayCreate: mayCreate)
     (databaseID, batches) = try connection.identity()
     files = vfs == nil ? FileIdentities(path: path) : nil
     self.path = path
@@ -140,10 +143,13 @@ public final class SQLiteStore: Store {
     try reserve.secure(bytes: bytes)
   }
 
-  public func truncateLog() throws(StoreFailure) -> Bool {
+  public func eraseDeleted() throws(StoreFailure) -> Bool {
     do {
-      return try opened().truncateLog()
+      let isErased = try opened().eraseDeleted(overwritingAll: !hasErased)
+      if isErased { hasErased = true }
+      return isErased
     } catch {
+      hasErased = false
       // Its sync may have lost batches that no later one would write.
       if !unsynced.isEmpty { disconnect() }
       throw error

@@ -30,7 +30,9 @@ final class Exchange: TransferReceiver {
   /// libcurl waits for more of the body.
   var isBodyPaused = false
   /// When the last byte was sent or received.
-  private(set) var lastProgress = MonotonicTime.now
+  private var lastProgress = MonotonicTime.now
+  /// When the last byte was sent: interim responses (1xx) give the server no more time for its head.
+  private var lastSent = MonotonicTime.now
 
   init(
     _ request: OutgoingRequest, _ transfer: TransferRequest, _ body: RequestBody, _ receiver: Receiver,
@@ -48,9 +50,11 @@ final class Exchange: TransferReceiver {
   /// When the request is given up; nil: never.
   var deadline: MonotonicTime? {
     // libcurl limits the time for the connection.
-    let own = isSent ? isHeadTold ? request.idleMilliseconds : request.headMilliseconds : nil
+    let own =
+      isHeadTold
+      ? request.idleMilliseconds.map { lastProgress + $0 } : request.headMilliseconds.map { lastSent + $0 }
     let whole = request.totalMilliseconds.map { began + $0 }
-    let ends = [own.map { lastProgress + $0 }, whole, cancellation?.deadline].compactMap(\.self)
+    let ends = [isSent ? own : nil, whole, cancellation?.deadline].compactMap(\.self)
     return ends.min()
   }
 
@@ -80,7 +84,7 @@ final class Exchange: TransferReceiver {
       return false
     }
     isSent = true
-    lastProgress = .now
+    (lastProgress, lastSent) = (.now, .now)
     return true
   }
 
@@ -110,7 +114,7 @@ final class Exchange: TransferReceiver {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyReading {
     guard case .stream(let stream) = body else { return .failed }
-    lastProgress = .now
+    (lastProgress, lastSent) = (.now, .now)
     switch stream.read(buffer) {
     case .bytes(let count): return .bytes(count)
     case .end: return .bytes(0)

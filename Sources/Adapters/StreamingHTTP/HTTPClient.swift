@@ -41,7 +41,8 @@ public final class HTTPClient: Sendable {
       request.fields.map { ($0.name, $0.transferValue) }, in: WipedBytes.self, removing: ["Content-Type", "Accept"])
     let transfer: TransferRequest
     do throws(TransferRequest.Refusal) {
-      transfer = try TransferRequest(request.method, request.url, headers, body.transferBody, settings.trust)
+      transfer = try TransferRequest(
+        request.method, request.url, headers, body.transferBody, request.trust ?? settings.trust)
     } catch {
       return .notSent(error == .pinMismatch ? .untrusted(.pinMismatch) : .invalid)
     }
@@ -65,7 +66,9 @@ public final class HTTPClient: Sendable {
 
   private func perform(_ exchange: Exchange, _ cancellation: HTTPCancellation?) -> HTTPResult {
     guard !exchange.isCancelled else { return .notSent(.cancelled) }
-    guard let lane = lanes.take(LaneKey(origin: exchange.request.url.origin)) else { return .notSent(.noLibrary) }
+    guard let lane = lanes.take(LaneKey(origin: exchange.request.url.origin, trust: exchange.transfer.trust)) else {
+      return .notSent(.noLibrary)
+    }
     cancellation?.attach(lane.wakeUp)
     defer {
       cancellation?.attach(nil)

@@ -2,7 +2,8 @@ public import AgentModel
 
 /// What holds for all requests of an `HTTPClient`.
 public struct HTTPClientSettings: Hashable, Sendable {
-  /// How servers are reached, and what proves that they are the right ones.
+  /// How servers are reached, and what proves that they are the right ones. A request with a token of an account names its own
+  /// (`OutgoingRequest.trust`): the agent says what counts for that.
   public var trust = TrustSettings()
   /// HTTP/2 where a TLS server offers it.
   public var allowsHTTP2 = true

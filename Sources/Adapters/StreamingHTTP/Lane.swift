@@ -1,3 +1,4 @@
+internal import AgentModel
 internal import CCurl
 internal import CurlTransfers
 internal import Threads
@@ -28,4 +29,6 @@ final class Lane: @unchecked Sendable {
 /// Requests with the same key may use the same connection.
 struct LaneKey: Hashable, Sendable {
   let origin: String
+  /// A connection that stands was trusted under these.
+  let trust: TrustSettings
 }

@@ -20,6 +20,8 @@ public struct OutgoingRequest: Sendable {
   /// `HTTPClient` decides the fields about the connection (RFC 9110 §7.6.1), `Host` and `Content-Length`, and leaves
   /// them out here.
   public var fields: [RequestField]
+  /// How its server is reached and trusted; nil: as the settings of the client say.
+  public var trust: TrustSettings?
   /// For name, connection and TLS together.
   public var connectMilliseconds = 10_000
   /// From the connection to the end of the response's head; nil: without limit. A request that still sends its body

@@ -1,5 +1,7 @@
+internal import AgentModel
 public import AgentPorts
 internal import CPlatform
+internal import DirectoryFiles
 internal import Glibc
 
 /// `.lanyard` files, which lie anywhere: the broker searches for them.
@@ -9,17 +11,33 @@ public struct BrokeredDirectoryAccounts: DirectoryAccounts {
   public init(broker: Broker) { self.broker = broker }
 
   public func account(for directory: String) async throws(DirectoryAccountsFailure) -> String? {
-    // No directory has a longer path, so that no file can be there (PATH_MAX).
-    guard directory.utf8.count < Int(PATH_MAX), !directory.utf8.contains(0) else { return nil }
-    guard let answer = await broker.askAside(.directoryAccount, directory) else { throw DirectoryAccountsFailure() }
-    return answer.bytes.first == Self.found ? String(answer.text.dropFirst()) : nil
+    guard let path = PathBytes(wireText: directory) else { throw .noDirectory }
+    guard path.bytes.count < Int(PATH_MAX) else { throw .unreadable }
+    guard let answer = await broker.askAside(.directoryAccount, directory) else { throw .unavailable }
+    switch answer.bytes.first {
+    case Self.found: return String(answer.text.dropFirst())
+    case Self.unreadable: throw .unreadable
+    default: return nil
+    }
   }
 
   private static let found = UInt8(ascii: "=")
+  private static let unreadable = UInt8(ascii: "!")
 
   /// In the broker.
   public static func perform(_ request: BrokerRequest) {
-    request.answer(DotLanyardFiles().account(for: request.text).map { "=" + $0 } ?? "-")
+    request.answer(answer(for: request.text))
+  }
+
+  /// The first character tells which: `=` and the account, `!` for a file that can't be read, `-` for none.
+  static func answer(for directory: String) -> String {
+    guard let path = PathBytes(wireText: directory) else { return "-" }
+    do throws(DirectoryFileFault) {
+      guard let file = try DirectoryFile.nearest(to: path), TrustedFiles().contains(file) else { return "-" }
+      return file.account.map { "=\($0)" } ?? "!"
+    } catch {
+      return "!"
+    }
   }
 }
 
@@ -43,7 +61,7 @@ public enum BrokeredAuthorities {
   public static func perform(_ request: BrokerRequest) {
     let file = open(request.text, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)
     guard file >= 0, let bytes = contents(of: file) else { return }
-    let certificates = certificates(in: bytes)
+    let certificates = PEMCertificates.blocks(in: bytes)
     guard !certificates.isEmpty else { return }
     let copy = lanyard_memory_file("authorities")
     guard copy >= 0 else { return }
@@ -68,26 +86,5 @@ public enum BrokeredAuthorities {
       }
     }
     return bytes.count == size ? bytes : nil
-  }
-
-  /// The blocks of a PEM file that are certificates (RFC 7468 §5; `TRUSTED` is OpenSSL's), so that a key that lies in the
-  /// same file stays where it is.
-  package static func certificates(in pem: [UInt8]) -> [UInt8] {
-    let labels = ["CERTIFICATE", "TRUSTED CERTIFICATE", "X509 CERTIFICATE"]
-    var found: [UInt8] = []
-    var block: (end: [UInt8], bytes: [UInt8])?
-    for line in pem.split(separator: 0x0A) {
-      let text = Array(line.reversed().drop { $0 == 0x0D || $0 == 0x20 || $0 == 0x09 }.reversed())
-      if let label = labels.first(where: { text == Array("-----BEGIN \($0)-----".utf8) }) {
-        block = (Array("-----END \(label)-----".utf8), [])
-      }
-      guard block != nil else { continue }
-      block?.bytes += text + [0x0A]
-      if let whole = block, text == whole.end {
-        found += whole.bytes
-        block = nil
-      }
-    }
-    return found
   }
 }

@@ -172,4 +172,5 @@ public struct JoinedSignals: SystemSignals {
   public func start(_ onSignal: @escaping @Sendable (SystemSignal) -> Void) { for one in all { one.start(onSignal) } }
   public func stop() { for one in all { one.stop() } }
   public func readyToSleep() { for one in all { one.readyToSleep() } }
+  public func networkIsMissed() { for one in all { one.networkIsMissed() } }
 }

@@ -10,6 +10,10 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   private let executor: any TaskExecutor
   private let log: any AgentLog
 
+  /// A browser sends its cookies for a host to each of its ports, so those of all programs that ever listened on this
+  /// machine come along.
+  private static let mostHeadBytes = 64 * 1024
+
   /// Refused connections that one listener logs.
   private static let mostLogged = 10
 
@@ -20,11 +24,13 @@ public struct LoopbackRedirects: RedirectListenerFactory {
   }
 
   public func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage,
+    onRefusal: @escaping @Sendable (RedirectRefusal) -> Void
   ) throws(RedirectFailure) -> any RedirectListener {
     let (executor, log) = (executor, log)
     let refused = Atomic(0)
     let admitted = AdmittedPeers.thisUser {
+      onRefusal(.anotherUser)
       let count = refused.wrappingAdd(1, ordering: .relaxed).newValue
       if count <= Self.mostLogged {
         log.log(.warning, "redirect of another user refused", [(.count, .number(Int64(count)))])
@@ -32,10 +38,22 @@ public struct LoopbackRedirects: RedirectListenerFactory {
     }
     do throws(LoopbackError) {
       let listener = try LoopbackListener(
-        host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0, keepsQueryApart: true
+        host: host, port: port ?? 0, admitted: admitted, maximumBodyBytes: 0, maximumHeadBytes: Self.mostHeadBytes,
+        keepsQueryApart: true,
+        onUnreadable: { status in
+          // A browser that opens a connection ahead of time sends nothing on it.
+          if status != 408 { onRefusal(status == 431 ? .tooLarge : .malformed) }
+        }
       ) { request in
-        guard request.path == path else { return .respond(.text("Not found.", status: 404)) }
-        guard request.method == "GET" else { return .respond(.text("Only GET.", status: 405)) }
+        guard request.path == path else {
+          // What a browser asks for by itself.
+          if request.path != "/favicon.ico" { onRefusal(.anotherPath) }
+          return .respond(.text("Not found.", status: 404))
+        }
+        guard request.method == "GET" else {
+          onRefusal(.anotherMethod)
+          return .respond(.text("Only GET.", status: 405))
+        }
         let query = request.secretQuery?.withBytes { Secret(copying: $0) } ?? Secret(text: "")
         request.secretQuery?.wipe()
         return .respond(Self.response(wait(on: executor) { await onRequest(query) }))

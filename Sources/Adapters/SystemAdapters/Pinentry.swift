@@ -14,6 +14,7 @@ public final class Pinentry: Prompter {
   private static let patienceSeconds: Int64 = 120
   private let broker: Broker
   private let patience: Int64
+  private let lastTrouble = Mutex<PromptTrouble?>(nil)
   /// One prompt at a time.
   private let isAsking = Atomic(false)
 
@@ -26,6 +27,8 @@ public final class Pinentry: Prompter {
     patience = patienceMilliseconds
   }
 
+  public var trouble: PromptTrouble? { lastTrouble.withLock { $0 } }
+
   public func ask(_ question: PromptQuestion) async -> PromptAnswer {
     guard !isAsking.exchange(true, ordering: .acquiring) else { return .unavailable }
     defer { isAsking.store(false, ordering: .releasing) }
@@ -34,25 +37,31 @@ public final class Pinentry: Prompter {
     defer { close(cancel) }
     let deadline = lanyard_boot_milliseconds() + patience
     let broker = broker
-    return await withTaskCancellationHandler {
-      await withCheckedContinuation { continuation in
+    let (answer, trouble) = await withTaskCancellationHandler {
+      await withCheckedContinuation { (continuation: CheckedContinuation<(PromptAnswer, PromptTrouble?), Never>) in
         let isStarted = DetachedThread.start {
           continuation.resume(returning: Self.ask(question, through: broker, until: deadline, cancel: cancel))
         }
-        if !isStarted { continuation.resume(returning: .unavailable) }
+        if !isStarted { continuation.resume(returning: (.unavailable, nil)) }
       }
     } onCancel: {
       lanyard_eventfd_signal(cancel)
     }
+    lastTrouble.withLock { $0 = trouble }
+    return answer
   }
 
   /// Blocks its thread until the person has answered.
   private static func ask(
     _ question: PromptQuestion, through broker: Broker, until deadline: Int64, cancel: Int32
-  ) -> PromptAnswer {
-    guard let child = PromptingProgram(through: broker) else { return .unavailable }
+  ) -> (PromptAnswer, PromptTrouble?) {
+    // That the broker has ended is told as such (`Broker.whatIsGone`).
+    guard let child = PromptingProgram(through: broker) else {
+      return (.unavailable, broker.isRunning ? .noProgram : nil)
+    }
     defer { child.end() }
     var answer = PromptAnswer.unavailable
+    var trouble: PromptTrouble?
     // Every line is read into guarded memory, since one of them is the typed text.
     _ = SecretBytes(capacity: AssuanClient.longestLine) { buffer in
       var client = AssuanClient(socket: child.socket, cancel: cancel, deadline: deadline, buffer: buffer)
@@ -62,12 +71,12 @@ public final class Pinentry: Prompter {
         switch error {
         case .cancelled: answer = .cancelled
         case .timedOut: answer = .timedOut
-        case .broken, .refused: answer = .unavailable
+        case .broken, .refused: (answer, trouble) = (.unavailable, .notShown)
         }
       }
       return 0
     }
-    return answer
+    return (answer, trouble)
   }
 
   private static func converse(

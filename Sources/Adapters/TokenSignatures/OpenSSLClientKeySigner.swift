@@ -22,13 +22,13 @@ public struct OpenSSLClientKeySigner: ClientKeySigner {
 
   public func sign(_ message: Secret, by key: PrivateKey, algorithm: SignatureAlgorithm) -> Secret? {
     withKey(key) { key -> Secret? in
-      guard Self.fits(csign_kind_of(key), algorithm) else { return nil }
+      guard Self.fits(csign_kind_of(key), algorithm), let foreign = algorithm.foreign else { return nil }
       let signature = Secret(
         SecretBytes(capacity: csign_most) { target in
           message.withBytes { message in
             let span = csign_span(bytes: message.assumingMemoryBound(to: UInt8.self).baseAddress, count: message.count)
             return csign_sign(
-              key, algorithm.foreign, span, target.assumingMemoryBound(to: UInt8.self).baseAddress)
+              key, foreign, span, target.assumingMemoryBound(to: UInt8.self).baseAddress)
           }
         })
       return signature.count == 0 ? nil : signature
@@ -88,7 +88,8 @@ public struct OpenSSLClientKeySigner: ClientKeySigner {
 }
 
 extension SignatureAlgorithm {
-  fileprivate var foreign: csign_algorithm {
+  /// Nil for one that the agent verifies and does not sign with.
+  fileprivate var foreign: csign_algorithm? {
     switch self {
     case .rs256: csign_rs256
     case .rs384: csign_rs384
@@ -97,6 +98,7 @@ extension SignatureAlgorithm {
     case .es256: csign_es256
     case .es384: csign_es384
     case .edDSA: csign_eddsa
+    case .ps384, .ps512, .es512, .es256K: nil
     }
   }
 }

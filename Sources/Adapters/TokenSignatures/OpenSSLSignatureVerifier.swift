@@ -14,21 +14,19 @@ public struct OpenSSLSignatureVerifier: SignatureVerifier {
   ) -> Bool {
     message.withSpan { message in
       signature.withSpan { signature in
-        switch (key, algorithm) {
-        case (.rsa(let modulus, let exponent), .rs256), (.rsa(let modulus, let exponent), .rs384),
-          (.rsa(let modulus, let exponent), .rs512), (.rsa(let modulus, let exponent), .ps256):
+        // `serves` alone decides which kinds fit.
+        guard key.serves(algorithm) else { return false }
+        return switch key {
+        case .rsa(let modulus, let exponent):
           modulus.withSpan { modulus in
             exponent.withSpan { exponent in
-              cverify_rsa(algorithm.hash, algorithm == .ps256, modulus, exponent, message, signature)
+              cverify_rsa(algorithm.hash, algorithm.isPSS, modulus, exponent, message, signature)
             }
           }
-        case (.ellipticCurve("P-256", let x, let y), .es256):
-          x.withSpan { x in y.withSpan { y in cverify_ecdsa(cverify_p256, x, y, message, signature) } }
-        case (.ellipticCurve("P-384", let x, let y), .es384):
-          x.withSpan { x in y.withSpan { y in cverify_ecdsa(cverify_p384, x, y, message, signature) } }
-        case (.ed25519(let x), .edDSA):
-          x.withSpan { x in cverify_ed25519(x, message, signature) }
-        default: false
+        case .ellipticCurve(let curve, let x, let y):
+          x.withSpan { x in y.withSpan { y in cverify_ecdsa(curve.foreign, x, y, message, signature) } }
+        case .ed25519(let x): x.withSpan { x in cverify_ed25519(x, message, signature) }
+        case .ed448(let x): x.withSpan { x in cverify_ed448(x, message, signature) }
         }
       }
     }
@@ -48,9 +46,22 @@ public struct OpenSSLSignatureVerifier: SignatureVerifier {
 extension SignatureAlgorithm {
   fileprivate var hash: cverify_hash {
     switch self {
-    case .rs384, .es384: cverify_sha384
-    case .rs512: cverify_sha512
-    case .rs256, .ps256, .es256, .edDSA: cverify_sha256
+    case .rs384, .ps384, .es384: cverify_sha384
+    case .rs512, .ps512, .es512: cverify_sha512
+    case .rs256, .ps256, .es256, .es256K, .edDSA: cverify_sha256
+    }
+  }
+
+  fileprivate var isPSS: Bool { self == .ps256 || self == .ps384 || self == .ps512 }
+}
+
+extension EllipticCurve {
+  fileprivate var foreign: cverify_curve {
+    switch self {
+    case .p256: cverify_p256
+    case .p384: cverify_p384
+    case .p521: cverify_p521
+    case .secp256k1: cverify_secp256k1
     }
   }
 }

@@ -18,6 +18,10 @@ public protocol HTTPExchange: Sendable {
   ) -> Bool
   /// Connects to the server of `request`, as it says but for its pins, and sends nothing on the connection.
   func serverKey(for request: HTTPRequest) async -> ServerKey
+  /// True if a request can take its authorities from the file at `path`: it can be read, and has certificates in PEM form.
+  func hasCertificates(at path: String) async -> Bool
+  /// How `request` reaches its server and what proves that it is the server, after what is enforced.
+  func trust(of request: HTTPRequest) -> TrustSettings
   /// Closes the connections that are kept for this user (`ConnectionReuse.user`), or for all with nil: those that no
   /// request uses at once, the others after their request.
   func closeConnections(of user: String?)
@@ -28,6 +32,14 @@ extension HTTPExchange {
   public func begin(
     _ request: HTTPRequest, _ cancellation: Cancellation, ended: @escaping @Sendable (HTTPOutcome) -> Void
   ) -> Bool { false }
+  /// An exchange that reads no files takes every name of one.
+  public func hasCertificates(at path: String) async -> Bool { true }
+  /// An exchange that enforces nothing takes what the request names.
+  public func trust(of request: HTTPRequest) -> TrustSettings {
+    TrustSettings(
+      authorities: CertificateAuthorities(file: request.certificateAuthorities), pins: request.pins,
+      proxy: request.proxy)
+  }
   /// An exchange that keeps no connections has none to close.
   public func closeConnections(of user: String?) {}
 }

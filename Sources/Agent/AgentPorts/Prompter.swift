@@ -4,6 +4,20 @@ public import Secrets
 public protocol Prompter: Sendable {
   /// Shows the question and waits a few minutes at most. Cancelling the task closes the dialog.
   func ask(_ question: PromptQuestion) async -> PromptAnswer
+  /// Why the last question could not be shown, for `agent.diagnose`; nil if it could, or none was asked.
+  var trouble: PromptTrouble? { get }
+}
+
+extension Prompter {
+  public var trouble: PromptTrouble? { nil }
+}
+
+/// Why no dialog was shown.
+public enum PromptTrouble: Hashable, Sendable {
+  /// The program for it is not installed, or can't be run.
+  case noProgram
+  /// It was started, and ended without a dialog: it has no display and no terminal.
+  case notShown
 }
 
 /// A question for the person.

@@ -17,6 +17,8 @@ public struct StartConfiguration: Sendable {
   public var clientIDMetadataDocument: String?
   /// For programs that export the audit log.
   public var audit: AuditSettings
+  /// The configuration file that demands that every sign-out erases; nil if none does.
+  public var hardSignOutDemandedBy: String?
 
   /// The administrator's files; nil if the agent does not read them.
   public var administratorFiles: (any AdministratorFiles)?

@@ -41,9 +41,9 @@ public protocol Store: AnyObject {
   ///
   /// - Throws: `missing` if they were removed or replaced under the running agent.
   func checkInPlace() throws(StoreFailure)
-  /// Checkpoints the WAL into the database file and truncates it, after an erasure; false if an open reader prevents
-  /// it.
-  func truncateLog() throws(StoreFailure) -> Bool
+  /// Removes every byte that deleted records left in the files; false if another process prevents it, for example an open
+  /// reader.
+  func eraseDeleted() throws(StoreFailure) -> Bool
   /// Runs SQLite's integrity check; empty if the database is sound.
   func integrityProblems() throws(StoreFailure) -> [String]
   /// Copies the whole store as of now into a new file at `path`. If the copy fails, the caller removes the partial
@@ -103,14 +103,25 @@ public enum StoreFailure: Error, Sendable, Equatable {
   case busy
   /// The store was closed, or was never opened.
   case closed
-  /// The file or its directory belongs to another user, is accessible to others, or is a symlink.
+  /// The file or its directory belongs to another user, or is accessible to others, or the directory is a symlink.
   case unsafePermissions
+  /// A symlink stands in the place of the file with this name: nothing is known of where it leads, and it is not followed.
+  case link(String)
   /// The file with this name has a second name, a hard link: a program could read or replace it by that one.
   case hardLinked(String)
   /// The database that belongs here is gone: its file was deleted, emptied or replaced. Nothing was written.
   case missing
   /// A later version of the agent wrote the file: it has schema `found`, this program supports up to `known`.
   case newerSchema(found: Int, known: Int)
+
+  /// True if the file itself prevents its use, and not the disk, its rights or another program: another copy helps, and
+  /// waiting does not.
+  public var isOfTheFile: Bool {
+    switch self {
+    case .corrupt, .missing, .newerSchema: true
+    case .full, .readOnly, .inputOutput, .busy, .closed, .unsafePermissions, .link, .hardLinked: false
+    }
+  }
 }
 
 /// A group of records with encryption keys of its own: the vault, or one incarnation of an account.

@@ -19,10 +19,14 @@ public protocol SystemSignals: Sendable {
   func stop()
   /// Answers `sleeps`: the agent has finished its preparations. The default does nothing.
   func readyToSleep()
+  /// A request failed for want of the network, or met a portal: watches what tells when that ends. The default does
+  /// nothing.
+  func networkIsMissed()
 }
 
 extension SystemSignals {
   public func readyToSleep() {}
+  public func networkIsMissed() {}
 }
 
 /// A platform without signals.

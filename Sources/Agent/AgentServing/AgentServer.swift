@@ -63,11 +63,12 @@ public final class AgentServer: ConversationHost {
     case locked
   }
 
-  /// The vault can't be opened; `message` gives a person the reason.
-  public struct StartFailure: Error, Sendable {
-    public var message: String
-    /// The disk failed, and not the vault.
-    public var isStore: Bool
+  /// The vault can't be opened. A message gives a person the reason.
+  public enum StartFailure: Error, Sendable {
+    case store(StoreFailure)
+    case vault(String)
+    /// Memory or a file beside the store is missing, and the vault may be sound.
+    case unavailable(String)
   }
 
   /// Opens the vault if that needs no person.
@@ -83,7 +84,8 @@ public final class AgentServer: ConversationHost {
         protection: protection, passphrase: passphrase, acceptingOldStore: acceptingOldStore)
       return isOpen ? .open : .locked
     } catch {
-      throw StartFailure(message: error.message, isStore: error.kind == .storeUnavailable)
+      if let failure = error.storeFailure { throw .store(failure) }
+      throw error.kind == .storeUnavailable ? .unavailable(error.message) : .vault(error.message)
     }
   }
 

@@ -9,12 +9,20 @@ extension OpenVault {
   package var erasures: ErasureStore { ErasureStore(vault: self) }
 }
 
-/// Stores erasures. Erased rows leave the tables at once, and the write-ahead log when it can be emptied, which an open
-/// reader prevents (docs/sign-out.md, Order). The note of an outstanding erasure is part of the erasing transaction.
+/// Why an erasure is outstanding.
+package enum ErasureHoldUp: Sendable {
+  /// Another program reads the database, or has locked it.
+  case reader
+  /// The store failed.
+  case failure
+}
+
+/// Stores erasures. Erased rows leave the tables at once, and the files when their deleted bytes can be overwritten, which
+/// an open reader prevents (docs/sign-out.md, Modes). The note of an outstanding erasure is part of the erasing transaction.
 package struct ErasureStore {
   package let vault: OpenVault
 
-  /// For the transaction that erases: the accounts whose data must still be wiped from the log.
+  /// For the transaction that erases: the accounts whose data must still be erased from the files.
   func notes(of erasure: Erasure?) -> [VaultChange] {
     switch erasure {
     case nil: []
@@ -27,13 +35,15 @@ package struct ErasureStore {
     .put(.vault, .erasure, id: entropy.bytes(16), SecretJSON.write { $0.member("account", id?.text) })
   }
 
-  /// Empties the write-ahead log, if no reader prevents it. Returns the accounts whose last data is erased with it.
-  package func finish() throws(AgentFailure) -> ChangeSet<[AccountID]> {
-    let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)] in
+  /// Erases what deleted records left in the files. Returns the accounts whose last data is erased with it; nil if a
+  /// reader prevents it.
+  package func finish() throws(AgentFailure) -> ChangeSet<[AccountID]>? {
+    let pending = try vault.withRecords { (records) throws(VaultFailure) -> [(id: [UInt8], plain: Secret)]? in
       let pending = try records.readAll(.vault, .erasure)
-      guard !pending.isEmpty, try records.truncateLog() else { return [] }
-      return pending
+      guard !pending.isEmpty else { return [] }
+      return try records.eraseDeleted() ? pending : nil
     }
+    guard let pending else { return nil }
     return ChangeSet(
       pending.map { .delete(.vault, .erasure, id: $0.id) },
       result: pending.compactMap { entry in

@@ -17,6 +17,8 @@ package struct VaultDependencies: Sendable {
   let events: any EventPublishing
   /// Takes counted repeats into the log in the background, soon after the first one.
   let repeatsBegan: @Sendable () -> Void
+  /// Tries an outstanding erasure again later.
+  let erasureIsHeldUp: @Sendable (ErasureHoldUp) -> Void
 
   package init(
     clock: any AgentClock,
@@ -26,7 +28,8 @@ package struct VaultDependencies: Sendable {
     tables: PublishedTables,
     watchers: [any VaultWatcher],
     events: any EventPublishing,
-    repeatsBegan: @escaping @Sendable () -> Void
+    repeatsBegan: @escaping @Sendable () -> Void,
+    erasureIsHeldUp: @escaping @Sendable (ErasureHoldUp) -> Void
   ) {
     self.clock = clock
     self.entropy = entropy
@@ -36,6 +39,7 @@ package struct VaultDependencies: Sendable {
     self.watchers = watchers
     self.events = events
     self.repeatsBegan = repeatsBegan
+    self.erasureIsHeldUp = erasureIsHeldUp
   }
 }
 

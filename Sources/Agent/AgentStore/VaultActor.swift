@@ -95,10 +95,39 @@ package actor VaultActor {
     for watcher in dependencies.watchers { watcher.committed() }
     for change in changes.memory { change.apply(vault) }
     var erased: [AccountID] = []
-    if changes.erases != nil, let finish = try? vault.erasures.finish() {
-      erased = (try? commit(finish, to: vault)) ?? []
+    if changes.erases != nil {
+      let outcome = finishErasures(in: vault)
+      erased = outcome.erased
+      outcome.heldUpBy.map(dependencies.erasureIsHeldUp)
+      // A sign-out tells what it erased itself, after it has told that the account is signed out.
+      if case .values? = changes.erases { tell(erased) }
     }
     return changes.result(erased)
+  }
+
+  // MARK: erasures
+
+  /// Finishes the outstanding erasures. Returns the accounts whose last data is erased now.
+  private func finishErasures(in vault: OpenVault) -> (erased: [AccountID], heldUpBy: ErasureHoldUp?) {
+    do throws(AgentFailure) {
+      guard let finish = try vault.erasures.finish() else { return ([], .reader) }
+      return (try commit(finish, to: vault), nil)
+    } catch {
+      return ([], error.storeFailure == .busy ? .reader : .failure)
+    }
+  }
+
+  /// Tries the outstanding erasures, of earlier commits or an earlier process, and publishes what is erased. Returns nil if
+  /// none is left, or the vault is locked: then its unlocking tries them.
+  package func resumeErasures() -> ErasureHoldUp? {
+    guard let vault else { return nil }
+    let outcome = finishErasures(in: vault)
+    tell(outcome.erased)
+    return outcome.heldUpBy
+  }
+
+  private func tell(_ erased: [AccountID]) {
+    for account in erased { dependencies.events.publish(.accountErased, account: account) }
   }
 
   // MARK: opening
@@ -159,6 +188,8 @@ package actor VaultActor {
       lock(isCertain: false)
       throw error
     }
+    // An earlier process may have died amid an erasure.
+    resumeErasures().map(dependencies.erasureIsHeldUp)
     dependencies.tables.open(vault)
   }
 

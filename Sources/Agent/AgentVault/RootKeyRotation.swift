@@ -77,7 +77,7 @@ package struct RootKeyRotation {
   package func end() throws(VaultFailure) {
     try vault.apply([], with: [.deleteMetadata(name: Self.metadataName)])
     vault.adopt(vault.keys, previous: nil)
-    _ = try vault.truncateLog()
+    _ = try vault.eraseDeleted()
   }
 
   private static func additionalData(_ store: any Store, from old: UInt32, to new: UInt32) -> [UInt8] {

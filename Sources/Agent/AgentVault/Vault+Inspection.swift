@@ -27,6 +27,15 @@ extension Vault {
     for partition in missing { body(partition, nil) }
   }
 
+  /// The partitions that may have a record of this kind: none is opened, so that a row from outside counts, too.
+  package func partitions(with kind: RecordKind) throws(VaultFailure) -> Set<PartitionID> {
+    var found: Set<PartitionID> = []
+    try onStore { () throws(StoreFailure) in
+      try store.forEachRecord(of: kind) { found.insert($0.key.partition) }
+    }
+    return found
+  }
+
   /// The ids that the head of a partition names, in order.
   func namedRecords(of kind: RecordKind, in partition: PartitionID) throws(VaultFailure) -> [[UInt8]] {
     try open(partition).head.generations.keys.filter { $0.kind == kind }.map(\.id)

@@ -195,10 +195,9 @@ package final class Vault {
     knownLedger = nil
   }
 
-  /// Checkpoints the write-ahead log into the file and empties it; false if a reader prevents it. The next start
-  /// retries.
-  package func truncateLog() throws(VaultFailure) -> Bool {
-    try onStore { () throws(StoreFailure) in try store.truncateLog() }
+  /// Removes every byte that deleted records left in the files; false if another process prevents it.
+  package func eraseDeleted() throws(VaultFailure) -> Bool {
+    try onStore { () throws(StoreFailure) in try store.eraseDeleted() }
   }
 
   /// Checks that the next commit can be written, before a refresh token is sent.

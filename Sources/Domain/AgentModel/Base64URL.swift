@@ -1,8 +1,8 @@
 /// base64url without padding (RFC 4648 §5, RFC 7515 §2). Decoding is strict: each byte sequence has exactly one
 /// spelling.
 public enum Base64URL {
-  private static let encoding = BitEncoding(
-    bitsPerCharacter: 6, alphabet: Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8))
+  private static let characters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+  private static let encoding = BitEncoding(bitsPerCharacter: 6, alphabet: characters)
 
   /// Encodes bytes that are not secret.
   public static func encode(_ bytes: some Sequence<UInt8>) -> String { encoding.text(bytes) }
@@ -33,6 +33,29 @@ public enum Base64URL {
       (count, valid) = (written, true)
     }
     return valid ? bytes : nil
+  }
+
+  /// Decodes text that proves nothing by its spelling: with padding, in the other alphabet (RFC 4648 §4), with unused
+  /// bits that are not zero. Nil for any other character.
+  public static func decodeLeniently(_ text: some Sequence<UInt8>) -> [UInt8]? {
+    var plain: [UInt8] = []
+    var padding = 0
+    for character in text {
+      switch character {
+      case UInt8(ascii: "="): padding += 1
+      case _ where padding > 0: return nil
+      case UInt8(ascii: "+"): plain.append(UInt8(ascii: "-"))
+      case UInt8(ascii: "/"): plain.append(UInt8(ascii: "_"))
+      default: plain.append(character)
+      }
+    }
+    guard padding <= 2, plain.count % 4 != 1 else { return nil }
+    if let last = plain.last, let value = value(of: last) {
+      // The bits beyond the last whole byte say nothing.
+      let unused: UInt32 = plain.count % 4 == 2 ? 0b1111 : plain.count % 4 == 3 ? 0b11 : 0
+      plain[plain.count - 1] = characters[Int(value & ~unused)]
+    }
+    return plain.withUnsafeBytes { decode($0) }
   }
 
   /// Decodes `text` into `target`, so that a secret stays in guarded memory.

@@ -1,3 +1,31 @@
 /// Compares two strings code point by code point, as OAuth and OpenID Connect compare identifiers (OpenID Connect Core
 /// §14). Swift's `==` treats canonically equivalent strings as equal.
 public func equalCodePoints(_ a: String, _ b: String) -> Bool { a.utf8.elementsEqual(b.utf8) }
+
+/// The same for what may be missing.
+public func equalCodePoints(_ a: String?, _ b: String?) -> Bool {
+  switch (a, b) {
+  case (let a?, let b?): equalCodePoints(a, b)
+  case (nil, nil): true
+  case (nil, _?), (_?, nil): false
+  }
+}
+
+/// A text that is equal to no other text: two canonically equivalent strings (é as one code point, or as two) are two
+/// names. For sets and for keys of dictionaries, where Swift would compare strings by their meaning.
+public struct ExactText: Hashable, Comparable, Sendable {
+  public let text: String
+
+  public init(_ text: String) { self.text = text }
+
+  public static func == (a: Self, b: Self) -> Bool { equalCodePoints(a.text, b.text) }
+
+  public func hash(into hasher: inout Hasher) {
+    var text = text
+    text.withUTF8 { hasher.combine(bytes: UnsafeRawBufferPointer($0)) }
+    // No UTF-8 has this byte, so that two texts in a row are not as one.
+    hasher.combine(UInt8(0xFF))
+  }
+
+  public static func < (a: Self, b: Self) -> Bool { a.text.utf8.lexicographicallyPrecedes(b.text.utf8) }
+}

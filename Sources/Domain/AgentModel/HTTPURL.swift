@@ -2,7 +2,8 @@
 /// the URL that is checked is the URL that is requested.
 ///
 /// Parsing refuses user information (it disguises the host and leaks into logs), fragments (RFC 6749 §3.1 forbids them
-/// on endpoints) and alternative spellings of an IPv4 address (`127.1`, `0x7f000001`).
+/// on endpoints), alternative spellings of an IPv4 address (`127.1`, `0x7f000001`), and spellings of this machine that
+/// `isLoopback` would not know (`0.0.0.0`, `::ffff:127.0.0.1`, `localhost.`).
 public struct HTTPURL: Hashable, Sendable {
   /// The URL scheme.
   public enum Scheme: String, Sendable {

@@ -158,6 +158,17 @@ public struct Identity: Hashable, Sendable {
     self.subject = subject
   }
 
+  /// Byte for byte, as `sub` and `iss` are compared: two spellings that look the same are two people.
+  public static func == (a: Self, b: Self) -> Bool {
+    equalCodePoints(a.subject, b.subject) && equalCodePoints(a.issuer, b.issuer) && equalCodePoints(a.tenant, b.tenant)
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(subject))
+    hasher.combine(ExactText(issuer))
+    hasher.combine(tenant.map(ExactText.init))
+  }
+
   /// Begins the subject of an identity that the agent made.
   private static let unprovenPrefix = "unproven:"
 
@@ -171,7 +182,7 @@ public struct Identity: Hashable, Sendable {
   public var isUnproven: Bool { Self.isUnproven(subject) }
 
   /// True for a subject that only the agent makes, which a provider must not name.
-  public static func isUnproven(_ subject: String) -> Bool { subject.hasPrefix(unprovenPrefix) }
+  public static func isUnproven(_ subject: String) -> Bool { subject.utf8.starts(with: unprovenPrefix.utf8) }
 }
 
 /// A set of OAuth scopes (RFC 6749 §3.3: order carries no meaning).
@@ -194,9 +205,12 @@ public struct ScopeSet: Hashable, Sendable {
   /// The longest name of a scope, and the most names, that the contract has.
   public static let (longestName, mostNames) = (256, 128)
 
+  /// What stands between the scopes of a provider's answer: spaces (RFC 6749 §3.3), or commas as well.
+  public enum Separators: Hashable, Sendable { case spaces, spacesAndCommas }
+
   /// Reads what a provider's answer names: scope tokens of RFC 6749 §3.3 alone, within the contract's bounds.
-  public init(told text: String) {
-    let words = text.split(separator: " ")
+  public init(told text: String, _ separators: Separators = .spaces) {
+    let words = text.split { $0 == " " || separators == .spacesAndCommas && $0 == "," }
     let names = ScopeSet(words.filter(Self.isName).map { String($0) }).names
     self.init(names.prefix(Self.mostNames), lacksSome: names.count > Self.mostNames || !words.allSatisfy(Self.isName))
   }

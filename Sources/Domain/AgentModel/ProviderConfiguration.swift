@@ -44,6 +44,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
   public var persistAccessTokens: Bool
   /// Origins that `request.send` may send this provider's tokens to.
   public var allowedOrigins: [String]
+  /// Names that requests to `allowedOrigins` may have beside plain ones (docs/requests.md, Names in a request).
+  public var allowedFields: [String] = []
   /// Public key pins (`sha256/BASE64`) by host name in small letters.
   public var pins: [String: [String]]
   /// From then on `pins` say nothing any more; nil: they hold for ever.
@@ -90,8 +92,21 @@ public struct ProviderConfiguration: Hashable, Sendable {
     public var host = "127.0.0.1"
     /// The port; nil takes a free port for each sign-in.
     public var port: UInt16?
-    public var path = "/callback"
+    public var path = Self.usualPath
     public init() {}
+
+    /// The path that a person registers with a client, unless they choose another.
+    public static let usualPath = "/callback"
+
+    /// A path to which no other provider of this agent sends the browser (RFC 9700 §4.4.2), for a client whose redirect
+    /// URI no person has to register. It is not below `usualPath`, since some servers take every path below the one that
+    /// was registered.
+    public static func ownPath(of provider: ProviderName) -> String { "\(usualPath)-\(provider.text)" }
+  }
+
+  /// The client is no longer one that no person had to register.
+  public mutating func forgetOwnRedirectPath() {
+    if redirect.path == Redirect.ownPath(of: name) { redirect.path = Redirect.usualPath }
   }
 
   /// The provider's reaction to a reused refresh token, and the agent's to a lost token response.
@@ -116,6 +131,8 @@ public struct ProviderConfiguration: Hashable, Sendable {
     /// The resource that the standard token is for (`ProviderConfiguration.standardResource`), for the machine that gets
     /// this rule.
     public var standardResource: String?
+    /// What stands between the scopes of an answer, for the machine that gets this rule.
+    public var scopeSeparators = ScopeSet.Separators.spaces
     public init() {}
   }
 
@@ -226,6 +243,8 @@ public struct ServerMetadata: Hashable, Sendable {
   public var revocationEndpointAuthMethods: [String]
   /// `code_challenge_methods_supported`; empty if the metadata does not say.
   public var codeChallengeMethods: [String]
+  /// `id_token_signing_alg_values_supported`; empty if the metadata does not say.
+  public var idTokenAlgorithms: [String] = []
   /// `dpop_signing_alg_values_supported` (RFC 9449 §5.1); empty if the metadata does not say.
   public var dpopAlgorithms: [String] = []
   /// `authorization_details_types_supported` (RFC 9396 §10); empty if the metadata does not say.
@@ -234,8 +253,18 @@ public struct ServerMetadata: Hashable, Sendable {
   public var scopesSupported: [String]?
   /// `client_id_metadata_document_supported`: the URL of a Client ID Metadata Document is taken as `client_id`.
   public var clientIDMetadataDocuments = false
-  /// The names of endpoints that the metadata lists and the agent does not use: plain HTTP, or this machine.
-  public var ignoredEndpoints: [String] = []
+  /// The endpoints that the metadata lists and the agent does not use: no whole https address, or this machine.
+  public var ignoredEndpoints: [IgnoredEndpoint] = []
+
+  /// An endpoint that the documents name and the agent does not use.
+  public struct IgnoredEndpoint: Hashable, Sendable {
+    /// Its name in the contract.
+    public var name: String
+    /// What stands in the document, such as "`token_endpoint` is `"/token"`", for people.
+    public var found: String
+
+    public init(name: String, found: String) { (self.name, self.found) = (name, found) }
+  }
 
   public init(issuer: String) {
     self.issuer = issuer

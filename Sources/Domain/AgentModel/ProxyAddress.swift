@@ -16,4 +16,13 @@ public enum ProxyAddress {
     guard !authority.contains("/"), !authority.contains("?") else { return false }
     return HTTPURL("http://\(authority)/") != nil
   }
+
+  /// The scheme, the host and the port: what is shown of an address in the environment, which may have a password.
+  public static func shown(_ text: String) -> String {
+    let scheme = text.firstRange(of: "://").map { String(text[..<$0.upperBound]) } ?? "http://"
+    let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+    let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+    let place = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+    return scheme + place
+  }
 }

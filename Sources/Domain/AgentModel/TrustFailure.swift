@@ -10,4 +10,15 @@ public enum TrustFailure: String, Hashable, Sendable, CaseIterable {
   case pinMismatch
   /// The handshake failed for another reason.
   case tls
+
+  /// What follows the words that a server could not be trusted.
+  public var explanation: String {
+    switch self {
+    case .unknownAuthority: "this machine does not know the authority of its certificate"
+    case .wrongName: "its certificate is for another host"
+    case .expired: "its certificate is not valid now"
+    case .pinMismatch: "no pinned key is the server's"
+    case .tls: "TLS failed"
+    }
+  }
 }

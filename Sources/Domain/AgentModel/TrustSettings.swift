@@ -25,8 +25,7 @@ public struct TrustSettings: Hashable, Sendable {
   public var pins: [String]
   /// `ProxyAddress`; nil: as the environment says (`https_proxy`, …). Never for loopback.
   public var proxy: String?
-  /// Hosts that are reached without the proxy, in curl's form (`example.org`, `.example.org`, `*`); nil: as the environment
-  /// says (`no_proxy`).
+  /// Servers that are reached without the proxy (`ProxyExceptions`); nil: as the environment says (`no_proxy`).
   public var noProxy: [String]?
 
   public init(
@@ -37,5 +36,17 @@ public struct TrustSettings: Hashable, Sendable {
     self.pins = pins
     self.proxy = proxy
     self.noProxy = noProxy
+  }
+
+  /// The proxy of a request; nil for none.
+  ///
+  /// - Parameter environment: the value of a variable, for what these settings leave to it. The names, and which comes
+  ///   first, are curl's.
+  public func proxy(to url: HTTPURL, environment: (String) -> String?) -> String? {
+    func first(_ names: String...) -> String? { names.lazy.compactMap(environment).first { !$0.isEmpty } }
+    guard !url.isLoopback, proxy != ProxyAddress.none else { return nil }
+    let exceptions = ProxyExceptions(noProxy ?? [first("no_proxy", "NO_PROXY") ?? ""])
+    guard !exceptions.cover(url) else { return nil }
+    return proxy ?? first("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
   }
 }

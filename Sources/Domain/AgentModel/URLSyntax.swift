@@ -50,7 +50,11 @@ enum URLSyntax {
     // Parsers disagree on whether a name that ends in a number is an address, so it must be a valid IPv4 address.
     let last = labels.last!
     let isNumber = last.allSatisfy(isDigit) || last.starts(with: "0x".utf8) || last.starts(with: "0X".utf8)
-    if isNumber { return ipv4(bytes) == nil ? nil : String(decoding: bytes, as: UTF8.self) }
+    if isNumber {
+      // 0.0.0.0/8 is this machine for a connection (RFC 1122 §3.2.1.3), and no loopback address.
+      guard let address = ipv4(bytes), address[0] != 0 else { return nil }
+      return String(decoding: bytes, as: UTF8.self)
+    }
     return String(decoding: bytes, as: UTF8.self).lowercased()
   }
 
@@ -96,9 +100,10 @@ enum URLSyntax {
 
 /// The text form of IPv6 addresses.
 enum IPv6Text {
-  /// The form of RFC 5952; nil for no address (RFC 4291 §2.2) or an address with a zone, which is local to one machine.
+  /// The form of RFC 5952; nil for no address (RFC 4291 §2.2), an address with a zone, which is local to one machine, and
+  /// spellings of this machine other than `::1`.
   static func normalized(_ text: [UInt8]) -> String? {
-    guard let groups = groups(text) else { return nil }
+    guard let groups = groups(text), !isOtherLoopback(groups) else { return nil }
     // The longest run of at least two zero groups, the first among equals (RFC 5952 §4.2).
     var best = 0..<0
     var start = 0
@@ -109,6 +114,19 @@ enum IPv6Text {
     }
     func part(_ range: Range<Int>) -> String { groups[range].map { String($0, radix: 16) }.joined(separator: ":") }
     return best.isEmpty ? part(0..<8) : part(0..<best.lowerBound) + "::" + part(best.upperBound..<8)
+  }
+
+  /// The 16 bytes of an address; nil for none.
+  static func bytes(_ text: [UInt8]) -> [UInt8]? {
+    groups(text)?.flatMap { [UInt8($0 >> 8), UInt8(truncatingIfNeeded: $0)] }
+  }
+
+  /// The unspecified address, and 127.0.0.0/8 and 0.0.0.0/8 as addresses of IPv6 (RFC 4291 §2.5.2, §2.5.5).
+  private static func isOtherLoopback(_ groups: [UInt16]) -> Bool {
+    guard groups[..<5].allSatisfy({ $0 == 0 }) else { return false }
+    let first = groups[6] >> 8
+    if groups[5] == 0xFFFF { return first == 0 || first == 127 }
+    return groups[5] == 0 && (first == 127 || groups[6] == 0 && groups[7] == 0)
   }
 
   private static func groups(_ text: [UInt8]) -> [UInt16]? {

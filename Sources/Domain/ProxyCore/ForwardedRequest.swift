@@ -1,12 +1,11 @@
+public import AgentCore
 public import AgentModel
 
-/// A request as it goes on to the server: the URL that is judged is the URL that is sent, and no credential of the program is
-/// left in it.
+/// A request as it goes on to the server: the URL that is judged is the URL that is sent.
 public struct ForwardedRequest: Sendable {
   public let method: String
   public let url: HTTPURL
-  /// Without credentials and without fields about the connection. The access token is not among them.
-  public let fields: [(name: String, value: String)]
+  private let head: RequestHead
 
   /// - Parameters:
   ///   - tunnel: the origin of the CONNECT that this request came through; nil for one that named its URL to the proxy.
@@ -19,17 +18,40 @@ public struct ForwardedRequest: Sendable {
         421, "misdirectedRequest",
         "The TLS handshake named \(Self.shown(serverName)), and the request goes to \(url.hostText).")
     }
-    guard !["CONNECT", "TRACE", "TRACK"].contains(head.method.uppercased()) else {
-      // TRACE has the server repeat the request, with the token (RFC 9110 section 9.3.8).
+    guard RequestMachine.canSend(head.method) else {
       throw Refusal(405, "methodNotForwarded", "The proxy does not forward \(head.method.uppercased()).")
     }
     guard head.method != "HEAD" || head.framing == .none else {
       // RFC 9110 section 9.3.2: it means nothing, and the client that waits for the answer would take it for a GET's.
       throw .malformed("A HEAD request can't have a body.")
     }
-    try RequestFieldRule.check(query: url.query)
+    guard head.values("upgrade").isEmpty else {
+      throw Refusal(501, "upgradeRefused", "The proxy forwards no WebSocket and no other upgrade of a connection.")
+    }
+    guard head.values("content-type").count < 2 else {
+      throw .malformed("The request has two Content-Type fields.")
+    }
     method = head.method
-    fields = try RequestFieldRule.forwarded(head)
+    self.head = head
+  }
+
+  /// The fields that go on: no credential of the program is left in them. The access token is not among them.
+  ///
+  /// - Throws: also for a query that has a credential, or turns the request into another.
+  public func fields(under names: RequestNames) throws(Refusal) -> ForwardedFields {
+    if let told = names.parameter(inQuery: url.query) { throw .parameter(told.name, told.meaning) }
+    return try ForwardedFields(head, under: names)
+  }
+
+  /// Reads the names of the body's parameters; nil if the body is no form.
+  public func form(under names: RequestNames) throws(Refusal) -> FormNames? {
+    guard head.framing != .none else { return nil }
+    do throws(FormNames.Refusal) {
+      return try FormNames(
+        contentType: head.values("content-type"), contentEncoding: head.values("content-encoding"), under: names)
+    } catch {
+      throw Refusal(error)
+    }
   }
 
   private static func url(of head: RequestHead, tunnel: HTTPURL?) throws(Refusal) -> HTTPURL {

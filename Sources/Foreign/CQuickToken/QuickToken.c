@@ -23,12 +23,13 @@ enum { name_bytes = 128, path_bytes = 512, interrupted = 130, failed = 1 };
 
 static struct {
   int connection;
+  int waited;
   size_t count;
   char bytes[16 << 10];
 } begun = {.connection = -1};
 
 struct lanyard_begun_request lanyard_take_begun_request(void) {
-  struct lanyard_begun_request request = {begun.connection, begun.bytes, begun.count};
+  struct lanyard_begun_request request = {begun.connection, begun.bytes, begun.count, begun.waited};
   begun.connection = -1;
   return request;
 }
@@ -130,8 +131,12 @@ static bool send_request(const char *name) {
   return send(begun.connection, line, (size_t)length, MSG_NOSIGNAL) == length;
 }
 
-// Reads one line; false if the answer is not that, or longer than there is room.
+// Reads one line; false if the answer is not that, longer than there is room, or late: a person is told of a longer wait.
 static bool receive_line(void) {
+  if (poll(&(struct pollfd){.fd = begun.connection, .events = POLLIN}, 1, lanyard_begun_request_patience) == 0) {
+    begun.waited = lanyard_begun_request_patience;
+    return false;
+  }
   while (begun.count < sizeof begun.bytes) {
     ssize_t count = read(begun.connection, begun.bytes + begun.count, sizeof begun.bytes - begun.count);
     if (count < 0 && errno == EINTR) continue;

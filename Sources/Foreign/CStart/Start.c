@@ -1,4 +1,5 @@
-// The agent's first instructions: the environment is cleaned, and descriptors 0 to 2 are opened.
+// The first instructions of the agent, and of each program that sends a secret over TLS itself: the environment is cleaned, and
+// descriptors 0 to 2 are opened.
 //
 // The dynamic linker calls `.preinit_array` of a program before the constructors of its libraries (System V ABI,
 // "Initialization and Termination Functions"), so a variable that is removed here is read by none of them. The dynamic
@@ -9,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -16,7 +18,7 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-// The variables that the agent and its children need (docs/manual.md, The environment). Every other is removed, since
+// The variables that these programs and their children need (docs/manual.md, The environment). Every other is removed, since
 // libraries obey many that no list could name: SSLKEYLOGFILE writes the keys of TLS connections to a file,
 // OPENSSL_CONF loads a module, GCONV_PATH and LOCPATH load data.
 static const char *const kept[] = {
@@ -24,6 +26,8 @@ static const char *const kept[] = {
   "HOME", "LANG", "LC_ALL", "LC_CTYPE", "PATH",
   // Message buses, and where pinentry and a browser appear.
   "DBUS_SESSION_BUS_ADDRESS", "DBUS_SYSTEM_BUS_ADDRESS", "DISPLAY", "GPG_TTY", "TERM", "WAYLAND_DISPLAY", "XAUTHORITY",
+  // What a program of a person's shell is told: which browser, whether the person is far away, no colours.
+  "BROWSER", "DESKTOP_SESSION", "NO_COLOR", "SSH_CONNECTION", "SSH_TTY",
   // The service manager.
   "CREDENTIALS_DIRECTORY", "LISTEN_FDNAMES", "LISTEN_FDS", "LISTEN_PID", "NOTIFY_SOCKET",
   // Authorities and proxies.
@@ -60,8 +64,26 @@ static bool is_kept(const char *variable) {
   return has_prefix(variable, kept_prefixes, sizeof kept_prefixes / sizeof *kept_prefixes);
 }
 
+// The name of the program's file, and its length.
+static const char *program_name(char path[PATH_MAX], size_t *length) {
+  ssize_t count = readlink("/proc/self/exe", path, PATH_MAX - 1);
+  if (count <= 0) {
+    *length = strlen("lanyard");
+    return "lanyard";
+  }
+  path[count] = 0;
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+  // A file that was removed: "lanyard-agent (deleted)".
+  *length = strcspn(name, " ");
+  return name;
+}
+
 static _Noreturn void refuse(const char *reason) {
-  ssize_t ignored = write(STDERR_FILENO, reason, strlen(reason));
+  char path[PATH_MAX];
+  size_t length;
+  const char *name = program_name(path, &length);
+  ssize_t ignored = write(STDERR_FILENO, name, length);
+  ignored = write(STDERR_FILENO, reason, strlen(reason));
   (void)ignored;
   _exit(vault_closed);
 }
@@ -88,11 +110,11 @@ static void open_standard_descriptors(void) {
     if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
     closed |= 1u << fd;
     if (open("/dev/null", fd == 0 ? O_RDONLY : O_WRONLY) != fd)
-      refuse("lanyard-agent: /dev/null can't be opened in place of a closed standard descriptor.\n");
+      refuse(": /dev/null can't be opened in place of a closed standard descriptor.\n");
   }
 }
 
-// A timer outlives execve(2) and the handler of its signal does not: LD_PROFILE's would end the agent.
+// A timer outlives execve(2) and the handler of its signal does not: LD_PROFILE's would end the program.
 static void stop_timers(void) {
   const struct itimerval none = {0};
   setitimer(ITIMER_REAL, &none, NULL);
@@ -108,11 +130,19 @@ static void start(int count, char **arguments, char **environment) {
     // Without /proc: by the path that it was started with.
     const char *path = (const char *)getauxval(AT_EXECFN);
     if (path) execve(path, arguments, environment);
-    refuse("lanyard-agent: it can't start itself again with a clean environment, so it does not start.\n");
+    refuse(": it can't start itself again with a clean environment, so it does not start.\n");
   }
   // The kernel has named the process after /proc/self/exe.
   char name[16];
-  if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, "exe") == 0) prctl(PR_SET_NAME, "lanyard-agent");
+  if (prctl(PR_GET_NAME, name) == 0 && strcmp(name, "exe") == 0) {
+    char path[PATH_MAX];
+    size_t length;
+    const char *own = program_name(path, &length);
+    if (length >= sizeof name) length = sizeof name - 1;
+    memcpy(name, own, length);
+    name[length] = 0;
+    prctl(PR_SET_NAME, name);
+  }
   open_standard_descriptors();
 }
 

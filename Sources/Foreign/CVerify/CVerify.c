@@ -95,17 +95,22 @@ bool cverify_rsa(
 }
 
 bool cverify_ecdsa(cverify_curve curve, cverify_span x, cverify_span y, cverify_span message, cverify_span signature) {
-  const size_t size = curve == cverify_p256 ? 32 : 48;
+  static const struct { const char *name, *digest; size_t size; } curves[] = {
+    [cverify_p256] = {"P-256", "SHA256", 32},
+    [cverify_p384] = {"P-384", "SHA384", 48},
+    [cverify_p521] = {"P-521", "SHA512", 66},
+    [cverify_secp256k1] = {"secp256k1", "SHA256", 32},
+  };
+  const size_t size = curves[curve].size;
   if (x.count != size || y.count != size || signature.count != 2 * size || !open_crypto()) return false;
-  uint8_t point[1 + 2 * 48] = {POINT_CONVERSION_UNCOMPRESSED};
+  uint8_t point[1 + 2 * 66] = {POINT_CONVERSION_UNCOMPRESSED};
   memcpy(point + 1, x.bytes, size);
   memcpy(point + 1 + size, y.bytes, size);
   OSSL_PARAM_BLD *builder = crypto.OSSL_PARAM_BLD_new();
   EVP_PKEY *key = NULL;
   // OpenSSL refuses a point that is not on the curve here.
   if (builder
-      && crypto.OSSL_PARAM_BLD_push_utf8_string(
-        builder, OSSL_PKEY_PARAM_GROUP_NAME, curve == cverify_p256 ? "P-256" : "P-384", 0)
+      && crypto.OSSL_PARAM_BLD_push_utf8_string(builder, OSSL_PKEY_PARAM_GROUP_NAME, curves[curve].name, 0)
       && crypto.OSSL_PARAM_BLD_push_octet_string(builder, OSSL_PKEY_PARAM_PUB_KEY, point, 1 + 2 * size))
     key = key_from("EC", builder);
   else
@@ -124,15 +129,23 @@ bool cverify_ecdsa(cverify_curve curve, cverify_span x, cverify_span y, cverify_
     crypto.BN_free(r);
     crypto.BN_free(s);
   }
-  bool valid = verify(der.count ? key : NULL, curve == cverify_p256 ? "SHA256" : "SHA384", false, message, der);
+  bool valid = verify(der.count ? key : NULL, curves[curve].digest, false, message, der);
   if (!der.count) crypto.EVP_PKEY_free(key);
   crypto.CRYPTO_free(encoded, __FILE__, __LINE__);
   crypto.ECDSA_SIG_free(pair);
   return valid;
 }
 
-bool cverify_ed25519(cverify_span x, cverify_span message, cverify_span signature) {
-  if (x.count != 32 || signature.count != 64 || !open_crypto()) return false;
-  EVP_PKEY *key = crypto.EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, x.bytes, x.count);
+static bool verify_eddsa(int type, size_t size, cverify_span x, cverify_span message, cverify_span signature) {
+  if (x.count != size || !open_crypto()) return false;
+  EVP_PKEY *key = crypto.EVP_PKEY_new_raw_public_key(type, NULL, x.bytes, x.count);
   return verify(key, NULL, false, message, signature);
+}
+
+bool cverify_ed25519(cverify_span x, cverify_span message, cverify_span signature) {
+  return signature.count == 64 && verify_eddsa(EVP_PKEY_ED25519, 32, x, message, signature);
+}
+
+bool cverify_ed448(cverify_span x, cverify_span message, cverify_span signature) {
+  return signature.count == 114 && verify_eddsa(EVP_PKEY_ED448, 57, x, message, signature);
 }

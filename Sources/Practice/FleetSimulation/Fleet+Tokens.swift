@@ -35,12 +35,18 @@ extension Fleet {
     let machine = agents[agent].machine
     guard machine.health != .signedOut else { return }
     var next = now
-    if let token = machine.servedToken, boot < token.refreshAt { next = moment(token.refreshAt) }
-    if agents[agent].isUnwell, let until = machine.nextAttemptAt {
+    if let token = machine.standardToken, boot < token.refreshAt { next = moment(token.refreshAt) }
+    if agents[agent].isUnwell, let until = pauseEnd(of: agent) {
       next = max(next, moment(until))
       heap.plan(.rest, of: agent, at: max(now, moment(until)) + 1)
     }
     planAsk(agent, after: next)
+  }
+
+  /// When the next request of the agent's programs reaches the provider.
+  func pauseEnd(of agent: Int) -> BootInstant? {
+    let machine = agents[agent].machine
+    return agents[agent].hasCaller ? machine.nextAttemptOfCallersAt : machine.nextAttemptAt
   }
 
   /// A server rejected the token that a program had: signed by a key that is no longer good.
@@ -56,13 +62,13 @@ extension Fleet {
     if agents[agent].isUnwell {
       heap.plan(
         .rejected, of: agent,
-        at: max(now, agents[agent].machine.nextAttemptAt.map(moment) ?? now)
+        at: max(now, pauseEnd(of: agent).map(moment) ?? now)
           + random.pause(mean: agents[agent].pauseOfPrograms))
     }
   }
 
   func perform(_ effects: [TokenMachine.Effect], _ agent: Int) {
-    for effect in effects {
+    for effect in agents[agent].machine.tell(at: boot) + effects {
       switch effect {
       case .exchange(let attempt):
         agents[agent].exchanges.attemptBegan(attempt)
@@ -72,7 +78,7 @@ extension Fleet {
       case .sessionExpired:
         personIsTold()
         planSignIn(agent)
-      case .persistHealth, .stateChanged: break
+      case .persistHealth, .stateChanged, .withdrawTokens: break
       }
     }
   }

@@ -83,6 +83,7 @@ final class Fleet {
       var agent = FleetAgent(
         machine: TokenMachine(health: .ok, rule: rule), pauseOfPrograms: pauseOfPrograms())
       if random.fraction() < plan.identity { agent.identity = IDTokenMachine() }
+      agent.hasCaller = random.fraction() < plan.callers
       agent.exchanges.loaded(epoch: 1)
       agents.append(agent)
       let lifetime = plan.lifetime * 1000
@@ -256,7 +257,7 @@ final class Fleet {
     let machine = agents[agent].machine
     let isSilent = agents[agent].queue.isSilent(Self.issuer)
     guard plan.client == .lanyard, now >= plan.eventEnds * 1000 - FleetPlan.bin * 1000, machine.exchange == nil,
-      !isSilent, machine.health == .ok, machine.nextAttemptAt.map({ $0 <= boot }) ?? true
+      !isSilent, machine.health == .ok, pauseEnd(of: agent).map({ $0 <= boot }) ?? true
     else { return }
     becomesWell(agent)
   }

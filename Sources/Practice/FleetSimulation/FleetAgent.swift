@@ -11,6 +11,8 @@ struct FleetAgent {
 
   /// Mean pause between two requests of its programs, in milliseconds.
   var pauseOfPrograms: Int64
+  /// A caller asks on while there is no token.
+  var hasCaller = false
   /// Until then the machine sleeps.
   var sleepsUntil: Int64 = 0
   var awakeSince: Int64 = 0

@@ -59,17 +59,22 @@ public struct FleetPlan: Sendable {
   public var programs: [(share: Double, pause: Int64)] = [(0.5, 20), (0.3, 120), (0.2, 600)]
   /// The requests that a report tells are those at the server with the policy bundles, and not at the provider.
   public let watchesPolicyServer: Bool
+  /// Share of the agents with a caller that asks on while there is no token: a person at work, or a program that tries
+  /// again. The programs of the others ask once after each pause of the agent.
+  public var callers: Double
   /// Mean time until a person signs in again after being told.
   public var signIn: Int64 = 1200
 
   public init(
-    _ scenario: Scenario, client: Client = .lanyard, agents: Int = 10_000, lifetime: Int64 = 900, seed: UInt64 = 1
+    _ scenario: Scenario, client: Client = .lanyard, agents: Int = 10_000, lifetime: Int64 = 900, seed: UInt64 = 1,
+    callers: Double = 0.1
   ) {
     self.scenario = scenario
     self.client = client
     self.agents = agents
     self.lifetime = lifetime
     self.seed = seed
+    self.callers = callers
     watchesPolicyServer = scenario == .policyOutage
   }
 

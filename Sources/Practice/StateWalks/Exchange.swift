@@ -20,7 +20,7 @@ package struct Exchange: Hashable {
     var rule = ProviderConfiguration.RefreshRule()
     (rule.reuse, rule.onUnknownOutcome) = (.strict, .replayOnce)
     var machine = TokenMachine(health: .ok, rule: rule)
-    if replay { _ = machine.recoveredWithoutAnswer(sentAt: nil, wasReplay: false, at: now) }
+    if replay { _ = machine.recoveredWithoutAnswer(sentAt: nil, lostReplays: 0, at: now, jitter: 0) }
     _ = machine.wanted(by: 1, key: key, demand: .forced, at: now)
     return machine.exchange!
   }

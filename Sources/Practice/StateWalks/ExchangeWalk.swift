@@ -179,6 +179,7 @@ extension ExchangeWalk {
           ("ready", { $0.completed(run, .prepared(.ready(Exchange.intent(epoch: epoch, replay: attempt.isReplay)))) }),
           ("grace elapsed", { $0.completed(run, .prepared(.graceElapsed)) }),
           ("no refresh token", { $0.completed(run, .prepared(.noRefreshToken)) }),
+          ("store failed", { $0.completed(run, .prepared(.storeFailed)) }),
         ]
       case .connect:
         [
@@ -302,9 +303,10 @@ extension ExchangeMachine.Step {
     switch self {
     case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _),
       .stage(let intent), .judge(let intent), .disown(let intent, _),
-      .commit(let intent), .adopt(let intent, _), .settle(let intent, _, _, _), .noteUnspent(let intent),
+      .commit(let intent), .adopt(let intent, _), .noteUnspent(let intent),
       .drop(let intent):
       intent
+    case .settle(let intent, _, _, _): intent
     // The answer belongs to an earlier sign-in.
     case .revokeHeld, .revokeOvertaken: nil
     case .queue, .prepare, .end: nil

@@ -63,8 +63,9 @@ package struct Grant {
   package mutating func renews() -> [Machine.Effect] { noted(machine.renew(at: now)) }
 
   package mutating func noted(_ new: [Machine.Effect]) -> [Machine.Effect] {
-    effects += new
-    return new
+    let all = machine.tell(at: now) + new  // in the order in which the agent performs them
+    effects += all
+    return all
   }
 
   /// A token issued now, with the next serial.
@@ -105,6 +106,13 @@ extension [TokenMachine.Effect] {
   }
 
   package var tellsPerson: [String] { compactMap { if case .sessionExpired(let reason) = $0 { reason } else { nil } } }
+}
+
+extension [TokenMachine.Effect] {
+  /// The states that are told, in order.
+  package var states: [AccountState] {
+    compactMap { if case .stateChanged(let state, _) = $0 { state } else { nil } }
+  }
 }
 
 extension TokenKey {

@@ -91,7 +91,7 @@ struct Input: Sendable {
         guard let next = subject.moments.first, next.name == name, subject.hiddenMoment == nil else { return nil }
         return subject.meets { grant in
           grant.now = next.at
-          return []
+          return grant.noted([])
         }
       }
     } + [
@@ -99,7 +99,7 @@ struct Input: Sendable {
         guard let moment = subject.hiddenMoment else { return nil }
         return subject.meets { grant in
           grant.now = moment
-          return []
+          return grant.noted([])
         }
       }
     ]
@@ -113,7 +113,8 @@ struct Input: Sendable {
       guard subject.machine.exchange == nil else { return nil }
       let variant = subject.variant
       return subject.meets { grant in
-        grant.machine = TokenMachine(health: .ok, rule: variant.rule)
+        grant.machine = TokenMachine(
+          memory: TokenMemory(health: .ok), rule: variant.rule, toldState: grant.machine.toldState)
         return grant.noted(grant.machine.adopt(grant.token(), for: variant.key))
       }
     },
@@ -125,7 +126,7 @@ struct Input: Sendable {
     Input(.agent, "reconnect") { subject in
       subject.meets { grant in
         grant.machine.reconnected()
-        return []
+        return grant.noted([])
       }
     },
     Input(.agent, "caller gone") { subject in
@@ -147,10 +148,12 @@ struct Input: Sendable {
     },
     start("crash after sending") { grant, exchange, _ in
       grant.machine.recoveredWithoutAnswer(
-        sentAt: exchange.startedAt, wasReplay: exchange.isReplay, at: grant.now)
+        sentAt: exchange.startedAt, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now,
+        jitter: 0.5)
     },
     start("reboot after sending") { grant, exchange, _ in
-      grant.machine.recoveredWithoutAnswer(sentAt: nil, wasReplay: exchange.isReplay, at: grant.now)
+      grant.machine.recoveredWithoutAnswer(
+        sentAt: nil, lostReplays: grant.machine.lostReplays + (exchange.isReplay ? 1 : 0), at: grant.now, jitter: 0.5)
     },
     start("crash after staging") { grant, _, variant in
       grant.machine.recoveredWithAnswer(for: variant.key, at: grant.now)
@@ -174,6 +177,7 @@ extension Subject {
   /// Restarts the agent: waiters and access tokens are gone, and the machine is made from its durable state.
   fileprivate mutating func restart() {
     waiting = [:]
-    grant.machine = TokenMachine(memory: machine.memory, rule: variant.rule, at: grant.now)
+    grant.machine = TokenMachine(
+      memory: machine.memory, rule: variant.rule, toldState: machine.toldState, at: grant.now)
   }
 }

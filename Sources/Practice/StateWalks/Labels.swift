@@ -14,6 +14,7 @@ enum Labels {
     case .refuse(_, let refusal): "refuse \(caseName(refusal))"
     case .sessionExpired: "tell the person"
     case .persistHealth: "keep the health"
+    case .withdrawTokens: "wipe the tokens"
     case .stateChanged: "tell the state"
     default: caseName(effect)
     }

@@ -44,13 +44,11 @@ struct SignOutDocument {
 
   private static func effect(_ effect: Machine.Effect) -> String {
     switch effect {
-    case .publishState: "show the account as signed out"
     case .tellState: "tell the state"
     case .tellSwitched: "tell that no account is active"
     case .send: "send another entry"
     case .tellSignedOut: "tell the outcome"
     case .tellErased: "tell what was erased"
-    case .resumeErasure: "wipe what is left"
     }
   }
 

@@ -1,3 +1,4 @@
+internal import DirectoryFiles
 internal import JSONRPC
 internal import Synchronization
 
@@ -44,6 +45,12 @@ public struct AccountSelection: Sendable {
   /// The account that this command chose last: hints name it as the person did.
   static let last = Mutex<AccountSelection?>(nil)
 
+  /// The account as the person named it, behind a command in a hint: ` work`; empty for the active account.
+  public static var lastWord: String { lastName.map { " " + ErrorMessages.shellWord($0) } ?? "" }
+
+  /// The name that this command chose last; nil for the active account.
+  static var lastName: String? { last.withLock { $0 }.flatMap { $0.reason.isName ? $0.selector : nil } }
+
   private static func chosen(
     _ argument: String?, _ option: String?, asksTrust: Bool
   ) throws(CommandFailure) -> AccountSelection {
@@ -56,8 +63,9 @@ public struct AccountSelection: Sendable {
     }
     if let named = Environment.value("LANYARD_ACCOUNT") { return AccountSelection(named, because: .environment) }
     if let file = try DirectoryFile.nearest() {
+      let account = try file.namedAccount()
       if asksTrust { try file.requireTrust() }
-      return AccountSelection(file.account, because: .file(file.path), isTrusted: asksTrust || file.isTrusted)
+      return AccountSelection(account, because: .file(file.path.shown), isTrusted: asksTrust || file.isTrusted)
     }
     return AccountSelection("@active", because: .active)
   }

@@ -4,13 +4,31 @@ internal import Glibc
 /// Connects to the agent of this user.
 public enum Agent {
   /// Connects to the agent. Starts one if none runs, unless `mayStart` is false or `LANYARD_NO_START` is set.
-  public static func connect(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
-    var connection = try find(mayStart: mayStart)
-    if try GrantHandshake.make(on: &connection) { return connection }
-    return try find(mayStart: mayStart)
+  ///
+  /// - Parameters:
+  ///   - tellsWaiting: a person at the terminal is told whom a call on the connection waits for, and of a long start.
+  ///   - patienceMilliseconds: how long each call waits for its answer; nil: as long as it takes.
+  public static func connect(
+    mayStart: Bool, tellsWaiting: Bool = true, patienceMilliseconds: Int32? = nil
+  ) throws(CommandFailure) -> AgentConnection {
+    var connection = try greeted(mayStart, tellsWaiting, patienceMilliseconds)
+    connection.patienceMilliseconds = patienceMilliseconds
+    return connection
   }
 
-  private static func find(mayStart: Bool) throws(CommandFailure) -> AgentConnection {
+  private static func greeted(
+    _ mayStart: Bool, _ tellsWaiting: Bool, _ patience: Int32?
+  ) throws(CommandFailure) -> AgentConnection {
+    var connection = try find(mayStart, tellsWaiting)
+    connection.tellsWaiting = tellsWaiting
+    connection.patienceMilliseconds = patience
+    if try GrantHandshake.make(on: &connection) { return connection }
+    connection = try find(mayStart, tellsWaiting)
+    connection.tellsWaiting = tellsWaiting
+    return connection
+  }
+
+  private static func find(_ mayStart: Bool, _ tellsWaiting: Bool) throws(CommandFailure) -> AgentConnection {
     let path = try AgentPaths.socket()
     if let connection = try connection(to: path) { return connection }
     guard mayStart, !Environment.flag("LANYARD_NO_START") else {
@@ -18,7 +36,7 @@ public enum Agent {
         .noAgent, name: "noAgent", "No agent answers at \(path), and this command may not start one.",
         hints: ["Start one: `lanyard-agent`, or leave out --no-start."])
     }
-    return try AgentStarter(socket: path).start()
+    return try AgentStarter(socket: path, tellsWaiting: tellsWaiting).start()
   }
 
   /// Connects to the socket at `path`; nil if no process listens there.

@@ -36,8 +36,10 @@ public struct AgentCheck: Sendable {
     }
     guard result == 0 else { return nil }
     // Read stdout first: stderr is a line or two and fits into its pipe.
-    let found = read(out[0])
-    let errorOutput = String(decoding: read(err[0]), as: UTF8.self)
+    var line = WaitingLine()
+    let found = read(out[0]) { line.waitUntilReadable($0) }
+    line.clear()
+    let errorOutput = String(decoding: read(err[0]) { _ in }, as: UTF8.self)
     var status: Int32 = 0
     while waitpid(child, &status, 0) < 0, errno == EINTR {}
     return AgentCheck(exitCode: status & 0x7F == 0 ? (status >> 8) & 0xFF : -1, found: found, errorOutput: errorOutput)
@@ -55,10 +57,11 @@ public struct AgentCheck: Sendable {
     return (out, err)
   }
 
-  private static func read(_ descriptor: Int32) -> [UInt8] {
+  private static func read(_ descriptor: Int32, waiting: (Int32) -> Void) -> [UInt8] {
     var bytes: [UInt8] = []
     var piece = [UInt8](repeating: 0, count: 65_536)
     while bytes.count < mostBytes {
+      waiting(descriptor)
       let count = Glibc.read(descriptor, &piece, piece.count)
       if count < 0, errno == EINTR { continue }
       guard count > 0 else { break }

@@ -11,6 +11,12 @@ public struct AgentConnection: ~Copyable {
   private(set) var lastID: Int64 = 0
   /// How long `result` waits for an answer; nil: as long as it takes.
   public var patienceMilliseconds: Int32?
+  /// False for a connection of a program that serves others: its terminal shows no `WaitingLine`.
+  public var tellsWaiting = true
+  /// For whom `WaitingLine` says that the command waits, where no parameter of the request tells.
+  public var waitsFor: String?
+  /// The milliseconds that the first answer was waited for before this value was made.
+  private var waited: Int32 = 0
 
   /// Takes a connected socket. `deinit` closes it.
   init(socket: Int32) {
@@ -19,8 +25,11 @@ public struct AgentConnection: ~Copyable {
   }
 
   /// Takes a connection on which the request `id` was sent, and the beginning of its answer.
-  public init(socket: Int32, sent id: Int64, received: UnsafeRawBufferPointer) {
+  ///
+  /// - Parameter waited: the milliseconds for which no byte of it came.
+  public init(socket: Int32, sent id: Int64, received: UnsafeRawBufferPointer, waited: Int32) {
     self.socket = socket
+    self.waited = waited
     lines = LineReader(received: received)
     lastID = id
   }
@@ -37,19 +46,31 @@ public struct AgentConnection: ~Copyable {
     _ method: String, params: (inout JSONWriter) -> Void = { _ in }, result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let id = try send(method, params: params)
-    return try self.result(of: id, result)
+    do throws(CommandFailure) {
+      return try self.result(of: id, waitingFor: { WrittenParams.read(params) { WaitedFor($0).name } }, result)
+    } catch {
+      var failure = error
+      if error.namesUnknown { failure.asked = WrittenParams.read(params) { AskedNames($0, method: method) } }
+      throw failure
+    }
   }
 
   /// Waits for the answer to the request `id` and passes its result to `result`.
+  ///
+  /// - Parameter waitingFor: whom a person is told to be waiting for; asked if it takes long.
   @discardableResult
   public mutating func result<Result>(
-    of id: Int64, _ result: (JSONNode) throws(CommandFailure) -> Result
+    of id: Int64, waitingFor: () -> String? = { nil }, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
     let deadline = patienceMilliseconds.map { ReadableDescriptor.Deadline.after(milliseconds: $0) }
+    var line = WaitingLine(isAllowed: tellsWaiting, waited: waited)
+    waited = 0
     while true {
       if let answer = try answer(to: id, result) { return answer }
       if deadline?.left == 0 { throw .silent }
-      _ = try wait(interruption: nil, milliseconds: deadline?.left ?? -1)
+      line.show { waitsFor ?? waitingFor() }
+      let pauses = [line.pause, deadline?.left ?? -1].filter { $0 >= 0 }
+      if try wait(interruption: nil, milliseconds: pauses.min() ?? -1) == .bytes { line.clear() }
     }
   }
 
@@ -176,14 +197,15 @@ public struct AgentConnection: ~Copyable {
     let id = try send("agent.shutdown")
     // An agent that hangs answers nothing, and one that is ending closes the connection without an answer.
     var hasAnswered = false
+    var line = WaitingLine()
     while !hasAnswered {
-      guard ReadableDescriptor.waits(for: socket, until: deadline) else { return process == nil ? .unknown : .runs }
+      guard line.waits(for: socket, until: deadline) else { return process == nil ? .unknown : .runs }
       guard case .bytes = lines.fill(from: socket) else { break }
       hasAnswered = try answer(to: id) { (_) throws(CommandFailure) in true } ?? false
     }
-    if let process { return process.hasEnded(until: deadline) ? .ended : .runs }
+    if let process { return process.hasEnded(until: deadline, telling: &line) ? .ended : .runs }
     guard hasAnswered else { return .ended }
-    guard ReadableDescriptor.waits(for: socket, until: deadline) else { return .unknown }
+    guard line.waits(for: socket, until: deadline) else { return .unknown }
     // No event comes on a connection without a subscription: what is readable is its end.
     if case .endOfFile = lines.fill(from: socket) { return .ended }
     return .unknown

@@ -46,7 +46,7 @@ public final class AgentPool: Sendable {
 
   private func connection() throws(CommandFailure) -> Kept {
     if let kept = idle.withLock({ $0.popLast() }) { return kept }
-    return Kept(try Agent.connect(mayStart: mayStart))
+    return Kept(try Agent.connect(mayStart: mayStart, tellsWaiting: false))
   }
 
   private func call<Result>(

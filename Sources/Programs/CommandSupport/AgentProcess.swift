@@ -36,6 +36,11 @@ struct AgentProcess: ~Copyable {
   func hasEnded(until deadline: ReadableDescriptor.Deadline) -> Bool {
     ReadableDescriptor.waits(for: descriptor, until: deadline)
   }
+
+  /// The same; a person is told of a long wait.
+  func hasEnded(until deadline: ReadableDescriptor.Deadline, telling line: inout WaitingLine) -> Bool {
+    line.waits(for: descriptor, until: deadline)
+  }
 }
 
 enum ReadableDescriptor {
@@ -46,6 +51,8 @@ enum ReadableDescriptor {
     static func after(milliseconds: Int32) -> Deadline { Deadline(milliseconds: now + Int64(milliseconds)) }
 
     var left: Int32 { Int32(max(0, milliseconds - Self.now)) }
+    /// The milliseconds since the moment; 0 before it.
+    var passed: Int { Int(max(0, Self.now - milliseconds)) }
 
     private static var now: Int64 {
       var now = timespec()

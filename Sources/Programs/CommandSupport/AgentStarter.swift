@@ -14,9 +14,11 @@ struct AgentStarter {
   private static let handoverPauseMicroseconds: UInt32 = 30_000
 
   let socket: String
+  /// A person at the terminal is told of a long start.
+  private let tellsWaiting: Bool
   private let began = Self.seconds
 
-  init(socket: String) { self.socket = socket }
+  init(socket: String, tellsWaiting: Bool) { (self.socket, self.tellsWaiting) = (socket, tellsWaiting) }
 
   private static var seconds: Int {
     var now = timespec()
@@ -29,11 +31,14 @@ struct AgentStarter {
   func start() throws(CommandFailure) -> AgentConnection {
     let lock = try openLock()
     defer { close(lock) }
+    var line = WaitingLine(isAllowed: tellsWaiting)
     while flock(lock, LOCK_EX | LOCK_NB) != 0 {
       if let connection = try Agent.connection(to: socket) { return connection }
       guard !timeIsOver else {
+        line.clear()
         throw failure("Another command has been starting the agent for \(Self.patienceSeconds) s.")
       }
+      line.show { nil }
       usleep(Self.pauseMicroseconds)
     }
     if let connection = try Agent.connection(to: socket) { return connection }
@@ -41,7 +46,7 @@ struct AgentStarter {
       let log = AgentLog()
       defer { log.close() }
       try launch(log)
-      if let connection = try firstConnection(log) { return connection }
+      if let connection = try firstConnection(log, &line) { return connection }
     }
   }
 
@@ -74,7 +79,9 @@ struct AgentStarter {
   }
 
   /// Connects to the new agent, or to one that another command started. Nil if a second launch may succeed.
-  private func firstConnection(_ log: AgentLog) throws(CommandFailure) -> AgentConnection? {
+  private func firstConnection(
+    _ log: AgentLog, _ line: inout WaitingLine
+  ) throws(CommandFailure) -> AgentConnection? {
     while true {
       if let connection = try Agent.connection(to: socket) { return connection }
       switch AgentExit.ofChild() {
@@ -85,8 +92,10 @@ struct AgentStarter {
       case nil: break
       }
       guard !timeIsOver else {
+        line.clear()
         throw failure("A new agent did not answer within \(Self.patienceSeconds) s.", hints: log.hints)
       }
+      line.show { nil }
       usleep(Self.pauseMicroseconds)
     }
   }

@@ -13,12 +13,18 @@ public struct CommandFailure: Error, Sendable {
   public var wire: String?
   /// `data.attemptsLeft`: how many more PINs or pasted addresses the agent accepts; nil if the error has no such limit.
   public var attemptsLeft: Int64?
+  /// `data.reason`: one word for what lies behind the name.
+  public var reason: String?
+  /// `data.source`: the administrator's file that the failure is about.
+  var source: String?
   /// `data.account`: the id of the account that the failure is about.
   public var account: String?
   /// `data.candidates`: the ids of the accounts that match a name.
   public var candidates: [String] = []
   /// The parameter that the agent did not accept.
   public var problem: ParameterProblem?
+  /// The names in the request that the agent refused.
+  var asked: AskedNames?
   /// `Output.tell` prints `wire` also without `--json`: `lanyard rpc` sets it.
   public var isRaw = false
 
@@ -46,6 +52,8 @@ public struct CommandFailure: Error, Sendable {
     if let path = data?["path"]?.string, let expected = data?["expected"]?.string {
       problem = ParameterProblem(path: path, expected: expected)
     }
+    reason = data?["reason"]?.string
+    source = data?["source"]?.string
     account = data?["account"]?.string
     candidates = data?["candidates"]?.elements.compactMap(\.string) ?? []
     attemptsLeft = data?["attemptsLeft"]?.integer

@@ -31,7 +31,9 @@ public enum ErrorMessages {
     // The message names the file or the bundle by which the organisation decides: no command of the person's helps.
     if data?["source"] != nil { return [byRemedy("administrator", account: account)].compactMap { $0 } }
     var hints = facts(data, problem)
-    if name == "notFound", data?["kind"]?.string == "pin" { hints.append("`lanyard step-up --enroll` sets one.") }
+    if name == "notFound", data?["kind"]?.string == "pin" {
+      hints.append("`lanyard step-up\(account.map { " \($0)" } ?? "") --enroll` sets one.")
+    }
     // The caller's own wish: neither the provider's settings nor its administrator are at fault.
     let wish = data?["reason"]?.string == "invalid_scope" || data?["reason"]?.string == "invalid_target"
     // The message has the command that lists an origin.
@@ -42,7 +44,9 @@ public enum ErrorMessages {
       hints.append("Sign in again, as the server demands it: `\(command)`.")
       return hints
     }
-    if name == "untrustedServer", ["unknownAuthority", "wrongName"].contains(data?["reason"]?.string) {
+    // Where a parameter is at fault, no server was asked.
+    let reason = data?["reason"]?.string
+    if name == "untrustedServer", data?["path"] == nil, ["unknownAuthority", "wrongName"].contains(reason) {
       hints.append(
         "The network may have a sign-in page that answers instead of the server: open any page in a browser.")
     }
@@ -94,7 +98,7 @@ public enum ErrorMessages {
     case "accountAmbiguous": "Name one by its id: `lanyard list` shows them."
     case "signedOut", "reauthenticationRequired", "interactionRequired", "dataLocked": signIn(account)
     case "signInFailed": "`lanyard login` begins a new sign-in."
-    case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add` adds one."
+    case "providerNotFound": "`lanyard provider list` shows the providers, `lanyard provider add URL` adds one."
     case "providerMisconfigured", "untrustedServer": "`lanyard doctor --online` checks the providers."
     case "agentLocked": byRemedy("unlock", account: account)
     case "offline": byRemedy("connect", account: account)
@@ -111,7 +115,7 @@ public enum ErrorMessages {
     switch remedy {
     case "unlock": "Unlock the vault: `lanyard unlock`."
     case "connect": "Check the network, or try again later."
-    case "stepUp": "Confirm that it is you: `lanyard step-up`."
+    case "stepUp": "Confirm that it is you: `lanyard step-up\(account.map { " \($0)" } ?? "")`."
     case "interact", "reauthenticate": signIn(account)
     case "administrator": "Ask the administrator of this provider or machine."
     default: nil

@@ -16,7 +16,7 @@ enum GrantHandshake {
   /// - Throws: the agent's refusal of the grant in `LANYARD_GRANT_FILE`.
   static func make(on connection: inout AgentConnection) throws(CommandFailure) -> Bool {
     if let path = Environment.value("LANYARD_GRANT_FILE") {
-      guard let secret = try grant(in: path, followingLinks: true) else {
+      guard let secret = try grant(in: path, isOwners: false) else {
         throw .usage(
           "LANYARD_GRANT_FILE names \(path), which can't be read: \(SystemError.message(errno)).")
       }
@@ -24,7 +24,7 @@ enum GrantHandshake {
       return true
     }
     guard let directory = AgentPaths.stateDirectory,
-      let secret = try grant(in: "\(directory)/owner-grant", followingLinks: false)
+      let secret = try grant(in: "\(directory)/owner-grant", isOwners: true)
     else {
       return true
     }
@@ -38,10 +38,10 @@ enum GrantHandshake {
   }
 
   /// Nil if the file can't be opened.
-  private static func grant(in path: String, followingLinks: Bool) throws(CommandFailure) -> SecretInput? {
+  private static func grant(in path: String, isOwners: Bool) throws(CommandFailure) -> SecretInput? {
     let file: Int32
     do throws(FileFault) {
-      file = try FileRule.grant.open(path, followingLinks: followingLinks)
+      file = try FileRule.grant.open(path, followingLinks: !isOwners)
     } catch {
       switch error {
       case .system, .link: return nil
@@ -49,7 +49,14 @@ enum GrantHandshake {
       }
       throw CommandFailure(
         .other, name: "unsafeGrant", "The grant in \(path) does not belong to you alone, so it was not used.",
-        hints: ["Set its mode: `chmod 600 \(path)`. If others could read it, revoke it: `lanyard grant list`."])
+        hints: [
+          "Set its mode: `chmod 600 \(ErrorMessages.shellWord(path))`.",
+          isOwners
+            ? "If others could read it, then end the agent: `lanyard stop`. The next one writes another grant."
+            // With the grant these commands are not allowed.
+            : "If others could read it, revoke it: `env -u LANYARD_GRANT_FILE lanyard grant list` shows the grants, "
+              + "`env -u LANYARD_GRANT_FILE lanyard grant revoke GRANT` ends one.",
+        ])
     }
     defer { close(file) }
     let secret = try SecretInput.line(from: file, of: path, atMost: largestBytes)
@@ -61,7 +68,7 @@ enum GrantHandshake {
     _ secret: borrowing SecretInput, on connection: inout AgentConnection
   ) throws(CommandFailure) {
     let patience = connection.patienceMilliseconds
-    connection.patienceMilliseconds = patienceMilliseconds
+    connection.patienceMilliseconds = min(patience ?? .max, patienceMilliseconds)
     defer { connection.patienceMilliseconds = patience }
     // `AgentConnection.request` wipes the writer's memory.
     let id = try secret.withBytes { (bytes) throws(CommandFailure) in

@@ -4,10 +4,12 @@ internal import Synchronization
 
 /// Prints the answer to stdout and everything else to stderr.
 public enum Output {
-  /// `--quiet`: notes and warnings are left out. Failures, questions and the instructions of a sign-in are not.
-  public static func beQuiet() { isQuiet.store(true, ordering: .relaxed) }
+  /// `--quiet`: notes, warnings and the words about what was done are left out. Failures, questions, the instructions of a
+  /// sign-in and what a command was asked for are not.
+  public static func beQuiet() { quiet.store(true, ordering: .relaxed) }
 
-  private static let isQuiet = Atomic(false)
+  private static let quiet = Atomic(false)
+  public static var isQuiet: Bool { quiet.load(ordering: .relaxed) }
 
   /// Writes all bytes, also to a descriptor that accepts a part at a time. False if writing fails.
   public static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
@@ -34,6 +36,18 @@ public enum Output {
 
   /// A line of the answer.
   public static func answer(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+
+  /// Lines of the answer that are sentences: on a terminal, long ones are broken between words.
+  public static func answer(text: String) {
+    answer(Terminal.showsAnswers ? Text.fitted(text, columns: Terminal.answerColumns) : text)
+  }
+
+  /// Lines on stdout about what the command did, unless it is quiet. Its exit status says the same to a program.
+  /// `isRecord`: a line that is kept or copied, with a path or with counts, is not broken.
+  public static func done(_ text: String, isRecord: Bool = false) {
+    guard !isQuiet else { return }
+    isRecord ? answer(text) : answer(text: text)
+  }
 
   /// A line of the answer: JSON, with the characters escaped that could steer a terminal.
   public static func answer(json: UnsafeRawBufferPointer) {
@@ -86,7 +100,7 @@ public enum Output {
 
   /// A line on stderr, unless the command is quiet.
   public static func note(_ line: String) {
-    if !isQuiet.load(ordering: .relaxed) { instruction(line) }
+    if !isQuiet { instruction(line) }
   }
 
   /// Lines on stderr that the person needs to go on; on a terminal, long ones are broken between words. `isLaidOut`:
@@ -101,13 +115,13 @@ public enum Output {
 
   /// Prints a failure to stderr: one JSON object, or a message with hints.
   public static func tell(_ failure: CommandFailure, json: Bool) {
-    let failure = failure.namingAccount()
+    let failure = failure.namingAccount().leavingOutChanges()
     if json {
       note(json: failure.json)
     } else if failure.isRaw, let wire = failure.wire {
       note(json: wire)
     } else {
-      let failure = failure.describingCandidates()
+      let failure = failure.describingCandidates().suggestingNames()
       instruction("lanyard: \(Text.shown(failure.message))")
       for hint in failure.hints { instruction("  \(Text.shown(hint))") }
     }

@@ -1,3 +1,4 @@
+internal import DirectoryFiles
 internal import JSONRPC
 
 /// `lanyard prompt`: the account that is used here, for the prompt of a shell. It never waits for long, starts no agent
@@ -14,8 +15,13 @@ public struct PromptRequest {
 
   /// Prints a line, or nothing without an agent or an account.
   public func run() {
-    guard let selection = try? AccountSelection.choose(argument: account, option: option, asksTrust: false) else {
-      return
+    let selection: AccountSelection
+    do throws(CommandFailure) {
+      selection = try AccountSelection.choose(argument: account, option: option, asksTrust: false)
+    } catch {
+      // A file that names no account, or can't be read, chooses none either. In a directory that is gone there is none.
+      guard account == nil, option == nil, PathBytes.workingDirectory != nil else { return }
+      return print(Fragment(label: ".lanyard", state: "untrusted"))
     }
     guard selection.isTrusted else { return print(Fragment(label: ".lanyard", state: "untrusted")) }
     guard let fragment = try? ask(for: selection) else { return }
@@ -41,7 +47,7 @@ public struct PromptRequest {
   }
 
   private func ask(for selection: AccountSelection) throws(CommandFailure) -> Fragment? {
-    var agent = try Agent.connect(mayStart: false)
+    var agent = try Agent.connect(mayStart: false, tellsWaiting: false)
     let id = try agent.send("account.get") { $0.member("account", selection.selector) }
     var fragment: Fragment?
     do throws(CommandFailure) {

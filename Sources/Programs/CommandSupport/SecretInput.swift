@@ -66,12 +66,26 @@ public struct SecretInput: ~Copyable {
     return try read(file, of: path)
   }
 
+  /// A text of several lines, such as a key, without a byte order mark (`SecretText`).
+  public static func text(of path: String) throws(CommandFailure) -> SecretInput {
+    var input = try contents(of: path)
+    try input.keepText(of: path == "-" ? "stdin" : path, withLines: true)
+    return input
+  }
+
   /// A secret of one line, without its newline: from a file or, for `-`, from stdin. A terminal at stdin asks
   /// `question` and does not show what is typed.
-  public static func line(of path: String, question: String) throws(CommandFailure) -> SecretInput {
+  ///
+  /// - Parameter takesLines: other input may have line ends within it, as a long line that was wrapped.
+  public static func line(
+    of path: String, question: String, takesLines: Bool = false
+  ) throws(CommandFailure) -> SecretInput {
     var input = path == "-" && Terminal.canAsk ? try ask(question) : try contents(of: path)
-    input.dropLineEnd()
+    try input.keepText(of: path == "-" ? "stdin" : path)
     guard input.count > 0 else { throw .usage("The secret is empty. Nothing was changed.") }
+    guard takesLines || !input.withBytes({ $0.contains(0x0A) || $0.contains(0x0D) }) else {
+      throw .usage("\(path == "-" ? "stdin" : path) has several lines, and the secret is one. Nothing was changed.")
+    }
     return input
   }
 
@@ -87,7 +101,7 @@ public struct SecretInput: ~Copyable {
     }
     defer { close(file) }
     var input = try read(file, of: path)
-    input.dropLineEnd()
+    try input.keepText(of: path)
     guard input.count > 0 else { throw .usage("\(path) is empty. Nothing was changed.") }
     return input
   }
@@ -96,19 +110,24 @@ public struct SecretInput: ~Copyable {
   static func firstLine(from file: Int32, of name: String) throws(CommandFailure) -> SecretInput {
     var input = try read(file, of: name, atMost: 65_536)
     if let end = input.memory[..<input.count].firstIndex(of: 0x0A) { input.count = end + 1 }
-    input.dropLineEnd()
+    try input.keepText(of: name)
     return input
   }
 
   /// An open file of one line, without its newline.
   static func line(from file: Int32, of name: String, atMost bytes: Int) throws(CommandFailure) -> SecretInput {
     var input = try read(file, of: name, atMost: bytes)
-    input.dropLineEnd()
+    try input.keepText(of: name)
     return input
   }
 
+  /// Time in which the next line of a pasted text arrives: a terminal sends all of it at once.
+  private static let pasteMilliseconds: Int32 = 100
+
   /// Asks at `/dev/tty` without echo, also if stderr is redirected. Ctrl-C restores the echo and throws.
-  public static func ask(_ question: String) throws(CommandFailure) -> SecretInput {
+  ///
+  /// - Parameter takesLines: pasted text may have several lines, which are all read.
+  public static func ask(_ question: String, takesLines: Bool = false) throws(CommandFailure) -> SecretInput {
     let interruption = try Interruption()
     let own = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY)
     // A process without a controlling terminal may still have one at stdin.
@@ -138,7 +157,10 @@ public struct SecretInput: ~Copyable {
       ]
       guard poll(&watched, 2, -1) > 0 else { continue }
       if watched[1].revents != 0 { throw Interruption.failure }
-      guard try input.takeByte(from: source) else { break }
+      if try input.takeByte(from: source) { continue }
+      watched[0].revents = 0
+      guard takesLines, input.count < input.memory.count, poll(&watched, 1, pasteMilliseconds) > 0 else { break }
+      input.append(0x0A)
     }
     return input
   }
@@ -161,9 +183,24 @@ public struct SecretInput: ~Copyable {
     return true
   }
 
-  private mutating func dropLineEnd() {
-    if count > 0, memory[count - 1] == 0x0A { count -= 1 }
-    if count > 0, memory[count - 1] == 0x0D { count -= 1 }
+  private mutating func append(_ byte: UInt8) {
+    memory[count] = byte
+    count += 1
+  }
+
+  /// Keeps what `SecretText` says is the text. `name`: for people.
+  private mutating func keepText(of name: String, withLines: Bool = false) throws(CommandFailure) {
+    let text: Range<Int>
+    do throws(SecretText.Problem) {
+      text = try withBytes { (bytes) throws(SecretText.Problem) in
+        try SecretText.range(in: bytes, keepingLines: withLines)
+      }
+    } catch {
+      throw .usage("\(name) \(error.words). Nothing was changed.")
+    }
+    memmove(memory.baseAddress!, memory.baseAddress! + text.lowerBound, text.count)
+    explicit_bzero(memory.baseAddress! + text.count, count - text.count)
+    count = text.count
   }
 
   private static func read(

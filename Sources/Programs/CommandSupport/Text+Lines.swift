@@ -24,6 +24,26 @@ extension Text {
     return lines
   }
 
+  /// Lines of at most `columns`, broken between words; a longer word is broken where the line ends. Never empty.
+  public static func folded(_ text: String, columns: Int) -> [String] {
+    var lines: [(text: String, width: Int)] = []
+    for word in text.split(separator: " ", omittingEmptySubsequences: true) {
+      let width = TextWidth.of(word)
+      if let last = lines.last, last.width + 1 + width <= columns {
+        lines[lines.count - 1] = (last.text + " " + word, last.width + 1 + width)
+        continue
+      }
+      lines.append(("", 0))
+      for character in word {
+        let more = TextWidth.of(character)
+        if lines[lines.count - 1].width + more > columns, lines[lines.count - 1].width > 0 { lines.append(("", 0)) }
+        lines[lines.count - 1].text.append(character)
+        lines[lines.count - 1].width += more
+      }
+    }
+    return lines.isEmpty ? [""] : lines.map(\.text)
+  }
+
   /// The words of a text; a command in backticks counts as one. A backtick without another begins nothing.
   /// `keepsGaps`: several spaces in a row give empty words.
   public static func pieces(of text: String, keepsGaps: Bool = false) -> [String] {

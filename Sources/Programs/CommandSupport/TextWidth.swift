@@ -21,6 +21,12 @@ public enum TextWidth {
     return head + "\u{2026}" + tail
   }
 
+  /// `text` in at most `columns`: its end is left out, with `…` instead.
+  public static func cut(_ text: String, to columns: Int) -> String {
+    guard of(text) > columns else { return text }
+    return columns > 0 ? prefix(text, columns: columns - 1) + "\u{2026}" : ""
+  }
+
   private static func prefix(_ text: String, columns: Int) -> String {
     var (taken, width) = ("", 0)
     for character in text {

@@ -9,6 +9,8 @@ public struct TokenRequest: Sendable {
   public var scopes: [String] = []
   public var resource: String?
   public var forced = false
+  /// How long the agent may take; nil: as long as it waits for a provider that does not answer.
+  public var timeoutSeconds: Int?
   /// The ID token instead of an access token. It has no scopes and no resource of its own.
   public var identity = false
   public var json = false
@@ -47,7 +49,7 @@ public struct TokenRequest: Sendable {
   ) throws(CommandFailure) {
     for _ in 1..<Self.attempts {
       do throws(CommandFailure) {
-        if var agent = begun.take() { return try showAnswer(to: agent.lastID, on: &agent) }
+        if var agent = begun.take() { return try showAnswer(to: agent.lastID, for: account, on: &agent) }
         return try ask(account)
       } catch {
         // The agent is ending. The request may be repeated: it changes nothing, and nothing was printed.
@@ -56,6 +58,16 @@ public struct TokenRequest: Sendable {
       }
     }
     try ask(account)
+  }
+
+  /// The largest `timeoutSeconds` of the contract.
+  public static let longestTimeoutSeconds = 3_600
+  /// The agent waits for a silent provider for 20 s (docs/tokens.md). One that says nothing for so much longer hangs.
+  private static let agentSeconds = 20
+  private static let graceSeconds = 10
+
+  private var patienceMilliseconds: Int32 {
+    Int32(clamping: ((timeoutSeconds ?? Self.agentSeconds) + Self.graceSeconds) * 1_000)
   }
 
   /// The socket of an ending agent accepts connections for a moment, so a second request may reach the same agent.
@@ -83,12 +95,19 @@ public struct TokenRequest: Sendable {
         writer.key("minimumLifetimeSeconds")
         writer.integer(minimumLifetimeSeconds)
       }
+      if let timeoutSeconds {
+        writer.key("timeoutSeconds")
+        writer.integer(timeoutSeconds)
+      }
     }
-    try showAnswer(to: id, on: &agent)
+    try showAnswer(to: id, for: account, on: &agent)
   }
 
-  private func showAnswer(to id: Int64, on agent: inout AgentConnection) throws(CommandFailure) {
-    try agent.result(of: id) { (result) throws(CommandFailure) in
+  private func showAnswer(
+    to id: Int64, for account: String, on agent: inout AgentConnection
+  ) throws(CommandFailure) {
+    agent.patienceMilliseconds = patienceMilliseconds
+    try agent.result(of: id, waitingFor: { WaitedFor(account: account).name }) { (result) throws(CommandFailure) in
       if json {
         try Self.print(result.raw)
       } else {

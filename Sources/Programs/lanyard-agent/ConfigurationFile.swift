@@ -107,6 +107,10 @@ extension Options {
     start.administrator.file = administrator?.path
     start.administrator.enforced = administrator?.content.enforced.memberNames ?? []
     start.administrator.overruled = overruled
+    if inForce.signOut == .hard {
+      let isPersons = file?.content.signOut == .hard && administrator?.content.enforced.signOut == nil
+      start.hardSignOutDemandedBy = isPersons ? file?.path : administrator?.path
+    }
     return start
   }
 }

@@ -11,10 +11,11 @@ extension LanyardAgent {
   /// Read before the agent confines itself: the file lies anywhere.
   static func passphrase(_ options: Options) -> Secret? {
     guard let path = options.passphraseFile else { return nil }
-    guard let read = PassphraseFile.read(path) else {
-      end(.vaultClosed, says: "lanyard-agent: \(path) can't be read, is empty, or can be read by others.\n")
+    do throws(PassphraseFile.Failure) {
+      return try PassphraseFile.read(path)
+    } catch {
+      end(.vaultClosed, says: "lanyard-agent: \(path) \(error.words).\n")
     }
-    return read
   }
 
   static func openVault(
@@ -35,7 +36,47 @@ extension LanyardAgent {
     }
     opened.wait()
     if let failure = failure.value {
-      end(failure.isStore ? .storeFailed : .vaultClosed, says: "lanyard-agent: \(failure.message)\n")
+      switch failure {
+      case .store(let failure): end(failure, options.stateDirectory)
+      case .unavailable(let message): end(.storeFailed, says: "lanyard-agent: \(message)\n")
+      case .vault(let message): end(.vaultClosed, says: "lanyard-agent: \(message)\n")
+      }
+    }
+  }
+
+  /// Ends where the store in a state directory can't be opened.
+  static func end(_ failure: StoreFailure, _ stateDirectory: String) -> Never {
+    end(failure.isOfTheFile ? .vaultClosed : .storeFailed, says: "lanyard-agent: \(message(failure, stateDirectory))\n")
+  }
+
+  private static func message(_ failure: StoreFailure, _ stateDirectory: String) -> String {
+    switch failure {
+    case .missing:
+      return """
+        the store in \(stateDirectory) is gone: lanyard.sqlite is missing or empty, but a note beside the anchors says \
+        that it held a vault. Nothing was created. Put the newest copy of the directory back. If there is none, start once \
+        with --new-store, which begins an empty store; then sign in again, or `lanyard restore` a backup.
+        """
+    case .corrupt:
+      return """
+        the store in \(stateDirectory) is damaged: lanyard.sqlite or its -wal can't be read. Nothing was sent. Put the \
+        newest copy of the directory back. If there is none, move both files away and start once with --new-store, which \
+        begins an empty store; then sign in again, or `lanyard restore` a backup.
+        """
+    case .link(let name):
+      let path = "\(stateDirectory)/\(name)"
+      guard access(path, F_OK) == 0 else {
+        return """
+          \(path) is a symbolic link that leads nowhere, so the store can't be opened. Nothing was changed. Put the file \
+          itself in its place, from the newest copy of the directory.
+          """
+      }
+      return """
+        \(path) is a symbolic link, which the agent does not follow: its files must lie in one private directory. Nothing was \
+        changed. Put the file itself, and those beside it (-wal), in the place of the link; or move the whole directory and \
+        name it by --state-dir or LANYARD_STATE_DIR.
+        """
+    default: return "the store in \(stateDirectory) can't be opened: \(AgentServer.cause(of: failure))."
     }
   }
 

@@ -139,11 +139,8 @@ struct LanyardAgent {
     let mayCreate = options.beginsNewStore || place(options)?.isKnown != true
     do throws(StoreFailure) {
       store = try SQLiteStore(path: state.path + "/lanyard.sqlite", mayCreate: mayCreate)
-    } catch .missing {
-      end(.vaultClosed, says: storeIsGone(state.path))
     } catch {
-      let exit: Exit = if case .newerSchema = error { .vaultClosed } else { .storeFailed }
-      end(exit, says: "lanyard-agent: the store in \(state.path) can't be opened: \(AgentServer.cause(of: error)).\n")
+      end(error, state.path)
     }
     let log = StandardErrorLog(least: options.logLevel)
     let environment = environment(options, state, clock, pool, log, confined)
@@ -204,11 +201,13 @@ struct LanyardAgent {
     _ = life.wait(seconds: 35)
   }
 
-  /// Kernel signals, and those of logind if a locking rule needs them.
+  /// Signals of the kernel and of NetworkManager, and those of logind if a locking rule needs them.
   private static func machineSignals(_ options: Options, _ log: any AgentLog) -> any SystemSignals {
-    let kernel = KernelSignals(log: log)
-    guard options.locking.onSleep || options.locking.onScreenLock else { return kernel }
-    return JoinedSignals([kernel, LoginSignals(delaysSleep: options.locking.onSleep, log: log)])
+    var all: [any SystemSignals] = [KernelSignals(log: log), NetworkManagerSignals(log: log)]
+    if options.locking.onSleep || options.locking.onScreenLock {
+      all.append(LoginSignals(delaysSleep: options.locking.onSleep, log: log))
+    }
+    return JoinedSignals(all)
   }
 
   static func environment(
@@ -251,15 +250,6 @@ struct LanyardAgent {
   /// What the anchors know of this state directory; nil without a home directory.
   static func place(_ options: Options) -> AnchoredPlace? {
     options.anchorDirectory.map { AnchoredPlace(directory: $0, stateDirectory: options.stateDirectory) }
-  }
-
-  private static func storeIsGone(_ stateDirectory: String) -> String {
-    """
-    lanyard-agent: the store in \(stateDirectory) is gone: lanyard.sqlite is missing or empty, but a note beside the \
-    anchors says that it held a vault. Nothing was created. Put the newest copy of the directory back. If there is \
-    none, start once with --new-store, which begins an empty store; then sign in again, or `lanyard restore` a backup.
-
-    """
   }
 
   static func directory(_ path: String) -> PrivateDirectory {

@@ -89,7 +89,7 @@ extension Options {
       0   ended as asked, or nothing found by --check that prevents a start
       64  a mistake in the options or in the configuration file
       73  a directory can't be created or is not private
-      74  the store can't be read or written
+      74  the disk can't read or write the store
       75  another agent holds this state
       76  the vault can't be opened, or this process can't be protected
 

@@ -6,12 +6,12 @@ import JSONRPC
 extension CompletionKind {
   /// Aliases, else ids, of the accounts.
   static var accounts: CompletionKind {
-    .custom { _, _, _ in (try? AccountInfo.all(Agent.connect(mayStart: false)).map(\.label)) ?? [] }
+    .custom { _, _, _ in (try? AccountInfo.all(Agent.completing()).map(\.label)) ?? [] }
   }
 
   /// Names of the providers.
   static var providers: CompletionKind {
-    .custom { _, _, _ in (try? ProviderInfo.all(Agent.connect(mayStart: false)).map(\.name)) ?? [] }
+    .custom { _, _, _ in (try? ProviderInfo.all(Agent.completing()).map(\.name)) ?? [] }
   }
 
   /// Methods of the agent that runs.
@@ -43,8 +43,15 @@ extension CompletionKind {
   private static func words(
     _ ask: (inout AgentConnection) throws(CommandFailure) -> [String]
   ) -> [String] {
-    guard var agent = try? Agent.connect(mayStart: false) else { return [] }
+    guard var agent = try? Agent.completing() else { return [] }
     return (try? ask(&agent)) ?? []
+  }
+}
+
+extension Agent {
+  /// The line that is completed is no place to tell of waiting.
+  fileprivate static func completing() throws(CommandFailure) -> AgentConnection {
+    try connect(mayStart: false, tellsWaiting: false)
   }
 }
 

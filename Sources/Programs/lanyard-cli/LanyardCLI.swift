@@ -82,6 +82,7 @@ import JSONRPC
     do {
       var command = try parseAsRoot(words)
       provider = (command as? Login)?.provider
+      if command is any ShowingCommand { CommandFailure.tellNoChanges() }
       try command.run()
       return .success
     } catch let answer as OtherAnswer {
@@ -95,7 +96,7 @@ import JSONRPC
     } catch {
       // ArgumentParser throws help and version texts, too: these are answers. The rest are mistakes.
       if exitCode(for: error) == .success {
-        Output.answer(fullMessage(for: error))
+        Output.answer(HelpText.fitted(fullMessage(for: error)))
         return .success
       }
       tell(mistake: error, in: words)

@@ -7,9 +7,12 @@ struct NamedCommand {
   private(set) var path = "lanyard"
   private var unknown: String?
   private var known: [String] = []
+  private let words: [String]
+  private var command: any ParsableCommand.Type
 
   init(in words: [String], of root: any ParsableCommand.Type) {
-    var command = root
+    self.words = words
+    command = root
     for word in words {
       let subcommands: [any ParsableCommand.Type] = command.configuration.subcommands
       guard !subcommands.isEmpty, !word.hasPrefix("-"), word != "help" else { return }
@@ -30,11 +33,28 @@ struct NamedCommand {
   func mistake(_ message: String) -> CommandFailure {
     let help = (["lanyard", "help"] + path.split(separator: " ").dropFirst().map(String.init)).joined(separator: " ")
     guard let unknown else {
-      return .usage(Self.sentence(message), hints: ["`\(help)` shows how to use it."])
+      // A mistake that follows from an option of another name is told as that.
+      return .usage(unknownOption ?? Self.sentence(message), hints: ["`\(help)` shows how to use it."])
     }
-    let near = NearMiss.of(unknown, among: known) ?? known.first { $0.hasPrefix(unknown) || unknown.hasPrefix($0) }
+    let near = NearMiss.all(of: unknown, among: known).first
     let meant = near.map { " Did you mean `\(path) \($0)`?" } ?? ""
     return .usage("Unknown command `\(unknown)`.\(meant)", hints: ["`\(help)` lists the commands."])
+  }
+
+  /// Commands whose words may be those of another program.
+  private static let passing: Set<String> = ["demo", "exec", "export", "mcp", "proxy"]
+
+  /// The first word that looks like an option of this command and is none, with those that were probably meant.
+  private var unknownOption: String? {
+    guard !Self.passing.contains(command._commandName) else { return nil }
+    let command = command.configuration.defaultSubcommand ?? command
+    let options = HelpText.options(of: command)
+    let typed = words.prefix { $0 != "--" }.filter { $0.hasPrefix("--") }.map { String($0.prefix { $0 != "=" }) }
+    guard let wrong = typed.first(where: { !options.contains($0) }) else { return nil }
+    let meant = NearMiss.all(of: wrong, among: options.filter { $0.hasPrefix("--") }).map { "'\($0)'" }
+    let list =
+      meant.count > 1 ? meant.dropLast().joined(separator: ", ") + " or " + meant[meant.count - 1] : meant.first
+    return "Unknown option '\(wrong)'." + (list.map { " Did you mean \($0)?" } ?? "")
   }
 
   /// ArgumentParser lists values on lines of their own, and ends few messages with a full stop.

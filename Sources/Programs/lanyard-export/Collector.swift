@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import AuditExport
+internal import CommandSupport
 
 /// What became of records that were sent.
 struct Delivery {
@@ -17,10 +18,13 @@ struct Trouble: Error {
   var text: String
   /// The least time that the collector asks for.
   var asked: Milliseconds?
+  /// That of a single run, which ends with it.
+  var status: ExitStatus
 
-  init(_ text: String, asked: Milliseconds? = nil) {
+  init(_ text: String, asked: Milliseconds? = nil, status: ExitStatus = .providerUnreachable) {
     self.text = text
     self.asked = asked
+    self.status = status
   }
 }
 

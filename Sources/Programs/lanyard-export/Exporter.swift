@@ -203,7 +203,7 @@ final class Exporter: @unchecked Sendable {
     guard let found else { return }
     // A token was asked for in vain: connect again first.
     guard reader.isConnected else { throw LogReader.notConnected }
-    if once { throw CommandFailure(.providerUnreachable, name: "collector", found.text) }
+    if once { throw CommandFailure(found.status, name: "collector", found.text) }
     failures += 1
     tell(found.text)
     pause(found.asked)

@@ -1,3 +1,4 @@
+internal import AgentCore
 internal import AgentModel
 internal import AuditExport
 internal import CommandSupport
@@ -21,7 +22,7 @@ final class LogReader {
   /// Connects, and tells what the agent's configuration says, as the agent holds it. The other calls need this connection:
   /// after another one, the store may be another one.
   func begin() throws(CommandFailure) -> AuditSettings {
-    if connection == nil { connection = try Agent.connect(mayStart: mayStart) }
+    if connection == nil { connection = try Agent.connect(mayStart: mayStart, tellsWaiting: false) }
     return try call("agent.status") { result in
       guard let audit = result["audit"] else { return AuditSettings() }
       let destinations = audit["export"]?.elements.compactMap { AuditDestination($0) }
@@ -61,9 +62,28 @@ final class LogReader {
     }
   }
 
-  /// An access token of an account, as the value of the field `Authorization`.
-  func authorization(of account: String) throws(CommandFailure) -> WipedBytes {
-    try call("token.get") { writer in
+  /// An access token of an account for a request, as the value of the field `Authorization`, and how its server is reached and
+  /// trusted: as the agent says, and by the destination's authorities where that names none.
+  ///
+  /// - Throws: a failure also where the provider's `allowedOrigins` do not list the origin. `request.authorize` would write
+  ///   an entry to the log for each batch of entries.
+  func authorization(
+    of account: String, at url: HTTPURL, authorities: String?
+  ) throws(CommandFailure) -> (WipedBytes, TrustSettings) {
+    let origin = url.origin
+    let provider = try call("account.get", params: { $0.member("account", account) }) { $0["provider"]?.string ?? "" }
+    let (allowance, trust) = try call("provider.get", params: { $0.member("provider", provider) }) {
+      (result) throws(CommandFailure) in
+      guard let trust = ServerTrust(result["trust"]) else { throw CommandFailure.notUnderstood }
+      return (ProviderAllowance(result, of: provider), trust)
+    }
+    guard RequestTarget.origins(allowance.origins).contains(origin) else {
+      throw CommandFailure(
+        .denied, name: "originNotAllowed",
+        "\(origin) is not among the allowed origins of \(provider), so it gets no token of \(account): "
+          + "`\(allowance.command(addingOrigin: origin))` allows it.")
+    }
+    let token = try call("token.get") { writer in
       writer.member("account", account)
     } result: { (result) throws(CommandFailure) in
       guard let token = result["accessToken"], token.kind == .string else { throw CommandFailure.notUnderstood }
@@ -76,6 +96,7 @@ final class LogReader {
       value.append(capacity: token.textCapacity) { token.copyText(into: $0) }
       return value
     }
+    return (token, trust.settings(for: url, authorities: authorities))
   }
 
   private func call<Result>(

@@ -11,6 +11,8 @@ internal import StreamingHTTP
 final class OTLPCollector: Collector {
   private let url: HTTPURL
   private let client: HTTPClient
+  /// `caFile` of the destination.
+  private let authorities: String?
   private let headersFile: String?
   private let agent: String
   private let host: String?
@@ -39,9 +41,8 @@ final class OTLPCollector: Collector {
     }
     self.url = url
     var settings = HTTPClientSettings { Environment.value($0) }
-    if let file = destination.caFile {
-      settings.trust.authorities = CertificateAuthorities(file: file)
-    }
+    authorities = destination.caFile
+    if let authorities { settings.trust.authorities = CertificateAuthorities(file: authorities) }
     client = HTTPClient(settings)
     headersFile = destination.headersFile
     self.agent = agent
@@ -65,7 +66,7 @@ final class OTLPCollector: Collector {
     do throws(CommandFailure) {
       try addCredentials(to: &request)
     } catch {
-      throw Trouble(error.message)
+      throw Trouble(error.message, status: error.status)
     }
     var writer = JSONWriter(capacity: 1024 * records.count)
     OTLPFormat.write(
@@ -148,7 +149,10 @@ final class OTLPCollector: Collector {
       request.fields += fields
     }
     guard let account else { return }
-    request.fields.append(RequestField("Authorization", secret: try reader.authorization(of: account)))
+    let (token, trust) = try reader.authorization(
+      of: account, at: url, authorities: authorities)
+    request.trust = trust
+    request.fields.append(RequestField("Authorization", secret: token))
   }
 
   /// A file that others can read or write is not used. It may be root's.
@@ -179,8 +183,9 @@ final class OTLPCollector: Collector {
     case .lost: "The connection to \(url.origin) ended before its answer."
     case .notSent(.refused): "\(url.origin) refuses connections."
     case .notSent(.nameNotFound): "The name of \(url.origin) is not known here."
-    case .notSent(.untrusted(let why)):
-      "\(url.origin) can't be trusted: \(Text.words("\(why)")). `--ca-file` or `caFile` names other authorities."
+    case .notSent(.untrusted(.unknownAuthority)):
+      "\(url.origin) can't be trusted: \(TrustFailure.unknownAuthority.explanation). `--ca-file` or `caFile` names other authorities."
+    case .notSent(.untrusted(let why)): "\(url.origin) can't be trusted: \(why.explanation)."
     case .notSent(.noLibrary): "libcurl is missing here."
     case .notSent: "\(url.origin) can't be reached."
     }

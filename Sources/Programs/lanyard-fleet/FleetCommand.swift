@@ -6,11 +6,13 @@ enum FleetCommand {
   private static let usage = """
     lanyard-fleet: what a fleet of agents does to its provider
 
-    Usage: lanyard-fleet [--agents N] [--seed N] [--lifetime SECONDS]... [--scenario NAME]... [--out DIRECTORY]
+    Usage: lanyard-fleet [--agents N] [--seed N] [--lifetime SECONDS]... [--callers PERCENT]
+                         [--scenario NAME]... [--out DIRECTORY]
 
       --agents N          from 1 to 1000000 (10000)
       --seed N            one seed, one run (1)
       --lifetime SECONDS  of access tokens, from 60 to 86400 (300, 900 and 3600)
+      --callers PERCENT   of agents with a caller that asks on while there is no token (10)
       --scenario NAME     \(FleetPlan.Scenario.allCases.map(\.rawValue).joined(separator: ", ")) (all)
       --out DIRECTORY     write outage.svg, morning.svg and signout.svg there
 
@@ -23,6 +25,7 @@ enum FleetCommand {
     var agents = 10_000
     var seed: UInt64 = 1
     var lifetimes: [Int64] = []
+    var callers = 10
     var scenarios: [FleetPlan.Scenario] = []
     var out: String?
   }
@@ -67,6 +70,9 @@ enum FleetCommand {
       case "--lifetime":
         guard let lifetime = Int64(value), (60...86_400).contains(lifetime) else { return nil }
         options.lifetimes.append(lifetime)
+      case "--callers":
+        guard let percent = Int(value), (0...100).contains(percent) else { return nil }
+        options.callers = percent
       case "--scenario":
         guard let scenario = FleetPlan.Scenario(rawValue: value) else { return nil }
         options.scenarios.append(scenario)

@@ -39,7 +39,9 @@ struct FleetPictures {
   }
 
   private func report(_ scenario: FleetPlan.Scenario, _ client: FleetPlan.Client = .lanyard) -> FleetReport {
-    var plan = FleetPlan(scenario, client: client, agents: options.agents, lifetime: lifetime, seed: options.seed)
+    var plan = FleetPlan(
+      scenario, client: client, agents: options.agents, lifetime: lifetime, seed: options.seed,
+      callers: Double(options.callers) / 100)
     if client == .everySecond { plan = plan.tenth }
     return FleetReport.of(plan)
   }

@@ -32,7 +32,8 @@ struct FleetTable {
       quietDays[kind] = steady
       for client in FleetPlan.Client.allCases where Self.isCompared(scenario, client) {
         var plan = FleetPlan(
-          scenario, client: client, agents: options.agents, lifetime: lifetime, seed: options.seed)
+          scenario, client: client, agents: options.agents, lifetime: lifetime, seed: options.seed,
+          callers: Double(options.callers) / 100)
         if client == .everySecond { plan = plan.tenth }
         row(FleetReport.of(plan), steady: steady * Double(plan.agents) / Double(options.agents))
       }

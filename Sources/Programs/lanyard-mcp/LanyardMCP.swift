@@ -23,7 +23,6 @@ struct LanyardMCP {
         Process.exit(.usage)
       }
     }
-    openStandardDescriptors()
     harden()
     // Before the first thread: threads inherit the signal mask.
     let signals = lanyard_signalfd()
@@ -32,13 +31,6 @@ struct LanyardMCP {
     InputLoop(bridge: bridge, signals: signals).run()
     bridge.shutdown.finish()
     Process.exit(.success)
-  }
-
-  /// A descriptor that is opened later would get the number of one that was closed at the start, and lines would go into it.
-  private static func openStandardDescriptors() {
-    for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) < 0 {
-      _ = open("/dev/null", descriptor == STDIN_FILENO ? O_RDONLY : O_WRONLY)
-    }
   }
 
   private static func harden() {

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import JSONRPC
@@ -16,6 +17,10 @@ final class Authorizer: Sendable {
     /// The value of the field `DPoP`.
     let proof: WipedBytes?
     let fingerprint: String
+    /// How the server is reached and trusted.
+    var trust = TrustSettings()
+    /// Further tokens of the accounts of this proxy that servers still take: no answer that repeats one goes on.
+    var others: [WipedBytes] = []
   }
 
   /// What the server said to the token of an earlier sending.
@@ -29,6 +34,7 @@ final class Authorizer: Sendable {
   private let scope: ProxyScope
   /// By account: the token that a server refused and that was not replaced then.
   private let rejected = Mutex<[String: String]>([:])
+  private let given = GivenTokens()
 
   /// How long a program waits for a person who is asked, and for a refresh.
   private static let patienceSeconds = 120
@@ -53,10 +59,11 @@ final class Authorizer: Sendable {
       throw Refusal(error, ProxyScope.Grant?.none)
     }
     if let account = fitting.first(where: { $0.id == id }) { return account }
+    // Rules are for https alone.
+    let byRule = url.scheme == .https ? ", or by `lanyard rule add \(url.origin) ACCOUNT`" : ""
     throw Refusal(
       403, "accountAmbiguous",
-      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account, or by `lanyard rule add`."
-    )
+      "Several accounts of this proxy fit \(url.origin), and none was chosen. Name one with --account\(byRule).")
   }
 
   /// Has the agent refuse a tunnel to an origin that no account serves, so that the refusal is in the audit log.
@@ -79,7 +86,7 @@ final class Authorizer: Sendable {
   ) throws(Refusal) -> Authorization {
     let earlier = refused == nil ? rejected.withLock { $0.removeValue(forKey: account.id) } : nil
     do throws(CommandFailure) {
-      return try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
+      var authorization = try agent.call("request.authorize", patienceSeconds: Self.patienceSeconds) { writer in
         writer.member("account", account.id)
         writer.member("method", method)
         // The query does not count, and may be longer than a parameter of the agent.
@@ -88,6 +95,13 @@ final class Authorizer: Sendable {
         writer.beginArray()
         for origin in account.origins.all { writer.string(origin) }
         writer.endArray()
+        // The accounts of a grant are in reach of its programs, also where the proxy serves one.
+        if scope.isAccountNamed, scope.grant == nil {
+          writer.key("accounts")
+          writer.beginArray()
+          for account in scope.accounts { writer.string(account.id) }
+          writer.endArray()
+        }
         if let grant = scope.grant { writer.member("grant", grant.id) }
         if let fingerprint = refused?.fingerprint ?? earlier { writer.member("rejected", fingerprint) }
         if let challenge = refused?.challenge { writer.member("challenge", challenge) }
@@ -98,11 +112,22 @@ final class Authorizer: Sendable {
       } result: { (node) throws(CommandFailure) in
         try Self.authorization(node, account.id)
       }
+      authorization.others += given.adding(authorization.token, authorization.fingerprint)
+      authorization.trust = try trust(for: url, account.allowance.provider)
+      return authorization
     } catch {
       if let earlier { reject(earlier, of: account) }
       // Its words name the origins of this proxy.
       try account.origins.contains(url) ? () : scope.origins.check(url)
       throw Refusal(error, scope.grant)
+    }
+  }
+
+  /// Asked for each request: what was changed or enforced meanwhile counts, and pins end by the agent's time.
+  private func trust(for url: HTTPURL, _ provider: String) throws(CommandFailure) -> TrustSettings {
+    try agent.call("provider.get", params: { $0.member("provider", provider) }) { (node) throws(CommandFailure) in
+      guard let trust = ServerTrust(node["trust"]) else { throw .notUnderstood }
+      return trust.settings(for: url)
     }
   }
 
@@ -126,7 +151,15 @@ final class Authorizer: Sendable {
       bytes.append(capacity: proof.textCapacity) { proof.copyText(into: $0) }
       return bytes
     }
-    return Authorization(
+    var authorization = Authorization(
       account: account, credentials: credentials, token: bytes, proof: proof, fingerprint: fingerprint)
+    if let others = node["otherTokens"] {
+      let all = WipedBytes(capacity: others.textCapacity)
+      all.append(capacity: others.textCapacity) { others.copyText(into: $0) }
+      authorization.others = all.withBytes { bytes in
+        bytes.split(separator: 0x20).map { WipedBytes(UnsafeRawBufferPointer(rebasing: $0)) }
+      }
+    }
+    return authorization
   }
 }

@@ -19,12 +19,14 @@ struct Forwarding {
   func run() -> Bool {
     do throws(Refusal) {
       let account = try proxy.authorizer.account(for: request.url)
+      let fields = try request.fields(under: account.names)
+      let reader = RequestBodyReader(head, client, form: try request.form(under: account.names))
       let authorization = try proxy.authorizer.authorize(request, for: account)
-      let reader = RequestBodyReader(head, client)
+      for field in fields.leftOut { proxy.notes.leftOut(field, of: request.url.origin, account.allowance) }
       guard let (body, canBeSentAgain) = reader.body() else {
         throw reader.refusal ?? .malformed("The body of the request did not come in time.", status: 408)
       }
-      let first = Attempt(self, authorization, reader, keepsRefusal: canBeSentAgain)
+      let first = Attempt(self, fields, authorization, reader, keepsRefusal: canBeSentAgain)
       try first.send(body)
       guard first.relay.status == 401 else { return try first.end() }
       guard canBeSentAgain else {
@@ -32,7 +34,7 @@ struct Forwarding {
         return try first.end()
       }
       guard let next = try renewed(after: first, account) else { return try first.end() }
-      let second = Attempt(self, next, reader, keepsRefusal: false)
+      let second = Attempt(self, fields, next, reader, keepsRefusal: false)
       try second.send(body)
       return try second.end()
     } catch {
@@ -74,34 +76,37 @@ struct Forwarding {
     let authorization: Authorizer.Authorization
     let relay: ResponseRelay
     private let forwarding: Forwarding
+    private let fields: ForwardedFields
     private let reader: RequestBodyReader
     private var result = HTTPResult.notSent(.other)
     private var isRevoked = false
 
     init(
-      _ forwarding: Forwarding, _ authorization: Authorizer.Authorization, _ reader: RequestBodyReader,
-      keepsRefusal: Bool
+      _ forwarding: Forwarding, _ fields: ForwardedFields, _ authorization: Authorizer.Authorization,
+      _ reader: RequestBodyReader, keepsRefusal: Bool
     ) {
       self.forwarding = forwarding
+      self.fields = fields
       self.authorization = authorization
       self.reader = reader
       relay = ResponseRelay(
-        forwarding.client, forwarding.head, authorization.token, keepsRefusal: keepsRefusal,
+        forwarding.client, forwarding.head, [authorization.token] + authorization.others, keepsRefusal: keepsRefusal,
         mayKeepAlive: { reader.isComplete })
     }
 
     /// - Throws: while nothing of a response has gone to the client.
     func send(_ body: RequestBody) throws(Refusal) {
       let proxy = forwarding.proxy
-      guard let account = proxy.scope.accounts.first(where: { $0.id == authorization.account }),
-        let http = proxy.scope.clients[account.provider]
-      else { throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.") }
-      var fields = forwarding.request.fields.map { RequestField($0.name, $0.value) }
+      guard let http = proxy.scope.clients[authorization.account] else {
+        throw Refusal(502, "accountUnknown", "The agent answered for an account that this proxy does not serve.")
+      }
+      var fields = self.fields.all.map { RequestField($0.name, $0.value) }
       // The proxy looks for the token in the answer, so the answer must not be compressed.
       fields.append(RequestField("Accept-Encoding", "identity"))
       fields.append(RequestField("Authorization", secret: authorization.credentials))
       if let proof = authorization.proof { fields.append(RequestField("DPoP", secret: proof)) }
       var outgoing = OutgoingRequest(forwarding.request.method, forwarding.request.url, fields: fields)
+      outgoing.trust = authorization.trust
       outgoing.headMilliseconds = Forwarding.headMilliseconds
       outgoing.idleMilliseconds = Forwarding.idleMilliseconds
       let cancellation = HTTPCancellation()
@@ -143,8 +148,9 @@ struct Forwarding {
       let server = forwarding.request.url.origin
       if isRevoked { return Self.revoked }
       switch result {
-      case .notSent(.untrusted):
-        return Refusal(502, "untrustedServer", "The certificate of \(server) is not trusted. Nothing was sent.")
+      case .notSent(.untrusted(let failure)):
+        return Refusal(
+          502, "untrustedServer", "\(server) could not be trusted: \(failure.explanation). Nothing was sent.")
       case .notSent(.timedOut): return Refusal(504, "timedOut", "\(server) did not answer in time. Nothing was sent.")
       case .notSent: return Refusal(502, "notSent", "\(server) could not be reached. Nothing was sent.")
       case .lost(.timedOut):

@@ -2,6 +2,7 @@ import CPlatform
 import CommandSupport
 import FileRules
 import Glibc
+import LoopbackHTTP
 import ProxyCore
 import Threads
 
@@ -93,8 +94,13 @@ final class Listener: Sendable {
         if [-EMFILE, -ENFILE, -ENOMEM, -ENOBUFS].contains(socket) { usleep(100_000) }
         return
       }
+      // Before anything is kept for it: connections of another user take no place of this user's.
+      guard isOfThisUser(socket) else {
+        Self.refuse(socket, Self.otherUser)
+        continue
+      }
       guard proxy.admit() else {
-        Self.refuse(socket)
+        Self.refuse(socket, Self.busy)
         continue
       }
       let isStarted = DetachedThread.start {
@@ -103,16 +109,26 @@ final class Listener: Sendable {
       }
       guard isStarted else {
         proxy.release()
-        Self.refuse(socket)
+        Self.refuse(socket, Self.busy)
         continue
       }
     }
   }
 
-  private static func refuse(_ socket: Int32) {
-    let answer = Refusal(503, "busy", "This proxy has no room for another connection.").response(
-      asJSON: false, closes: true)
+  private func isOfThisUser(_ connection: Int32) -> Bool {
+    guard case .socket = place else { return PeerOwner.isThisUser(connection) }
+    var (pid, uid, gid): (pid_t, uid_t, gid_t) = (0, 0, 0)
+    return lanyard_peer_credentials(connection, &pid, &uid, &gid) == 0 && uid == geteuid()
+  }
+
+  private static let otherUser = Refusal(403, "otherUser", "This proxy serves another user of this machine.")
+  private static let busy = Refusal(503, "busy", "This proxy has no room for another connection.")
+
+  /// Answers and closes at once, without waiting for anything of the client.
+  private static func refuse(_ socket: Int32, _ refusal: Refusal) {
+    let answer = refusal.response(asJSON: false, closes: true)
     _ = send(socket, answer, answer.count, Int32(MSG_NOSIGNAL))
+    shutdown(socket, Int32(SHUT_WR))
     close(socket)
   }
 

@@ -1,17 +1,21 @@
+import AgentCore
 import AgentModel
 import CommandSupport
 import JSONRPC
 import ProxyCore
 import StreamingHTTP
 
-/// What a proxy may forward, read from the agent at its start: accounts, origins, and how their servers are reached. The agent
-/// decides each request again.
+/// What a proxy may forward, read from the agent at its start: accounts and origins. The agent decides each request again, and
+/// says how its server is reached and trusted.
 struct ProxyScope: Sendable {
   struct Account: Sendable {
     let id: String
     let label: String
     let origins: AllowedOrigins
-    let provider: String
+    /// What its provider lists.
+    let allowance: ProviderAllowance
+    /// Which names its requests may have.
+    let names: RequestNames
   }
 
   struct Grant: Sendable {
@@ -25,7 +29,7 @@ struct ProxyScope: Sendable {
   /// The person named the account.
   let isAccountNamed: Bool
   let origins: AllowedOrigins
-  /// By the name of the provider.
+  /// By account: no two accounts share a connection.
   let clients: [String: HTTPClient]
 
   /// - Throws: also where nothing would be forwarded.
@@ -40,17 +44,23 @@ struct ProxyScope: Sendable {
       }
     }
     let providers = try Self.providers(via: &agent)
-    var accounts: [Account] = []
+    var client = HTTPClientSettings()
+    // Otherwise kept connections of a burst are closed while the next request opens one.
+    client.maximumIdleConnections = 32
+    var (accounts, clients): ([Account], [String: HTTPClient]) = ([], [:])
     try agent.call("account.list") { (result) throws(CommandFailure) in
       for node in result["accounts"].map({ Array($0.elements) }) ?? [] {
         guard let id = (node["id"] ?? node["account"])?.string, let provider = node["provider"]?.string,
-          let settings = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
+          let allowance = providers[provider], named == nil || named == id, known?.accounts.contains(id) ?? true
         else { continue }
-        var origins = AllowedOrigins(settings.origins)
+        var origins = AllowedOrigins(allowance.origins)
         if let limited = known?.origins { origins = origins.narrowed(to: limited) }
         if !options.allow.isEmpty { origins = origins.narrowed(to: options.allow) }
         accounts.append(
-          Account(id: id, label: node["alias"]?.string ?? id, origins: origins, provider: provider))
+          Account(
+            id: id, label: node["alias"]?.string ?? id, origins: origins, allowance: allowance,
+            names: RequestNames(allowed: allowance.fields)))
+        clients[id] = HTTPClient(client)
       }
     }
     if let named, !accounts.contains(where: { $0.id == named }) {
@@ -60,12 +70,15 @@ struct ProxyScope: Sendable {
     }
     self.accounts = accounts
     origins = AllowedOrigins(accounts.flatMap(\.origins.all))
-    clients = providers.mapValues { HTTPClient($0.client) }
+    self.clients = clients
     guard origins.all.isEmpty else { return }
+    let command =
+      accounts.first?.allowance.command(addingOrigin: "https://api.example")
+      ?? "lanyard provider update NAME --allowed-origin https://api.example"
     throw CommandFailure(
       .other, name: "noOrigins", "No origin is allowed for this proxy, so it was not started.",
       hints: [
-        "Choose which servers may get a provider's tokens: `lanyard provider update NAME --allowed-origin https://api.example`.",
+        "Choose which servers may get a provider's tokens: `\(command)`.",
         "A grant with --origin, and --allow here, narrow that further.",
       ])
   }
@@ -101,29 +114,17 @@ struct ProxyScope: Sendable {
     return chosen
   }
 
-  private struct Settings {
-    var origins: [String]
-    var client: HTTPClientSettings
-  }
-
-  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: Settings] {
+  private static func providers(via agent: inout AgentConnection) throws(CommandFailure) -> [String: ProviderAllowance]
+  {
     let names = try agent.call("provider.list") { result in
       (result["providers"].map { Array($0.elements) } ?? []).compactMap { $0["name"]?.string }
     }
-    var settings: [String: Settings] = [:]
+    var providers: [String: ProviderAllowance] = [:]
     for name in names {
-      settings[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) { result in
-        let node = result["provider"] ?? result
-        var client = HTTPClientSettings { Environment.value($0) }
-        if let caFile = node["caFile"]?.string {
-          client.trust.authorities = CertificateAuthorities(file: caFile)
-        }
-        if let proxy = node["proxy"]?.string { client.trust.proxy = proxy }
-        // Otherwise kept connections of a burst are closed while the next request opens one.
-        client.maximumIdleConnections = 32
-        return Settings(origins: node["allowedOrigins"].map { $0.elements.compactMap(\.string) } ?? [], client: client)
+      providers[name] = try agent.call("provider.get", params: { $0.member("provider", name) }) {
+        ProviderAllowance($0, of: name)
       }
     }
-    return settings
+    return providers
   }
 }

@@ -1,3 +1,4 @@
+import AgentCore
 import ProxyCore
 import StreamingHTTP
 import Threads
@@ -6,6 +7,7 @@ import Threads
 final class RequestBodyReader {
   private let client: ClientStream
   private var decoder: BodyDecoder
+  private var form: FormNames?
   private var owesContinue: Bool
   private var piece = [UInt8](repeating: 0, count: 16 << 10)
   let framing: RequestHead.Framing
@@ -17,7 +19,9 @@ final class RequestBodyReader {
   /// A client that sends nothing of a small body for so long is let go.
   private static let patienceMilliseconds: Int = 60_000
 
-  init(_ head: RequestHead, _ client: ClientStream) {
+  /// - Parameter form: reads the body's parameters; nil for a body that is no form.
+  init(_ head: RequestHead, _ client: ClientStream, form: FormNames?) {
+    self.form = form
     self.client = client
     framing = head.framing
     decoder = BodyDecoder(head.framing)
@@ -79,6 +83,7 @@ final class RequestBodyReader {
       do throws(Refusal) {
         let (taken, copied) = try decoder.take(piece[..<count], into: memory)
         if taken < count { client.putBack(Array(piece[taken..<count])) }
+        try judge(UnsafeRawBufferPointer(start: memory.baseAddress, count: copied))
         if copied > 0 { return .bytes(copied) }
       } catch {
         refusal = error
@@ -86,5 +91,15 @@ final class RequestBodyReader {
       }
     }
     return .end
+  }
+
+  /// A parameter that is refused does not go on, nor the end of the body: the server gets no whole request.
+  private func judge(_ body: UnsafeRawBufferPointer) throws(Refusal) {
+    do throws(FormNames.Refusal) {
+      try form?.take(body)
+      if decoder.isComplete { try form?.finish() }
+    } catch {
+      throw Refusal(error)
+    }
   }
 }

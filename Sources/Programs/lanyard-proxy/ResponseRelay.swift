@@ -15,7 +15,7 @@ final class ResponseRelay {
 
   private let client: ClientStream
   private let request: RequestHead
-  private let token: WipedBytes
+  private let tokens: [WipedBytes]
   private var watch: TokenWatch
   private(set) var state = State.waiting
   /// Why the response was cut off.
@@ -36,16 +36,20 @@ final class ResponseRelay {
   ///   - keepsRefusal: a 401 is kept, since the request can be sent again.
   ///   - mayKeepAlive: the client has sent all of its request.
   init(
-    _ client: ClientStream, _ request: RequestHead, _ token: WipedBytes, keepsRefusal: Bool,
+    _ client: ClientStream, _ request: RequestHead, _ tokens: [WipedBytes], keepsRefusal: Bool,
     mayKeepAlive: @escaping () -> Bool
   ) {
     self.client = client
     self.request = request
-    self.token = token
+    self.tokens = tokens
     self.keepsRefusal = keepsRefusal
     self.mayKeepAlive = mayKeepAlive
-    watch = TokenWatch(token.withBytes { Array($0) })
+    watch = Self.watch(tokens)
     closes = !request.keepsAlive
+  }
+
+  private static func watch(_ tokens: [WipedBytes]) -> TokenWatch {
+    TokenWatch(tokens.map { token in token.withBytes { Array($0) } })
   }
 
   /// The status of the response; nil before it came.
@@ -106,10 +110,10 @@ final class ResponseRelay {
   }
 
   private static let repeated = Refusal(
-    502, "tokenInResponse", "The server's response repeats the access token, so it was not passed on.")
+    502, "tokenInResponse", "The server's response repeats an access token, so it was not passed on.")
 
   private var isTokenKept: Bool {
-    var watch = TokenWatch(token.withBytes { Array($0) })
+    var watch = Self.watch(tokens)
     return !kept.withUnsafeBytes { watch.pass($0, isLast: true) { _ in true } }
   }
 

@@ -9,6 +9,6 @@ extension AgentConnection {
     defer { lanyard_wipe_begun_request() }
     return AgentConnection(
       socket: request.connection, sent: Int64(lanyard_begun_request_id),
-      received: UnsafeRawBufferPointer(start: request.received, count: request.count))
+      received: UnsafeRawBufferPointer(start: request.received, count: request.count), waited: request.waited)
   }
 }

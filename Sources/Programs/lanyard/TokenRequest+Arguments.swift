@@ -16,6 +16,11 @@ extension TokenRequest {
       case "-t", "--minimum-lifetime":
         guard let seconds = value().flatMap({ Int($0) }), seconds >= 0 else { return nil }
         minimumLifetimeSeconds = seconds
+      case "--timeout":
+        guard let seconds = value().flatMap({ Int($0) }), (0...Self.longestTimeoutSeconds).contains(seconds) else {
+          return nil
+        }
+        timeoutSeconds = seconds
       case "-s", "--scope":
         guard let scope = value() else { return nil }
         scopes.append(scope)

@@ -13,7 +13,7 @@ import Testing
   func draft(_ text: String = "kept") throws {
     let draft = try backups.makeDraft()
     try draft.commit([.put(record(.alice, .grant, text))])
-    #expect(try draft.truncateLog())
+    #expect(try draft.eraseDeleted())
     draft.close()
   }
 

@@ -46,7 +46,7 @@ import Testing
       var failure: StoreFailure?
       do throws(StoreFailure) {
         try store.commit(Self.batch)
-        _ = try store.truncateLog()
+        _ = try store.eraseDeleted()
       } catch {
         failure = error
       }
@@ -311,7 +311,7 @@ import Testing
       try store.commit(value(2), .kernel)
       let start = disk.operations
       disk.plan(.fail(.inputOutput, once: true), at: start + step, seed: seed &* 1_000 &+ UInt64(step))
-      _ = try? store.truncateLog()
+      _ = try? store.eraseDeleted()
       let operations = disk.operations - start
       disk.withdrawPlan()
       try store.commit(value(3))

@@ -38,10 +38,18 @@ import Testing
     let elsewhere = PrivateDirectory()
     try SQLiteStore(path: elsewhere.database).close()
     symlink(elsewhere.database, directory.database)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    for mayCreate in [true, false] {
+      #expect(throws: StoreFailure.link("store.db")) {
+        try SQLiteStore(path: directory.database, mayCreate: mayCreate)
+      }
+    }
     unlink(directory.database)
     symlink(elsewhere.path + "/nothing", directory.database)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    for mayCreate in [true, false] {
+      #expect(throws: StoreFailure.link("store.db")) {
+        try SQLiteStore(path: directory.database, mayCreate: mayCreate)
+      }
+    }
     #expect(elsewhere.names == ["store.db"])
   }
 
@@ -49,7 +57,7 @@ import Testing
   func symlinkBesideTheDatabase_isRefused(suffix: String) throws {
     let elsewhere = PrivateDirectory()
     symlink(elsewhere.path + "/target", directory.database + suffix)
-    #expect(throws: StoreFailure.unsafePermissions) { try SQLiteStore(path: directory.database) }
+    #expect(throws: StoreFailure.link("store.db" + suffix)) { try SQLiteStore(path: directory.database) }
     #expect(elsewhere.names.isEmpty)
   }
 
@@ -100,9 +108,9 @@ import Testing
     try #require(sqlite3_open_v2(directory.database, &reader, SQLITE_OPEN_READONLY, nil) == SQLITE_OK)
     try #require(sqlite3_exec(reader, "BEGIN; SELECT count(*) FROM record;", nil, nil, nil) == SQLITE_OK)
     try store.commit([.deletePartition(.alice)])
-    #expect(try store.truncateLog() == false)
+    #expect(try store.eraseDeleted() == false)
     sqlite3_close(reader)
-    #expect(try store.truncateLog())
+    #expect(try store.eraseDeleted())
     #expect(FileManager.default.contents(atPath: directory.database + "-wal")?.isEmpty == true)
   }
 

@@ -166,7 +166,7 @@ import Testing
     #expect(throws: StoreFailure.closed) { try store.partitions() }
     #expect(throws: StoreFailure.closed) { try store.commit([.deletePartition(.alice)]) }
     #expect(throws: StoreFailure.closed) { try store.checkWritable(bytes: 1) }
-    #expect(throws: StoreFailure.closed) { try store.truncateLog() }
+    #expect(throws: StoreFailure.closed) { try store.eraseDeleted() }
   }
 
   @Test func manyCommits_keepTheLogSmall() throws {
@@ -184,7 +184,7 @@ import Testing
       try store.commit([.put(record(.alice, .grant, id: [index], sentinel + String(repeating: ".", count: 700)))])
     }
     try store.commit([.put(record(.bob, .grant, "stays")), .deletePartition(.alice)])
-    #expect(try store.truncateLog())
+    #expect(try store.eraseDeleted())
     #expect(disk.bytes(of: "store-wal").isEmpty)
     let needle = Array(sentinel.utf8)
     let all = disk.bytes()

@@ -1,3 +1,4 @@
+import AgentModel
 import AgentPorts
 import CConfinement
 import Testing
@@ -81,7 +82,7 @@ import SystemAdapters
   }
 
   private func kept(_ pem: String) -> String {
-    String(decoding: BrokeredAuthorities.certificates(in: Array(pem.utf8)), as: UTF8.self)
+    String(decoding: PEMCertificates.blocks(in: Array(pem.utf8)), as: UTF8.self)
   }
 
   @Test func authorities_areHandedOverWithoutTheKeyBesideThem() {

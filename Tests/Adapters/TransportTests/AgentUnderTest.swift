@@ -90,7 +90,8 @@ struct NoRedirects: RedirectListenerFactory {
     func stop() {}
   }
   func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage,
+    onRefusal: @escaping @Sendable (RedirectRefusal) -> Void
   ) throws(RedirectFailure) -> any RedirectListener { Listener() }
 }
 

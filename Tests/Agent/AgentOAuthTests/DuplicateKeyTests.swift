@@ -1,4 +1,5 @@
 import AgentCore
+import AgentModel
 import JSONRPC
 import SecretJSON
 import Secrets

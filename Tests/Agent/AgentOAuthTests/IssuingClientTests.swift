@@ -106,8 +106,8 @@ struct IssuingClientTests {
     arguments: [
       \ServerMetadata.Endpoints.authorization, \.jwks, \.userinfo, \.revocation, \.introspection,
       \.deviceAuthorization, \.endSession, \.registration, \.pushedAuthorizationRequest,
-    ] as [WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable])
-  func otherEndpoint_directsElsewhere(place: WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable) {
+    ] as [any WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable])
+  func otherEndpoint_directsElsewhere(place: any WritableKeyPath<ServerMetadata.Endpoints, String?> & Sendable) {
     let before = Self.provider()
     var after = before
     #expect(!after.directsElsewhere(than: before))

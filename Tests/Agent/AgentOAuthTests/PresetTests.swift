@@ -10,7 +10,10 @@ import AgentOAuth
   @Test(arguments: [("google", "accounts.google.com", "none"), ("gitlab", "gitlab.com", "strict")])
   func presetWithAnIssuer_needsOnlyAClientID(preset: String, host: String, reuse: String) throws {
     try SimulatedWorld(seed: 1).run { world in
-      let provider = world.makeProvider(preset, host: host)
+      // Google takes each loopback address for a desktop program.
+      var options = PracticeOptions()
+      options.clients[0].redirectURIs.append("http://127.0.0.1/callback-google")
+      let provider = world.makeProvider(preset, host: host, options: options)
       let client = try world.client()
       let added = await client.call(
         "provider.add", #"{"name":"\#(preset)","preset":"\#(preset)","clientId":"lanyard-demo"}"#)

@@ -43,11 +43,13 @@ import AgentOAuth
 
   /// A `PastedAnswer` in plain text.
   enum Expected {
+    case address(String, String)
     case query(String)
     case code(String)
 
     var answer: PastedAnswer {
       switch self {
+      case .address(let base, let query): .address(base: Secret(text: base), query: Secret(text: query))
       case .query(let text): .query(Secret(text: text))
       case .code(let text): .code(Secret(text: text))
       }
@@ -57,19 +59,27 @@ import AgentOAuth
   @Test(
     arguments: [
       // The whole address, with the text that may surround it.
-      ("http://127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
-      ("  http://127.0.0.1/callback?code=c&state=s \r\n", .query("code=c&state=s")),
-      ("<http://127.0.0.1/callback?code=c&state=s>", .query("code=c&state=s")),
-      ("\"http://[::1]:1/cb?error=access_denied&state=s\"", .query("error=access_denied&state=s")),
-      ("http://127.0.0.1/callback?code=c&state=s#_=_", .query("code=c&state=s")),
+      ("http://127.0.0.1:8765/callback?code=c&state=s", .address("http://127.0.0.1:8765/callback", "code=c&state=s")),
+      ("  http://127.0.0.1/callback?code=c&state=s \r\n", .address("http://127.0.0.1/callback", "code=c&state=s")),
+      ("<http://127.0.0.1/callback?code=c&state=s>", .address("http://127.0.0.1/callback", "code=c&state=s")),
+      (
+        "\"http://[::1]:1/cb?error=access_denied&state=s\"",
+        .address("http://[::1]:1/cb", "error=access_denied&state=s")
+      ),
+      ("http://127.0.0.1/callback?code=c&state=s#_=_", .address("http://127.0.0.1/callback", "code=c&state=s")),
+      // Wrapped, with blanks, and as HTML.
+      ("http://127.0.0.1/call\nback?code=c\r\n  1&state=s", .address("http://127.0.0.1/callback", "code=c1&state=s")),
+      ("http://127.0.0.1/callback?code=c &amp; state=s", .address("http://127.0.0.1/callback", "code=c&state=s")),
+      ("code=c&amp;state=s", .query("code=c&state=s")),
+      ("Splx\n  lOBe", .code("SplxlOBe")),
       // The end of the address.
-      ("127.0.0.1:8765/callback?code=c&state=s", .query("code=c&state=s")),
+      ("127.0.0.1:8765/callback?code=c&state=s", .address("127.0.0.1:8765/callback", "code=c&state=s")),
       ("/callback?code=c&state=s", .query("code=c&state=s")),
       ("?code=c&state=s", .query("code=c&state=s")),
       ("code=c&state=s", .query("code=c&state=s")),
       ("state=s&code=c", .query("state=s&code=c")),
       ("iss=https://idp.example&code=c", .query("iss=https://idp.example&code=c")),
-      ("http://127.0.0.1/callback?", .query("")),
+      ("http://127.0.0.1/callback?", .address("http://127.0.0.1/callback", "")),
       // Only the code, as a page shows it and as an address carries it.
       ("SplxlOBeZQQYbYS6WxSbIA", .code("SplxlOBeZQQYbYS6WxSbIA")),
       ("4/0AbC-d_e", .code("4/0AbC-d_e")),
@@ -82,6 +92,93 @@ import AgentOAuth
     ] as [(String, Expected?)])
   func pastedText_isParsedAsAnAnswer(text: String, answer: Expected?) {
     #expect(PastedAnswer(Secret(text: text)) == answer?.answer)
+  }
+
+  @Test func pastedAddress_isComparedWhole() throws {
+    let redirect = "http://127.0.0.1:8765/callback-idp"
+    func isElsewhere(_ base: String) throws -> Bool {
+      try #require(PastedAnswer(Secret(text: base + "?code=c&state=s"))).isElsewhere(than: redirect)
+    }
+    #expect(try !isElsewhere(redirect) && !isElsewhere("127.0.0.1:8765/callback-idp"))
+    #expect(try !isElsewhere("http://127.0.0.1/callback-idp"), "the port tells nothing")
+    for other in [
+      "http://127.0.0.1:8765/callback", "http://127.0.0.1:8765/callback-idp/", "http://127.0.0.1:8766/callback-idp",
+      "https://127.0.0.1:8765/callback-idp", "http://localhost:8765/callback-idp", "http://evil.test/callback-idp",
+    ] {
+      #expect(try isElsewhere(other), "\(other)")
+    }
+  }
+
+  @Test(
+    "Only the parameters of the answer have to be clean and single",
+    arguments: [
+      ("code=c&state=s&x=1&x=2", true), ("code=c&state=s&x=%FF", true), ("code=c&state=s&x=%", true),
+      ("%FF=1&code=c&state=s", true), ("code=c&code=c&state=s", false), ("code=c&state=s&iss=a&iss=b", false),
+      ("error=a&error=b&state=s", false), ("code=%FF&state=s", false), ("code=c&state=%", false),
+    ])
+  func query_isReadDespiteForeignParameters(text: String, isRead: Bool) {
+    let query = SecretQuery(Secret(text: text))
+    #expect((query.map { !$0.hasDuplicates } ?? false) == isRead)
+    if isRead { #expect(query?.text("code") == "c" && query?.text("state") == "s") }
+  }
+
+  private func provider(
+    _ name: String, at issuer: String? = nil, path: String = "/callback", iss: Bool = false
+  ) -> Provider {
+    var configuration = ProviderConfiguration(
+      name: ProviderName(name)!, issuer: issuer ?? "https://\(name).test", clientID: "me")
+    configuration.redirect.path = path
+    var metadata = ServerMetadata(issuer: configuration.issuer)
+    metadata.authorizationResponseIssuer = iss
+    return Provider(configuration: configuration, metadata: metadata)
+  }
+
+  @Test func answersOfTwoServers_areToldApartByPathOrIssuer() {
+    #expect(provider("a").canPassOff(provider("b")))
+    #expect(!provider("a", path: "/callback-a").canPassOff(provider("b")))
+    #expect(!provider("a", iss: true).canPassOff(provider("b")), "it must name itself")
+    #expect(!provider("a").canPassOff(provider("b", iss: true)), "the other names itself")
+    #expect(!provider("a").canPassOff(provider("a")), "two clients of one server")
+    var withPort = provider("b")
+    withPort.configuration.redirect.port = 8765
+    #expect(provider("a").canPassOff(withPort), "a server may take another port")
+    withPort.configuration.preset = "okta"
+    #expect(!provider("a").canPassOff(withPort), "this one compares it")
+  }
+
+  @Test func serverThatTakesEveryPath_canBePassedOffByAnyButAKnownOne() {
+    var google = provider("google", at: "https://accounts.google.com", path: "/callback-google")
+    for preset in ["google", nil] {
+      google.configuration.preset = preset
+      #expect(provider("evil", path: "/callback-evil").canPassOff(google))
+      #expect(!provider("evil", path: "/callback-evil", iss: true).canPassOff(google))
+      #expect(!provider("gitlab", at: "https://gitlab.com").canPassOff(google), "its operator is known")
+      #expect(!google.canPassOff(provider("evil", path: "/callback-evil")))
+      guard case .noRedirect = provider("evil").remedy(forPassingOff: google) else {
+        Issue.record("a path would help")
+        continue
+      }
+    }
+  }
+
+  @Test func pathBelowAnothers_isTakenByItsServer() {
+    #expect(provider("evil", path: "/callback/evil").canPassOff(provider("b")))
+    #expect(provider("evil", path: "/callback-evil").canPassOff(provider("b", path: "/")))
+    #expect(!provider("evil", path: "/callback-evil").canPassOff(provider("b")))
+  }
+
+  @Test func remedy_keepsHostAndPort() {
+    var okta = provider("okta")
+    (okta.configuration.redirect.host, okta.configuration.redirect.port) = ("localhost", 8765)
+    guard case .redirect(let own) = okta.remedy(forPassingOff: provider("b")) else {
+      Issue.record("no redirect")
+      return
+    }
+    #expect(own.host == "localhost" && own.port == 8765 && own.path == "/callback-okta")
+    guard case .noRedirect = okta.remedy(forPassingOff: provider("b", path: "/")) else {
+      Issue.record("its own path is below the other's")
+      return
+    }
   }
 
   private func read(_ members: String) -> DeviceAuthorization? { DeviceAuthorization(body: Secret(text: members)) }

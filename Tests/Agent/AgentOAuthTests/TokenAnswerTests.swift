@@ -125,6 +125,35 @@ import AgentOAuth
     #expect(refusal(#"{"code":50057}"#).codes == ["50057"])
   }
 
+  /// Each place in which API contracts put a stable code, with any status.
+  @Test(arguments: [
+    #"{"code":"AUTH_SESSION_REVOKED"}"#, #"{"error":"AUTH_SESSION_REVOKED"}"#, #"{"errorCode":"AUTH_SESSION_REVOKED"}"#,
+    #"{"type":"https://api.acme.example/problems/auth-session-revoked","title":"t","status":401}"#,
+    #"{"type":"urn:acme:AUTH_SESSION_REVOKED"}"#, #"{"error":{"code":"AUTH_SESSION_REVOKED","message":"Signed out."}}"#,
+    #"{"error":{"code":400,"message":"AUTH_SESSION_REVOKED","status":"INVALID_ARGUMENT"}}"#,
+    #"{"errors":[{"status":"401","code":"AUTH_SESSION_REVOKED"}]}"#,
+    #"{"error":"Unauthorized","code":"AUTH_SESSION_REVOKED","statusCode":401}"#,
+    #"{"success":false,"code":"AUTH_SESSION_REVOKED","data":null}"#,
+  ])
+  func stableCodeOfAnAPIContract_isReadInEachPlace(body: String) {
+    for status in [200, 400, 401, 403, 409, 410] {
+      let answer = response(status, Array(body.utf8))
+      #expect(TokenResponseClassifier.sort(answer) == .refusal, "\(status)")
+      #expect(
+        FailureClassifier.classify(TokenEndpointRefusal(answer, now: Self.now)) == .reauthenticate(reason: "revoked"))
+    }
+  }
+
+  /// Words about an error that are no codes decide nothing.
+  @Test(arguments: [
+    #"{"error":{"message":"The session was revoked."}}"#, #"{"message":"AUTH_SESSION_REVOKED"}"#, #"{"errors":["x"]}"#,
+    #"{"type":"about:blank"}"#, #"{"error":"Unauthorized request"}"#, #"{"code":"AUTH_SESSION_REVOKED because"}"#,
+  ])
+  func wordsThatAreNoStableCode_decideNothing(body: String) {
+    let answer = response(401, Array(body.utf8))
+    #expect(FailureClassifier.classify(TokenEndpointRefusal(answer, now: Self.now)) == .unexplained(status: 401))
+  }
+
   /// Members of an unexpected type are ignored and spoil no other member.
   @Test(arguments: [
     #""suberror":7"#, #""error_codes":7"#, #""error_codes":[null,{},[]]"#, #""claims":{"a":1}"#, #""code":{}"#,
@@ -152,6 +181,18 @@ import AgentOAuth
         + #""error_codes":[\#(codes)],"code":"\#(long)"}"#)
     #expect(
       read == TokenEndpointRefusal(status: 400, error: "invalid_grant", codes: (0..<16).map(String.init)))
+  }
+
+  @Test("a description of more than 256 bytes is kept, and told cut")
+  func longDescription_isToldCut() {
+    let words = String(repeating: "AADSTS700082: The refresh token has expired due to inactivity. ", count: 6)
+    let read = refusal(#"{"error":"invalid_grant","error_description":"\#(words)"}"#)
+    #expect(read.description == words)
+    let refusals = ProviderRefusals(log: SilentLog())
+    refusals.record(read, from: ProviderName("idp")!)
+    let told = refusals.all.first?.description ?? ""
+    #expect(told.hasPrefix("AADSTS700082: The refresh token has expired") && told.hasSuffix("…"))
+    #expect(told.count == 200)
   }
 
   @Test("a description that repeats what was just sent is told without it, and judged as it is")

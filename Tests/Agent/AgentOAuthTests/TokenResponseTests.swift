@@ -29,7 +29,7 @@ import AgentOAuth
         switch name {
         case "expires_in": answer.expiresIn
         case "refresh_in": answer.refreshIn
-        default: answer.refreshTokenExpiresIn
+        default: answer.refreshTokenLifetime.map { $0.end ?? .zero }
         }
       #expect(read == seconds.map { .seconds($0) }, "\(name)")
       #expect(answer.accessToken?.text == "at")
@@ -66,6 +66,22 @@ import AgentOAuth
     #expect(try answer(#","authorization_details":\#(details(bound + 1))"#).authorizationDetails == nil)
   }
 
+  /// Keycloak tells 0 of an offline token (docs of Keycloak, "Offline access").
+  @Test(
+    arguments: [
+      (#""refresh_expires_in":0"#, nil), (#""refresh_token_expires_in":0"#, nil), (#""refresh_expires_in":"0""#, nil),
+      (#""refresh_expires_in":0,"refresh_token_expires_in":0"#, nil),
+      (#""refresh_token_expires_in":0,"refresh_expires_in":1800"#, 1800),
+      (#""refresh_token_expires_in":1800,"refresh_expires_in":0"#, 1800),
+    ] as [(String, Int64?)])
+  func refreshTokenLifetimeOfZero_hasNoEnd(members: String, seconds: Int64?) throws {
+    let answer = try answer(",\(members)")
+    #expect(answer.refreshTokenLifetime == seconds.map { .ends(after: .seconds($0)) } ?? .endless)
+    let form = members.filter { $0 != "\"" }.map { $0 == ":" ? "=" : $0 == "," ? "&" : $0 }
+    let read = TokenResponse("access_token=at&refresh_token=rt&" + String(form))
+    #expect(read?.refreshTokenLifetime == answer.refreshTokenLifetime)
+  }
+
   /// A negative `expires_in` is that of a token which has expired, like 0; other negative members say nothing.
   @Test(arguments: ["-1", #""-1""#, "-0.5", "-9007199254740993"])
   func negativeExpiresIn_isZero(text: String) throws {
@@ -74,7 +90,7 @@ import AgentOAuth
     #expect(TokenResponse(form)?.expiresIn == .zero)
     for name in ["refresh_in", "refresh_token_expires_in", "refresh_expires_in"] {
       let answer = try answer(#","\#(name)":\#(text)"#)
-      #expect(answer.refreshIn == nil && answer.refreshTokenExpiresIn == nil, "\(name)")
+      #expect(answer.refreshIn == nil && answer.refreshTokenLifetime == nil, "\(name)")
     }
   }
 
@@ -217,7 +233,7 @@ import AgentOAuth
     #expect(answer.refreshToken?.text == "r t")
     #expect(answer.tokenType == "Bearer")
     #expect(answer.expiresIn == .seconds(300))
-    #expect(answer.refreshTokenExpiresIn == .seconds(900))
+    #expect(answer.refreshTokenLifetime == .ends(after: .seconds(900)))
     #expect(answer.scope == ScopeSet(spaceDelimited: "a b"))
     #expect(answer.idToken?.text == "x.y.z")
   }

@@ -49,6 +49,16 @@ import Testing
     #expect(queue.nextLook(at: start + .seconds(6)) == nil, "no admission depends on time")
   }
 
+  @Test func issuerThatIsAsked_isAskedByNoSecondProbe() {
+    var queue = ExchangeQueue()
+    queue.isAsked("a", at: start)
+    #expect(queue.isSilent("a"))
+    _ = queue.enter(1, issuer: "a", isWanted: false, at: start)
+    #expect(queue.issuersToAsk(at: start + .seconds(60)).isEmpty)
+    queue.didNotAnswer("a", at: start + .seconds(60))
+    #expect(queue.issuersToAsk(at: start + .seconds(90)) == ["a"])
+  }
+
   @Test func cancelledTicket_leavesNoGapInTheQueue() {
     var queue = ExchangeQueue()
     for ticket in 1...4 as ClosedRange<UInt64> { _ = queue.enter(ticket, issuer: "a", isWanted: false, at: start) }

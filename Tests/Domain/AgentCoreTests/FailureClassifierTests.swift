@@ -29,6 +29,9 @@ import Testing
       // Some real servers answer so for a dead token.
       (Answer(status: 400), .unexplained(status: 400)),
       (Answer(status: 400, error: "invalid_request"), .unexplained(status: 400)),
+      // The phrase of the status is no code.
+      (Answer(status: 401, error: "Unauthorized"), .unexplained(status: 401)),
+      (Answer(status: 403, codes: ["forbidden"]), .unexplained(status: 403)),
       // Words that no table has.
       (Answer(status: 401), .unexplained(status: 401)), (Answer(status: 404), .unexplained(status: 404)),
       (Answer(status: 400, error: ""), .unexplained(status: 400)),

@@ -1,7 +1,7 @@
 import AgentCore
 
 extension Story {
-  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack]
+  static let all = [standard, entra, google, github, okta, auth0, keycloak, slack, atlassian, gitea, salesforce]
 
   static let standard = Story(
     .standard,
@@ -46,6 +46,33 @@ extension Story {
     400 error=mfa_required -> interaction
     400 error=account_disabled -> locked
     400 error=user_disabled -> locked
+    401 code=AUTH_SESSION_REVOKED -> reauthenticate revoked
+    401 code=AUTH_SESSION_INVALID -> reauthenticate
+    401 code=AUTH_SESSION_EXPIRED -> reauthenticate expired
+    401 code=AUTH_SESSION_REUSED -> reauthenticate reused
+    401 error=AUTH_SESSION_REVOKED -> reauthenticate revoked
+    400 code=AUTH_REFRESH_TOKEN_REVOKED -> reauthenticate revoked
+    400 code=AUTH_REFRESH_TOKEN_INVALID -> reauthenticate
+    400 code=AUTH_REFRESH_TOKEN_EXPIRED -> reauthenticate expired
+    400 code=AUTH_REFRESH_TOKEN_REUSED -> reauthenticate reused
+    403 code=https://api.acme.example/problems/auth-session-revoked -> reauthenticate revoked
+    401 code=urn:acme:error:AUTH_SESSION_EXPIRED -> reauthenticate expired
+    401 error=Unauthorized code=AUTH_SESSION_REVOKED -> reauthenticate revoked
+    400 error=invalid_grant code=AUTH_SESSION_REUSED -> reauthenticate reused
+    401 code=TOKEN_REVOKED -> reauthenticate revoked
+    401 code=token_reused -> reauthenticate reused
+    401 code=token_invalid -> reauthenticate
+    200 error=invalid_refresh_token -> reauthenticate
+    400 code=refresh_token_already_used -> reauthenticate reused
+    400 code=refresh_token_not_found -> reauthenticate
+    403 code=session_not_found -> reauthenticate revoked
+    400 code=user_banned -> locked
+    400 code=400 code=TOKEN_EXPIRED code=INVALID_ARGUMENT -> reauthenticate expired
+    400 code=USER_NOT_FOUND -> reauthenticate
+    401 code=UNAUTHORIZED -> reauthenticate
+    403 code=FORBIDDEN -> misconfigured access_denied
+    401 error=invalid_client code=UNAUTHORIZED -> misconfigured invalid_client
+    503 code=AUTH_SESSION_REVOKED -> transient status503
     """)
 
   static let entra = Story(
@@ -144,10 +171,28 @@ extension Story {
     200 error=device_flow_disabled -> misconfigured unauthorized_client
     """)
 
+  static let atlassian = Story(
+    .atlassian,
+    """
+    403 error=unauthorized_client description=refresh_token is invalid -> reauthenticate
+    """)
+
+  static let gitea = Story(
+    .gitea,
+    """
+    400 error=unauthorized_client description=unable to parse refresh token -> reauthenticate
+    400 error=unauthorized_client description=token was already used -> reauthenticate
+    """)
+
+  static let salesforce = Story(
+    .salesforce,
+    """
+    400 error=invalid_grant description=inactive user -> locked
+    """)
+
   static let slack = Story(
     .slack,
     """
-    200 error=invalid_refresh_token -> reauthenticate
     200 error=bad_client_secret -> misconfigured invalid_client
     200 error=invalid_client_id -> misconfigured invalid_client
     200 error=bad_redirect_uri -> misconfigured bad_redirect_uri

@@ -49,6 +49,7 @@ import Testing
     case .suberror(let word): TokenEndpointRefusal(status: 400, suberror: word)
     case .claims(let error): TokenEndpointRefusal(status: 400, error: error, claims: "{}")
     case .error(let word): TokenEndpointRefusal(status: 400, error: word)
+    case .contract(let code), .contractWord(let code): TokenEndpointRefusal(status: 401, codes: [code])
     }
   }
 }
@@ -97,7 +98,7 @@ struct Story: Sendable, CustomTestStringConvertible {
       switch meaning[0] {
       case "throttled": failure = .transient("throttled", retryAfter: .seconds(60))
       case "transient": failure = .transient(meaning[1], retryAfter: nil)
-      case "reauthenticate": failure = .reauthenticate(reason: "refused")
+      case "reauthenticate": failure = .reauthenticate(reason: meaning.count > 1 ? meaning[1] : "refused")
       case "locked": failure = .locked
       case "interaction": failure = .interaction(claims: meaning.count > 1 ? meaning[1] : nil)
       case "misconfigured": failure = .misconfigured(meaning[1])

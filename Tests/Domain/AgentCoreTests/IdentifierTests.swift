@@ -56,6 +56,8 @@ import Testing
   func toldScopes() {
     #expect(ScopeSet(told: " openid  mail openid ") == ScopeSet(["mail", "openid"]))
     #expect(ScopeSet(told: "") == ScopeSet([]))
+    #expect(ScopeSet(told: "repo,gist user", .spacesAndCommas) == ScopeSet(["gist", "repo", "user"]))
+    #expect(ScopeSet(told: "repo,gist") == ScopeSet(["repo,gist"]))
     #expect(
       ScopeSet(told: "mail a\u{1B}[31m \u{7} tab\tbed \"q\" back\\slash caf\u{E9} urn:x/y")
         == ScopeSet(["mail", "urn:x/y"], lacksSome: true))

@@ -12,7 +12,7 @@ import Testing
 
   static let usual = "openid profile email offline_access"
   static let rows: [Row] = [
-    ("atlassian", "https://auth.atlassian.com", "read:me offline_access", .strict, 0, .family, nil, nil, nil),
+    ("atlassian", "https://auth.atlassian.com", "read:me offline_access", .strict, 0, .family, nil, nil, "atlassian"),
     ("auth0", nil, usual, .strict, 0, .family, nil, "org_id", "auth0"),
     ("bitbucket", "https://bitbucket.org", "account email", .strict, 0, .family, nil, nil, nil),
     ("box", "https://api.box.com", "", .strict, 0, .family, nil, nil, nil),
@@ -23,7 +23,7 @@ import Testing
       nil,
       nil
     ),
-    ("gitea", nil, "openid profile email", .strict, 0, .family, nil, nil, nil),
+    ("gitea", nil, "openid profile email", .strict, 0, .family, nil, nil, "gitea"),
     (
       "github", "https://github.com/login/oauth", "read:user user:email", .strict, 0, .family, nil, nil, "github"
     ),
@@ -37,7 +37,7 @@ import Testing
       .claim("tid"), nil, "entra"
     ),
     ("okta", nil, usual, .grace, 30, .family, nil, nil, "okta"),
-    ("salesforce", "https://login.salesforce.com", usual, .strict, 0, .family, nil, nil, nil),
+    ("salesforce", "https://login.salesforce.com", usual, .strict, 0, .family, nil, nil, "salesforce"),
     (
       "slack", "https://slack.com", "openid profile email", .strict, 0, .family, .claim("https://slack.com/team_id"),
       nil,

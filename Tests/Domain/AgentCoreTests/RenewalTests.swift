@@ -80,6 +80,7 @@ import Testing
   }
 
   /// Maintenance ends for all agents of a fleet in one moment.
+  /// A caller is told the provider's own time.
   @Test func retryAfterThatNoCallerWaitsFor_isSpread() {
     var grant = grant()
     grant.wants()
@@ -88,8 +89,8 @@ import Testing
     grant.fails(.transient("status503", retryAfter: .seconds(600)), jitter: 0.5)
     #expect(grant.machine.nextAttemptAt == grant.now + .seconds(750))
     grant.advance(40)
-    #expect(grant.wants().effects.refusals.values.first == .unavailable(retryAfter: .seconds(710)))
-    grant.advance(710)
+    #expect(grant.wants().effects.refusals.values.first == .unavailable(retryAfter: .seconds(560)))
+    grant.advance(560)
     let (id, _) = grant.wants()
     let failure = ExchangeFailure.transient("status503", retryAfter: .seconds(600))
     #expect(grant.fails(failure, jitter: 0.5).refusals == [id: .unavailable(retryAfter: .seconds(600))])
@@ -107,7 +108,7 @@ import Testing
     grant.fails(failure)
     #expect(grant.machine.nextRenewal(at: grant.now) == nil)
     grant.advance(600)
-    #expect(grant.renews().isEmpty)
+    #expect(grant.renews().exchanges.isEmpty)
   }
 
   @Test func unknownOutcome_isShownWhenTheTokenExpires() {

@@ -41,7 +41,13 @@ import Testing
     /// The number of times that the current refresh token was sent with an unknown outcome.
     var doubts = 0
     var firstDoubtAt: BootInstant?
+    /// When the last answer was lost.
+    var lastDoubtAt: BootInstant?
+    /// A replay was answered by what does not settle the doubt.
+    var isAnswered = false
     let graceSeconds: Int64
+    /// The state that subscribers know.
+    var state = AccountState.active
 
     init(seed: UInt64) {
       self.seed = seed
@@ -54,7 +60,33 @@ import Testing
 
     func fail(_ what: String) -> Broken { Broken(seed: seed, step: step, what: what) }
 
+    /// The state is told before any other effect: only a change, and `session.expired` with the one change that it is
+    /// for.
+    mutating func tell() throws {
+      let told = machine.tell(at: now)
+      guard !told.isEmpty else { return }
+      guard case .stateChanged(let new, previous: state) = told[0], new != state else {
+        throw fail("no change: \(told)")
+      }
+      state = new
+      let isExpired = if told.count == 2, case .sessionExpired = told[1] { true } else { false }
+      guard isExpired == (state == .reauthenticationRequired), told.count <= 2 else { throw fail("\(told)") }
+    }
+
+    /// What a caller is refused with agrees with the state.
+    func agrees(_ refusal: TokenMachine.Refusal) -> Bool {
+      switch refusal {
+      case .reauthenticate: state == .reauthenticationRequired
+      case .locked: state == .locked
+      case .signedOut: state == .signedOut
+      case .offline: state == .offlineStale || state == .interactionRequired
+      case .interaction, .misconfigured, .untrustedServer, .unavailable, .noAnswer, .store: true
+      }
+    }
+
     mutating func take(_ effects: [TokenMachine.Effect]) throws {
+      try tell()
+      guard state == machine.state(at: now) else { throw fail("the told state is another") }
       for effect in effects {
         switch effect {
         case .exchange(let attempt):
@@ -62,13 +94,16 @@ import Testing
           guard machine.health != .signedOut else { throw fail("an exchange after signing out") }
           if doubts > 0 {
             guard attempt.isReplay else { throw fail("a token in doubt is sent as if it were not (I4)") }
-            guard doubts < 2 else { throw fail("a second replay (I4)") }
+            guard !isAnswered else { throw fail("a replay after one that was answered (I4)") }
+            guard doubts < (choice == .replayLast ? 6 : 2) else { throw fail("a replay too many (I4)") }
+            let isLast = choice == .replayLast && now >= lastDoubtAt! + .seconds(15)
             let hasLiveToken = machine.tokens.values.contains { now < $0.expiresAt }
             switch (reuse, choice) {
             case (.none, _): break
             case (.strict, .replayLast):
               guard !hasLiveToken else { throw fail("the last replay came before the token expired (I4)") }
-            case (.grace, .replayLast) where !hasLiveToken: break
+              guard isLast else { throw fail("the last replay came too soon (I4)") }
+            case (.grace, .replayLast) where !hasLiveToken && isLast: break
             case (.grace, _):
               guard now < firstDoubtAt! + Milliseconds.seconds(graceSeconds) / 2 else {
                 throw fail("a late replay (I4)")
@@ -85,9 +120,12 @@ import Testing
           guard keyOf[serial] == key else { throw fail("a token of another key") }
           guard now < expiry[serial]! || source == .refreshed else { throw fail("an expired token") }
           guard machine.liveSerials.contains(serial) else { throw fail("a token that was wiped") }
-        case .refuse(let id, _):
+          guard machine.servesTokens else { throw fail("a token of a refused grant") }
+        case .refuse(let id, let refusal):
+          guard agrees(refusal) else { throw fail("\(refusal) in state \(state)") }
           guard open.removeValue(forKey: id) != nil else { throw fail("refused twice, or no such waiter (I2)") }
-        case .persistHealth, .sessionExpired, .stateChanged: break
+        case .persistHealth, .withdrawTokens: break
+        case .sessionExpired, .stateChanged: throw fail("the state is told by `tell` alone")
         }
       }
       guard inFlight == machine.exchange else { throw fail("another exchange than was asked for") }
@@ -130,10 +168,10 @@ import Testing
       let effects: [TokenMachine.Effect]
       switch Int.random(in: 0..<16, using: &random) {
       case 0..<6:
-        doubts = 0
+        (doubts, isAnswered) = (0, false)
         effects = machine.exchangeSucceeded(attempt: attempt.number, token: token(for: attempt.key), at: now)
       case 6:
-        doubts = 0
+        (doubts, isAnswered) = (0, false)
         effects =
           Bool.random(using: &random)
           ? machine.exchangeBroughtNoToken(attempt: attempt.number, at: now)
@@ -142,6 +180,7 @@ import Testing
         if reuse != .none {
           if doubts == 0 { firstDoubtAt = attempt.startedAt }
           doubts += 1
+          lastDoubtAt = now
         }
         effects = machine.exchangeFailed(attempt: attempt.number, .unknownOutcome("reset"), at: now, jitter: jitter)
       case 11..<15:
@@ -153,14 +192,14 @@ import Testing
         // A replay that was answered is spent, unless the provider did not serve it.
         switch failure {
         case .offline, .untrustedServer, .store, .transient: break
-        default: if attempt.isReplay { doubts += 1 }
+        default: if attempt.isReplay { isAnswered = true }
         }
         effects = machine.exchangeFailed(attempt: attempt.number, failure, at: now, jitter: jitter)
       default:
         let failure: ExchangeFailure = [
           .reauthenticate(reason: "refused"), .locked, .misconfigured("invalid_client"),
         ].randomElement(using: &random)!
-        if attempt.isReplay, case .misconfigured = failure { doubts += 1 }
+        if attempt.isReplay, case .misconfigured = failure { isAnswered = true }
         effects = machine.exchangeFailed(attempt: attempt.number, failure, at: now, jitter: jitter)
       }
       try take(effects)
@@ -183,13 +222,13 @@ import Testing
         case 37: try take(machine.reconfigured(rule: Grant.rule(reuse, grace: graceSeconds, choice)))
         case 38 where machine.exchange == nil:
           // A sign-in brings another refresh token.
-          doubts = 0
+          (doubts, isAnswered) = (0, false)
           try take(machine.adopt(token(for: .standard), for: .standard))
         case 39 where Int.random(in: 0..<20, using: &random) == 0:
           inFlight = nil
           try take(machine.signedOut())
           guard open.isEmpty else { throw fail("a waiter is left after the sign-out") }
-          doubts = 0
+          (doubts, isAnswered) = (0, false)
           if machine.exchange == nil { try take(machine.adopt(token(for: .standard), for: .standard)) }
         default: break
         }
@@ -197,7 +236,7 @@ import Testing
       // In the end every exchange has ended and no caller waits.
       while let attempt = inFlight {
         inFlight = nil
-        doubts = 0
+        (doubts, isAnswered) = (0, false)
         try take(machine.exchangeSucceeded(attempt: attempt.number, token: token(for: attempt.key), at: now))
       }
       guard open.isEmpty else { throw fail("\(open.count) lost waiters (I2)") }

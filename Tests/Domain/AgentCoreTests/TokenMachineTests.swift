@@ -215,20 +215,22 @@ import Testing
   @Test(arguments: [
     (
       ExchangeFailure.reauthenticate(reason: "refused"), TokenMachine.Health.reauthenticate(reason: "refused"),
-      TokenMachine.Refusal.reauthenticate(reason: "refused"), ["refused"]
+      TokenMachine.Refusal.reauthenticate(reason: "refused"), AccountState.reauthenticationRequired, ["refused"]
     ),
-    (.locked, .locked, .locked, []),
-    (.misconfigured("invalid_client"), .misconfigured("invalid_client"), .misconfigured("invalid_client"), []),
+    (.locked, .locked, .locked, .locked, []),
+    (.misconfigured("invalid_client"), .misconfigured("invalid_client"), .misconfigured("invalid_client"), .active, []),
   ])
   func permanentFailure_isPersistedAndReportedUntilASignIn(
-    failure: ExchangeFailure, health: TokenMachine.Health, refusal: TokenMachine.Refusal, told: [String]
+    failure: ExchangeFailure, health: TokenMachine.Health, refusal: TokenMachine.Refusal, state: AccountState,
+    told: [String]
   ) {
     var grant = Grant()
     let ids = [grant.wants().id, grant.wants(.forced, .mail).id]
     let effects = grant.fails(failure)
-    #expect(grant.machine.health == health && effects.contains(.persistHealth) && effects.contains(.stateChanged))
+    #expect(grant.machine.health == health && effects.contains(.persistHealth))
+    #expect(effects.states == (state == .active ? [] : [state]))
     #expect(effects.refusals == [ids[0]: refusal, ids[1]: refusal] && effects.tellsPerson == told)
-    grant.advance(119)
+    if case .misconfigured = failure { grant.advance(4) } else { grant.advance(119) }
     let (id, later) = grant.wants(.forced)
     #expect(later == [.refuse(id, refusal)])
     // A sign-in ends it.
@@ -289,7 +291,8 @@ import Testing
       let (id, _) = grant.wants()
       let effects = grant.fails(.unexplained(status: 400), jitter: 0)
       let pause = grant.machine.nextAttemptAt! - grant.now
-      #expect(effects.refusals == [id: .unavailable(retryAfter: pause)] && effects.tellsPerson.isEmpty)
+      let callers = grant.machine.nextAttemptOfCallersAt! - grant.now
+      #expect(effects.refusals == [id: .unavailable(retryAfter: callers)] && effects.tellsPerson.isEmpty)
       #expect(grant.machine.health == .ok && pause >= .seconds(1))
       grant.now = grant.machine.nextAttemptAt!
     }

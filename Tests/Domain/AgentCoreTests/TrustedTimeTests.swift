@@ -148,6 +148,7 @@ import Testing
     machine.ask()
     let confirmed = machine.confirm()
     machine.wallError = Self.day * -3
+    #expect(machine.reading().clock == .suspect)
     machine.reboot(off: Self.day)
     #expect(machine.elapsed(since: confirmed) == Self.day + .seconds(10))
     #expect(machine.reading().clock == .suspect)
@@ -275,8 +276,54 @@ import Testing
     let confirmed = machine.confirm()
     machine.pass(.seconds(300))
     #expect(machine.elapsed(since: confirmed) == .seconds(300), "lengths of time are not off")
-    // The wall clock is under the mark, because the mark is the server's time.
-    #expect(machine.reading().clock == (seconds > 0 ? .suspect : .trusted))
+    #expect(machine.reading().clock == .trusted, "the difference is known")
+  }
+
+  /// The machine is behind the server, and both are so from the first answer on.
+  @Test(arguments: [119, 121, 600, 86_400 * 400] as [Int64])
+  func machineBehindItsServer_isTrustedOnceTheServerTold(seconds: Int64) {
+    var machine = Machine()
+    machine.wallError = .seconds(-seconds)
+    machine.ask()
+    let confirmed = machine.confirm()
+    for _ in 0..<3 {
+      machine.pass(.seconds(3600))
+      #expect(machine.reading().clock == .trusted)
+      #expect(machine.time.behind(at: machine.now) == nil)
+      #expect(Self.precision.contains(machine.reading().behind - .seconds(seconds)), "it is told all the same")
+    }
+    machine.restart()
+    #expect(machine.reading().clock == .trusted, "told in this boot")
+    // Before the server tells the time again, the difference that it told in the last boot is expected.
+    machine.reboot(off: .seconds(600))
+    #expect(machine.reading().clock == .trusted)
+    #expect(machine.elapsed(since: confirmed) >= .seconds(3 * 3600 + 610))
+  }
+
+  @Test func machineBehindItsServer_isSuspectOnceItsClockIsSetBackFurther() {
+    var machine = Machine()
+    machine.wallError = .seconds(-600)
+    machine.ask()
+    machine.wallError = .seconds(-720)
+    #expect(machine.reading().clock == .trusted)
+    machine.wallError = .seconds(-722)
+    #expect(machine.reading().clock == .suspect)
+    #expect(Self.precision.contains(machine.reading().behind - .seconds(722)), "behind by how much")
+    machine.restart()
+    #expect(machine.reading().clock == .suspect, "a restart does not make it trusted")
+    machine.ask()
+    #expect(machine.reading().clock == .trusted, "the server told the time")
+    machine.wallError = .zero
+    #expect(machine.reading().clock == .trusted)
+  }
+
+  /// A clock that was ahead when the server told the time, and is right now, was not set back too far.
+  @Test func clockThatWasAheadOfItsServer_isTrustedOnceItIsRight() {
+    var machine = Machine()
+    machine.wallError = .seconds(3600)
+    machine.ask()
+    machine.wallError = .zero
+    #expect(machine.reading().clock == .trusted)
   }
 
   /// A wall clock within the resolution of `Date` is not corrected.
@@ -366,12 +413,13 @@ import Testing
     machine.reboot(off: Self.day)
     machine.ask(liar, error: Self.day * days)
     #expect(machine.elapsed(since: confirmed) == Self.day * 2 + .seconds(10) + Milliseconds(80))
-    #expect(machine.reading(liar).clock == (days > 0 ? .suspect : .trusted))
+    #expect(machine.reading(liar).clock == .trusted, "its time counts for its own accounts")
   }
 
   @Test func forgottenProvider_leavesNoTimeRecord() {
     var machine = Machine()
     machine.ask(error: Self.day * 30_000)
+    machine.wallError = Self.day * -1
     #expect(machine.time.behind(at: machine.now) != nil)
     machine.time.forget(Machine.idp)
     #expect(machine.time.behind(at: machine.now) == nil)

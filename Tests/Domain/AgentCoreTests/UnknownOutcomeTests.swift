@@ -12,7 +12,7 @@ import Testing
     var grant = Grant(reuse: .none)
     let (id, _) = grant.wants()
     let effects = grant.fails(Self.lost)
-    #expect(effects.refusals == [id: .unavailable(retryAfter: Milliseconds(833))])
+    #expect(effects.refusals == [id: .noAnswer(.ended(retryAfter: Milliseconds(833)))])
     #expect(grant.machine.health == .ok && effects.tellsPerson.isEmpty)
     grant.now = grant.machine.nextAttemptAt!
     let again = grant.wants().effects.exchanges
@@ -25,8 +25,8 @@ import Testing
     let waits = grant.wants().id
     let effects = grant.fails(Self.lost)
     #expect(grant.machine.health == .unknown && effects.contains(.persistHealth))
-    #expect(effects.tellsPerson == ["outcomeUnknown"])
-    // The token is served until it expires; then a sign-in is needed.
+    // The token is served until it expires; then a sign-in is needed, and the person is told.
+    #expect(effects.tellsPerson.isEmpty && grant.machine.stateMayChange(at: grant.now) == grant.now + .seconds(40))
     #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
     let (stale, served) = grant.wants()
     #expect(served == [.answer(stale, serial: 1, .staleOk)])
@@ -34,7 +34,7 @@ import Testing
     #expect(refused == [.refuse(forced, Self.doubt)])
     grant.advance(40)
     let (late, end) = grant.wants()
-    #expect(end == [.refuse(late, Self.doubt)])
+    #expect(end.refusals == [late: Self.doubt] && end.tellsPerson == ["outcomeUnknown"])
     grant.advance(1_000_000)
     grant.machine.reconnected()
     #expect(grant.wants().effects.exchanges.isEmpty)
@@ -57,6 +57,22 @@ import Testing
     let effects = grant.fails(Self.lost)
     #expect(effects.exchanges.isEmpty && effects.refusals == [id: Self.doubt])
     #expect(effects.tellsPerson == ["outcomeUnknown"])
+  }
+
+  /// The state changes by time alone, at a moment that the machine names.
+  @Test func graceThatEndsWithoutAReplay_isToldAtItsEnd() {
+    var grant = Grant(reuse: .grace, grace: 60)
+    grant.wants()
+    grant.fails(Self.lost)
+    #expect(grant.machine.stateMayChange(at: grant.now) == nil, "the replay is in flight")
+    let sentAt = grant.now
+    grant.fails(.offline("refused"))
+    #expect(grant.machine.stateMayChange(at: grant.now) == sentAt + .seconds(30))
+    #expect(grant.noted([]).isEmpty)
+    grant.advance(30)
+    let effects = grant.noted([])
+    #expect(effects.states == [.reauthenticationRequired] && effects.tellsPerson == ["outcomeUnknown"])
+    #expect(grant.noted([]).isEmpty && grant.machine.stateMayChange(at: grant.now) == nil)
   }
 
   @Test(arguments: [true, false])
@@ -155,7 +171,7 @@ import Testing
     #expect(grant.machine.health == .unknown && effects.tellsPerson.isEmpty)
     #expect(effects.contains(.answer(waits, serial: 1, .staleOk)))
     // A caller that wants another token than the one at hand is told when.
-    #expect(grant.wants(.forced).effects.refusals.values.first == .unavailable(retryAfter: .seconds(40)))
+    #expect(grant.wants(.forced).effects.refusals.values.first == .noAnswer(.inDoubt(retryAfter: .seconds(40))))
     #expect(grant.wants(.usable(minimumLifetime: .zero), .mail).effects.exchanges.isEmpty)
     grant.advance(40)
     let (late, replay) = grant.wants()
@@ -163,17 +179,64 @@ import Testing
     #expect(grant.succeeds().answers == [late: 2] && grant.machine.health == .ok)
   }
 
-  @Test func lastReplayThatFails_endsInASignIn() {
+  /// Whatever dropped the connection has time to get out of the way.
+  @Test(arguments: [(0, 15), (0.5, 22), (1, 30)] as [(Double, Int64)])
+  func lastReplay_waitsFifteenSecondsAndMore(jitter: Double, seconds: Int64) {
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    let (id, _) = grant.wants()
+    let effects = grant.fails(Self.lost, jitter: jitter)
+    guard case .noAnswer(.inDoubt(let pause))? = effects.refusals[id] else { return #expect(effects.isEmpty) }
+    #expect(pause.count / 1000 == seconds && effects.exchanges.isEmpty && effects.tellsPerson.isEmpty)
+    grant.advance(seconds - 1)
+    #expect(grant.wants(.forced).effects.exchanges.isEmpty)
+    grant.advance(2)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+  }
+
+  /// The provider never took the token: dropped connections alone end no session.
+  @Test func twoDroppedConnections_endNoSession() {
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    grant.wants()
+    grant.fails(.unknownOutcome(ExchangeFailure.reset))
+    grant.advance(30)
+    grant.wants()
+    let effects = grant.fails(.unknownOutcome(ExchangeFailure.reset), jitter: 0)
+    #expect(effects.tellsPerson.isEmpty && effects.exchanges.isEmpty && grant.machine.mayRecover(at: grant.now))
+    grant.advance(29)
+    #expect(grant.wants().effects.exchanges.isEmpty, "the pause doubles")
+    grant.advance(1)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+    grant.succeeds()
+    #expect(grant.machine.health == .ok)
+  }
+
+  @Test func replaysThatAreAllLost_endInASignIn() {
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    var replays = 0
+    grant.wants()
+    while grant.machine.exchange != nil, replays < 100 {
+      let effects = grant.fails(Self.lost, jitter: 1)
+      #expect(effects.exchanges.isEmpty)
+      grant.advance(1000)
+      replays += grant.wants().effects.exchanges.count
+    }
+    #expect(replays == 2)
+    #expect(grant.effects.tellsPerson == ["outcomeUnknown"] && !grant.machine.mayRecover(at: grant.now))
+    #expect(grant.wants(.forced).effects.refusals.values.first == Self.doubt)
+  }
+
+  /// It is asked again by itself, since a program may wait for the token.
+  @Test func lastReplayIsPlanned_whereTheTokenHasExpired() {
     var grant = Grant.fresh(onUnknownOutcome: .replayLast)
-    grant.advance(260)
+    var token = grant.token()
+    token.renewAt = token.refreshAt
+    _ = grant.noted(grant.machine.adopt(token, for: .standard))
+    grant.advance(301)
     grant.wants()
-    grant.fails(Self.lost)
-    grant.advance(40)
-    grant.wants()
-    let effects = grant.fails(Self.lost)
-    #expect(effects.tellsPerson == ["outcomeUnknown"] && !grant.machine.mayRecover(at: grant.now))
-    grant.advance(1_000_000)
-    #expect(grant.wants().effects.exchanges.isEmpty, "it is sent once")
+    grant.fails(Self.lost, jitter: 0)
+    #expect(grant.machine.doubtShows(at: grant.now) == grant.now + .seconds(15))
+    grant.advance(15)
+    #expect(grant.renews().exchanges.map(\.isReplay) == [true])
   }
 
   @Test func lastReplayOfATokenInUse_comesWithoutACaller() {
@@ -195,19 +258,38 @@ import Testing
     grant.advance(260)
     grant.wants()
     grant.advance(30)
-    #expect(grant.fails(Self.lost).exchanges.isEmpty)
+    #expect(grant.fails(Self.lost, jitter: 0).exchanges.isEmpty)
     grant.advance(10)
+    #expect(grant.wants().effects.exchanges.isEmpty, "the answer was lost ten seconds ago")
+    grant.advance(5)
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
   }
 
-  @Test func lastReplayAfterARestart_isSentOnce() {
-    for wasReplay in [false, true] {
-      var grant = Grant(onUnknownOutcome: .replayLast)
-      let effects = grant.noted(
-        grant.machine.recoveredWithoutAnswer(sentAt: nil, wasReplay: wasReplay, at: grant.now))
-      #expect(effects.tellsPerson == (wasReplay ? ["outcomeUnknown"] : []))
-      #expect(grant.wants().effects.exchanges.map(\.isReplay) == (wasReplay ? [] : [true]))
+  /// A provider that forgave no second use in its grace may never have seen the first one.
+  @Test func lostReplayWithinTheGrace_isFollowedByTheLastReplay() {
+    var grant = Grant(reuse: .grace, grace: 60, onUnknownOutcome: .replayLast)
+    let (id, _) = grant.wants()
+    #expect(grant.fails(Self.lost).exchanges.map(\.isReplay) == [true])
+    let effects = grant.fails(Self.lost, jitter: 0)
+    #expect(effects.refusals == [id: .noAnswer(.inDoubt(retryAfter: .seconds(30)))] && effects.exchanges.isEmpty)
+    grant.advance(30)
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
+  }
+
+  /// The answer to a request that was sent a second ago may have been lost just now; that of an hour ago was lost then.
+  @Test(
+    arguments: [(1, false, 15), (3600, false, 0), (nil, false, 15), (1, true, 30)] as [(Int64?, Bool, Int64)])
+  func lastReplayAfterARestart_waitsAsLong(ago: Int64?, wasReplay: Bool, seconds: Int64) {
+    var grant = Grant(onUnknownOutcome: .replayLast)
+    let sentAt = ago.map { grant.now + .seconds(-$0) }
+    let effects = grant.noted(
+      grant.machine.recoveredWithoutAnswer(sentAt: sentAt, lostReplays: wasReplay ? 1 : 0, at: grant.now, jitter: 0))
+    #expect(effects.tellsPerson.isEmpty)
+    if seconds > 0 {
+      #expect(grant.wants().effects.refusals.values.first == .noAnswer(.inDoubt(retryAfter: .seconds(seconds))))
+      grant.advance(seconds)
     }
+    #expect(grant.wants().effects.exchanges.map(\.isReplay) == [true])
   }
 
   // MARK: servers that fail
@@ -258,7 +340,7 @@ import Testing
     var grant = Grant(reuse: reuse, grace: 60, onUnknownOutcome: replayOnce ? .replayOnce : .reauthenticate)
     let sentAt = ago.map { grant.now + .seconds(-$0) }
     let effects = grant.noted(
-      grant.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: grant.now))
+      grant.machine.recoveredWithoutAnswer(sentAt: sentAt, lostReplays: wasReplay ? 1 : 0, at: grant.now, jitter: 0))
     #expect(grant.machine.health == .unknown && effects.tellsPerson == (replays ? [] : ["outcomeUnknown"]))
     let asked = grant.wants().effects
     #expect(asked.exchanges.map(\.isReplay) == (replays ? [true] : []))
@@ -267,7 +349,7 @@ import Testing
 
   @Test func storedIntentWithoutRotation_isSentAgain() {
     var grant = Grant(reuse: .none)
-    #expect(grant.machine.recoveredWithoutAnswer(sentAt: grant.now, wasReplay: false, at: grant.now).isEmpty)
+    #expect(grant.machine.recoveredWithoutAnswer(sentAt: grant.now, lostReplays: 0, at: grant.now, jitter: 0).isEmpty)
     #expect(grant.wants().effects.exchanges.map(\.isReplay) == [false])
   }
 

@@ -1,3 +1,4 @@
+import AgentCore
 import AgentModel
 import ProxyCore
 import Testing
@@ -9,7 +10,9 @@ struct ForwardedRequestTests {
     _ line: String, _ fields: [String] = [], host: String = "api.example", serverName: String? = "api.example"
   ) throws -> ForwardedRequest {
     let text = ([line + " HTTP/1.1", "Host: \(host)"] + fields).joined(separator: "\r\n") + "\r\n\r\n"
-    return try ForwardedRequest(requestHead(text), tunnel: tunnel, serverName: serverName)
+    let request = try ForwardedRequest(requestHead(text), tunnel: tunnel, serverName: serverName)
+    _ = try request.fields(under: RequestNames())
+    return request
   }
 
   private func refusal(_ body: () throws -> ForwardedRequest) -> Refusal? {
@@ -31,7 +34,11 @@ struct ForwardedRequestTests {
         "X-Forwarded-For: 10.0.0.1", "Forwarded: for=10.0.0.1", "X-Access-Key: l",
         "Connection: keep-alive, X-Hop", "X-Hop: h", "X-Request-Id: i",
       ])
-    #expect(request.fields.map { "\($0.name): \($0.value)" } == ["Accept: text/plain", "X-Request-Id: i"])
+    let fields = try request.fields(under: RequestNames())
+    #expect(fields.all.map { "\($0.name): \($0.value)" } == ["Accept: text/plain", "X-Request-Id: i"])
+    #expect(Set(fields.leftOut.map(\.name)).isSuperset(of: ["x-api-key", "x_api_key", "private-token", "forwarded"]))
+    let allowed = try request.fields(under: RequestNames(allowed: ["X-Api-Key"]))
+    #expect(allowed.all.map(\.name) == ["X-Api-Key", "x_api_key", "Accept", "X-Request-Id"])
     #expect(request.url.text == "https://api.example/a")
   }
 
@@ -58,6 +65,7 @@ struct ForwardedRequestTests {
     for field in fields {
       #expect(refusal { try forwarded("POST /", [field]) }?.name == "overrideRefused", "\(field)")
     }
+    #expect(refusal { try forwarded("GET /", ["Dropbox-API-Select-User: a"]) }?.name == "overrideRefused")
     #expect(refusal { try forwarded("GET /", ["Upgrade: websocket"]) }?.name == "upgradeRefused")
     #expect(refusal { try forwarded("TRACE /") }?.status == 405)
     #expect(refusal { try forwarded("HEAD /", ["Content-Length: 1"]) }?.status == 400)
@@ -67,15 +75,19 @@ struct ForwardedRequestTests {
     let credentials = [
       "access_token=a", "a=b&access%5Ftoken=a", "a=b;Access_Token=c", "private_token=a", "api_key=a", "access.token=a",
       "access%20token=a", "+access_token=a", "access_token[]=a", "access_token[0]=a",
+      "token=b", "api_token=b", "jwt=b",
     ]
     for query in credentials {
       #expect(refusal { try forwarded("GET /?\(query)") }?.name == "credentialInURL", "\(query)")
     }
-    let overrides = ["_method=DELETE", "%24httpMethod=DELETE", "a&$httpHeaders=Authorization%3AA", "sudo=root"]
+    let overrides = [
+      "_method=DELETE", "%24httpMethod=DELETE", "a&$httpHeaders=Authorization%3AA", "sudo=root", "doAs=b",
+      "_switch_user=b",
+    ]
     for query in overrides {
       #expect(refusal { try forwarded("GET /?\(query)") }?.name == "overrideRefused", "\(query)")
     }
-    #expect(refusal { try forwarded("GET /?q=access_token&method=a&token=b") } == nil)
+    #expect(refusal { try forwarded("GET /?q=access_token&method=a&page_token=b") } == nil)
   }
 
   @Test func requestWithoutATunnelNamesAWholeURL() throws {

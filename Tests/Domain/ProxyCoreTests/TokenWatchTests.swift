@@ -3,10 +3,11 @@ import Testing
 
 struct TokenWatchTests {
   private let token = "eyJhbGciOi.secret-part/of+it"
+  private let earlier = "another-token-that-is-valid"
 
   /// What goes on of a text in pieces of one size; `isFound` if it was cut off.
   private func passed(_ text: String, pieces: Int) -> (text: String, isFound: Bool) {
-    var watch = TokenWatch(Array(token.utf8))
+    var watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
     var gone: [UInt8] = []
     var rest = Array(text.utf8)[...]
     while true {
@@ -28,6 +29,7 @@ struct TokenWatchTests {
       token.split(separator: "/").joined(separator: "\\/"),
       // "user:" and the token, as in the credentials of RFC 7617.
       "dXNlcjpleUpoYkdjaU9pLnNlY3JldC1wYXJ0L29mK2l0",
+      earlier, token.map { "\($0)\0" }.joined(), token.map { "\0\0\0\($0)" }.joined(),
     ]
   }
 
@@ -51,7 +53,7 @@ struct TokenWatchTests {
 
   /// What goes on of a piece before the next one has come.
   private func passedAtOnce(_ piece: String) -> String {
-    var watch = TokenWatch(Array(token.utf8))
+    var watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
     var gone = ""
     let isClean = Array(piece.utf8).withUnsafeBytes {
       watch.pass($0) {
@@ -73,7 +75,7 @@ struct TokenWatchTests {
   }
 
   @Test func tokenInAFieldIsFound() {
-    let watch = TokenWatch(Array(token.utf8))
+    let watch = TokenWatch([Array(token.utf8), Array(earlier.utf8)])
     // `#expect` copies what it shows.
     let (isFound, isElsewhere) = (watch.occurs(in: "Bearer \(token)"), watch.occurs(in: "Bearer other"))
     #expect(isFound)

@@ -10,9 +10,11 @@ import Testing
   private static let seeds: [UInt64] = [1]
 
   private func report(
-    _ scenario: FleetPlan.Scenario, _ client: FleetPlan.Client = .lanyard, seed: UInt64
+    _ scenario: FleetPlan.Scenario, _ client: FleetPlan.Client = .lanyard, callers: Double = 0.1, seed: UInt64
   ) -> FleetReport {
-    FleetReport.of(FleetPlan(scenario, client: client, agents: Self.agents, lifetime: Self.lifetime, seed: seed))
+    var plan = FleetPlan(scenario, client: client, agents: Self.agents, lifetime: Self.lifetime, seed: seed)
+    plan.callers = callers
+    return FleetReport.of(plan)
   }
 
   /// Means of the last hour of a quiet day, whose machines all wake at its beginning in a morning.
@@ -37,7 +39,7 @@ import Testing
   func providerThatReturnsAfterAnHour_seesNoHerdAndAllAreWellInTenMinutes(
     scenario: FleetPlan.Scenario, seed: UInt64
   ) throws {
-    let report = report(scenario, seed: seed)
+    let report = report(scenario, callers: 0, seed: seed)
     // Callers are told the end of maintenance to the second; they are not the agent's to spread.
     #expect(try peak(report) <= (scenario == .maintenance ? 4 : 2))
     if scenario != .maintenance { #expect(report.refused == 0, "the provider has room for all of it") }
@@ -45,6 +47,20 @@ import Testing
     // What `Retry-After` asks for comes first.
     #expect(last <= 610_000)
     #expect(report.signInsTold == 0, "no person is asked to sign in")
+  }
+
+  /// A caller that asks on meets no pause over 15 s: its requests are a person's, or a program's, and not the agent's.
+  /// While the provider is down each asks every 12.5 s, where a token of 300 s is renewed every 255 s: twenty times as
+  /// often.
+  @Test(arguments: [(0.1, 3, 8), (1, 8, 24)] as [(Double, Double, Double)], [FleetPlan.Scenario.outage, .gateway])
+  func callersThatAskOn_areWellInTenMinutesToo(
+    callers: (share: Double, peak: Double, peakWhileDown: Double), scenario: FleetPlan.Scenario
+  ) throws {
+    let report = report(scenario, callers: callers.share, seed: 1)
+    #expect(try peak(report) <= callers.peak)
+    #expect(try #require(report.peakWhileDown) <= callers.peakWhileDown * (try #require(Self.quietMean[1])))
+    #expect(try #require(report.allWellAfter) <= 610_000)
+    #expect(report.signInsTold == 0)
   }
 
   @Test(arguments: [FleetPlan.Scenario.morning, .keyChange, .sessionsEnded, .signOutOffline], seeds)

@@ -71,31 +71,43 @@ import Testing
     }
   }
 
-  @Test(arguments: ["iss", "aud", "azp", "auth_time"])
-  func refreshedIDTokenWithAChangedClaim_requiresASignIn(claim: String) throws {
-    let other: PracticeJSON = claim == "auth_time" ? 1 : "https://elsewhere.example"
-    try meeting(Fault(.changeIDToken([claim: other]))) { scene, answer in
+  @Test(arguments: ["iss", "sub"])
+  func refreshedIDTokenOfAnotherPerson_requiresASignIn(claim: String) throws {
+    try meeting(Fault(.changeIDToken([claim: "https://elsewhere.example"]))) { scene, answer in
       #expect(answer.code == 2004, "\(claim): \(answer)")
     }
   }
 
+  @Test(arguments: ["aud", "azp", "auth_time", "nonce"])
+  func refreshedIDTokenWithAnotherFault_keepsTheSession(claim: String) throws {
+    let other: PracticeJSON = claim == "auth_time" ? 1 : "https://elsewhere.example"
+    try meeting(Fault(.changeIDToken([claim: other]))) { scene, answer in
+      #expect(scene.works(answer), "\(claim): \(answer)")
+      #expect(scene.idp.activeRefreshTokens(user: "alice").count == 1, "nothing is revoked")
+      let told = try await scene.world.client().call("agent.diagnose", "{}")
+      #expect("\(told)".contains("(`\(claim)`)"), "\(told)")
+    }
+  }
+
   @Test(arguments: [
-    Fault.status(400, "", headers: [], count: nil), .error("invalid_request", count: nil),
-    .status(403, "<html>", headers: [], count: nil),
-  ]) func unexplainedRefusal_isRetriedTwice(refusal: Fault) throws {
+    (Fault.status(400, "", headers: [], count: nil), false), (.error("invalid_request", count: nil), false),
+    (.status(403, "<html>", headers: [], count: nil), true),
+  ]) func unexplainedRefusal_isRetriedTwice(refusal: Fault, isPage: Bool) throws {
     try scenario { world in
       let scene = try await Scene.signedIn(world)
       await scene.expireUnused()
       scene.idp.enqueueFault("/token", refusal)
       var codes: [Int?] = []
-      for _ in 0..<3 {
+      // A page may be of a portal, which gets out of the way: it is asked for some minutes.
+      while codes.count < 20, codes.last != 2004 {
         let answer = try await scene.token()
         codes.append(answer.code)
         await world.clock.sleep(for: Milliseconds((answer.retryAfterMs ?? 0) + 1))
       }
-      #expect(codes == [3002, 3002, 2004])
+      #expect(codes.last == 2004 && codes.dropLast().allSatisfy { $0 == 3002 }, "\(codes)")
+      #expect(isPage ? codes.count > 6 : codes.count == 3, "\(codes)")
       #expect(try await scene.token().reason == "unexplainedRefusal")
-      #expect(scene.refreshes.count == 3)
+      #expect(scene.refreshes.count == codes.count)
     }
   }
 

@@ -12,10 +12,11 @@ import Testing
     return world.makeProvider("idp", host: "idp.test/common/v2.0", options: options)
   }
 
-  private func add(_ world: SimulatedWorld, more: String = #","preset":"entra""#) async throws -> SimulatedAnswer {
+  private func add(
+    _ world: SimulatedWorld, issuer: String = "https://idp.test/common/v2.0", more: String = #","preset":"entra""#
+  ) async throws -> SimulatedAnswer {
     try await world.client().call(
-      "provider.add",
-      #"{"name":"idp","issuer":"https://idp.test/common/v2.0","clientId":"lanyard-demo"\#(more)}"#)
+      "provider.add", #"{"name":"idp","issuer":"\#(issuer)","clientId":"lanyard-demo"\#(more)}"#)
   }
 
   @Test func eachTenant_isItsOwnIssuer() throws {
@@ -42,6 +43,28 @@ import Testing
         let added = try await add(world, more: more)
         #expect(added.code == 3003, "\(added)")
       }
+    }
+  }
+
+  /// Its address looks like one that tenants share, and no preset says that it is.
+  @Test func refreshedIDTokenOfANeighbour_isAnotherPersonsWithoutThePreset() throws {
+    try scenario { world in
+      let issuer = "https://idp.test/common/oauth2"
+      let provider = world.makeProvider("idp", host: "idp.test/common/oauth2", options: Scene.options)
+      let places = ["authorization": "authorize", "token": "token", "introspection": "introspect"]
+        .map { #""\#($0.key)":"\#(issuer)/\#($0.value)""# }.joined(separator: ",")
+      let added = try await add(
+        world, issuer: issuer, more: #","scopes":["profile","offline_access"],"endpoints":{\#(places)}"#)
+      #expect(added.error == nil, "\(added)")
+      let account = try await world.signIn("alice@acme", at: provider)
+      let shown = try await world.client().call("account.get", #"{"account":"\#(account)"}"#)
+      let claims = #"{"iss":"https://idp.test/other/oauth2","sub":"\#(shown["subject"] ?? "")"}"#
+      let token = "e30." + AgentModel.Base64URL.encode(claims.utf8) + ".c2ln"
+      provider.idp.enqueueFault("/token", Fault(.changeAnswer(["id_token": .string(token)])))
+      let refreshed = try await world.client().call("token.refresh", #"{"account":"\#(account)"}"#)
+      #expect(refreshed.error != nil, "\(refreshed)")
+      let session = try await world.client().call("session.get", #"{"account":"\#(account)"}"#)
+      #expect(session["state"] != "active", "\(session)")
     }
   }
 

@@ -285,4 +285,55 @@ import Testing
       #expect(try await Self.pending(world) == 0)
     }
   }
+
+  /// A program that asks for a token while the account is signed out gets it, or is told so.
+  @Test func tokenRequestBesideASignOut_isNotToldThatTheVaultIsLocked() throws {
+    for seed in Seeds.asked(300) {
+      try scenario(seed: seed) { world in
+        let scene = try await Scene.signedIn(world)
+        let clients = try (0..<4).map { _ in try world.client() }
+        let asked = clients.map { ($0, $0.send("token.refresh", #"{"account":"\#(scene.account)"}"#)) }
+        _ = try await Self.signOut(scene, "soft")
+        for (client, id) in asked {
+          let answer = await client.answer(to: id)
+          #expect(answer.error == nil || answer.code == 2003, "seed \(seed): \(answer)")
+        }
+      }
+    }
+  }
+
+  /// The provider told a short lifetime and has not answered the revocation: it is tried for a month, and says so.
+  @Test func revocationWithoutAnAnswer_tellsWhenItIsReallyGivenUp() throws {
+    try scenario { world in
+      let scene = try await Self.shortLived(world)
+      world.network.next("/revoke", .notConnected(.unreachable), times: nil)
+      #expect(try await Self.signOut(scene, "soft")["revocation"] == "queued")
+      await world.clock.sleep(for: .seconds(7200))
+      let entry = try await world.client().call("revocation.list").result?["revocations"]?.arrayValue?.first
+      // The world begins on 1 January 2030.
+      #expect(entry?["expiresAt"]?.stringValue?.hasPrefix("2030-01-31") == true, "\(String(describing: entry))")
+    }
+  }
+
+  /// The provider answered once, so that the lifetime that it told counts, also while it is out of reach later.
+  @Test func revocationThatWasAnsweredOnce_endsWithTheLifetime() throws {
+    try scenario { world in
+      let scene = try await Self.shortLived(world)
+      let watcher = try world.client()
+      _ = await watcher.call("event.subscribe", #"{"types":["revocation.confirmed","revocation.abandoned"]}"#)
+      scene.idp.enqueueFault("/revoke", .status(503))
+      #expect(try await Self.signOut(scene, "soft")["revocation"] == "queued")
+      world.network.next("/revoke", .notConnected(.unreachable), times: nil)
+      await world.clock.sleep(for: .seconds(86_400))
+      #expect(watcher.events.map { $0["type"]?.stringValue } == ["revocation.abandoned"])
+    }
+  }
+
+  /// Its refresh tokens live for ten minutes, as the provider tells.
+  private static func shortLived(_ world: SimulatedWorld) async throws -> Scene {
+    var options = Scene.options
+    options.refreshTokenLifetimeSeconds = 600
+    options.tellsRefreshTokenLifetime = true
+    return try await Scene.signedIn(world, options: options)
+  }
 }

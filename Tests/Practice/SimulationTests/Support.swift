@@ -45,11 +45,12 @@ struct Scene: Sendable {
     await world.clock.sleep(for: max(.seconds(40 * 60), lifetime + .seconds(1)))
   }
 
-  /// `token.get` on a new connection.
+  /// `token.get` on a new connection, by a caller that waits longer than a request may take.
   func token(_ more: String = "", method: String = "token.get") async throws -> SimulatedAnswer {
     let client = try world.client()
     defer { client.disconnect() }
-    return await client.call(method, #"{"account":"\#(account)"\#(more)}"#)
+    let waits = ["token.get", "token.refresh"].contains(method) && !more.contains("timeoutSeconds")
+    return await client.call(method, #"{"account":"\#(account)"\#(waits ? #","timeoutSeconds":120"# : "")\#(more)}"#)
   }
 
   /// A request for a token whose exchange the gate holds: by default the provider has answered, and its answer is on

@@ -101,11 +101,15 @@ class Person(unittest.TestCase):
         to type may be a function of what stands there. `size` is lines and columns, `stderr` a file where that goes."""
         child, terminal = pty.fork()
         if child == 0:
-            os.chdir(self.work)
-            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
-            if stderr:
-                os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT, 0o600), 2)
-            os.execve(self.command(words)[0], self.command(words), self.settings(environment))
+            # A child that can't start the command must not go on as a second run of the tests.
+            try:
+                os.chdir(self.work)
+                fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", *size, 0, 0))
+                if stderr:
+                    os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT, 0o600), 2)
+                os.execve(self.command(words)[0], self.command(words), self.settings(environment))
+            finally:
+                os._exit(127)
         decoder = codecs.getincrementaldecoder("utf-8")()
         text, seen, waiting, end = "", 0, list(answers), time.monotonic() + PATIENCE_SECONDS
         while True:

@@ -1,5 +1,6 @@
 """list, switch and status, as people and programs see them."""
 
+import datetime
 import json
 
 from fake_agent import Error, NoAnswer
@@ -99,6 +100,42 @@ class StatusTests(Person):
                       "Account +work +Alice Example", "Provider +idp, tenant acme", "Session +active",
                       "Token +fresh, expires in", "Last online +.* days ago"):
             self.assertRegex(shown, words)
+
+    def test_status_promises_no_refresh_of_a_session_that_is_over(self):
+        agent = self.agent(accounts(WORK))
+        ended = "2020-01-01T00:00:00.000Z"
+        for state, session, words in (
+                ("reauthenticationRequired", {"freshness": "none"}, "Token +none is served\n"),
+                ("reauthenticationRequired", {"freshness": "expired", "accessTokenExpiresAt": ended},
+                 "Token +none is served\n"),
+                ("reauthenticationRequired", {"freshness": "stale", "accessTokenExpiresAt": "2999-01-01T00:00:00.000Z"},
+                 "Token +served until it expires in .*, and not refreshed\n"),
+                ("locked", {"freshness": "none"}, "Token +none is served\n"),
+                ("active", {"freshness": "expired", "accessTokenExpiresAt": ended},
+                 "Token +expired: the next request refreshes it\n")):
+            with self.subTest(state=state, session=session):
+                session = {key: value for key, value in {**SESSION, "state": state, **session}.items()
+                           if key != "accessTokenExpiresAt" or "accessTokenExpiresAt" in session}
+                agent.answers.update({**accounts({**WORK, "state": state}), "session.get": session})
+                self.assertRegex(self.answer("status"), words)
+
+    def test_status_counts_on_the_clock_of_the_provider(self):
+        now = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3)
+        until = (now + datetime.timedelta(minutes=30)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        self.agent({**accounts(WORK), "session.get": {
+            **SESSION, "accessTokenExpiresAt": until, "serverTimeOffsetMs": 3 * 86_400_000}})
+        self.assertRegex(self.answer("status"), "Token +fresh, expires in 30 min")
+
+    def test_list_counts_on_this_machines_clock(self):
+        def ago(**past):
+            return (datetime.datetime.now(datetime.timezone.utc) - datetime.timedelta(**past)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        agent = self.agent({
+            **accounts({**WORK, "lastOnlineAuthAt": ago(hours=2)}, {**HOME, "provider": "other", "lastOnlineAuthAt": ago(hours=3)}),
+            "session.get": {**SESSION, "serverTimeOffsetMs": 3 * 86_400_000}})
+        shown = self.answer("list")
+        self.assertRegex(shown, r"(?m)^\* work .* 2 h ago$")
+        self.assertRegex(shown, r"(?m)^  home .* 3 h ago$")
+        self.assertNotIn("session.get", agent.methods)
 
     def test_status_of_a_named_account(self):
         self.agent(accounts(WORK, HOME))

@@ -50,6 +50,12 @@ class CanTests(Person):
         told = self.told(decision(validUntil="2999-01-12T09:00:00.000Z"))
         self.assertIn("on 12 January 2999 at 09:00", told)
 
+    def test_the_end_of_validity_counts_on_the_clock_of_the_provider(self):
+        days = 86_400
+        told = self.told(decision(
+            validUntil=instant(10 * days), time={"now": instant(3 * days), "basis": "server", "clock": "trusted"}))
+        self.assertRegex(told, r"Until   on .* \(in 7 days\), if nothing changes before\n")
+
     def test_a_denial_names_every_reason(self):
         told = self.told(
             denied(
@@ -82,6 +88,7 @@ Denied: work may not do order.view now.
              "hourly budget for this (20) is used up. It is allowed again in 15 minutes."),
             (("missingRole", {"rolesAny": ["chief", "deputy"]}), "roles that the policy accepts: chief, deputy."),
             (("missingScope", {"missing": ["mail"]}), "lacks the scope mail."),
+            (("clockSuspect", {"behindSeconds": 3 * 86400}), "clock is 3 days behind the time that the provider told"),
             (("snapshotTooOld", {"snapshotAgeSeconds": 90000, "snapshotMaxAgeSeconds": 86400}),
              "25 hours old; the policy accepts 24 hours."),
             (("forbidden", {"whenRole": "trainee", "whenScope": "w"}), "accounts with the role trainee and the scope w."),
@@ -91,6 +98,12 @@ Denied: work may not do order.view now.
              "it last confirmed this account 5 minutes ago (the policy wants at most 5 minutes ago)."),
         ]:
             self.assertIn(words, self.told(denied(failed), code=6))
+
+    def test_suspect_clock_names_what_helps_with_and_without_the_provider(self):
+        told = self.told(denied(("clockSuspect", {"behindSeconds": 600}), remedies=["connect"]), code=6)
+        self.assertIn("10 minutes behind", told)
+        self.assertIn("Help    Set the clock of this machine.\n", told)
+        self.assertIn("the agent then asks it", told)
 
     def test_read_only_exits_with_0(self):
         told = self.told(decision("readOnly", "reauthenticationRequired", [("reauthenticationRequired", None)],

@@ -453,6 +453,19 @@ class GHTests(Import):
         self.assertEqual(done.returncode, 1, done)
         self.assertIn("has no account nobody", self.refused(2, "import", "gh", "--only", "nobody"))
 
+    def test_quoted_and_commented_users(self):
+        self.write(".config/gh/hosts.yml",
+                   "\ufeff---\r\n# made by hand\r\ngithub.com: # work\r\n    user: \"monalisa\" # mine, not hubot's\r\n"
+                   "    oauth_token: gho_one # secret\r\n\"ghe.example\": # home\n    user: 'o''hara'   \n"
+                   "    oauth_token: \"\"\nother.example:\n    user: bob # with a comment\n    git_protocol: ssh\n")
+        self.assertEqual({name: entry["user"] for name, entry in self.listed("gh").items()},
+                         {"github.com/monalisa": "monalisa", "ghe.example/o'hara": "o'hara", "other.example/bob": "bob"})
+        # What is not plain is not guessed at.
+        for user in ("&a monalisa", "*a", "!!str monalisa", "|", "[monalisa]", '"mona\\x6cisa"', '"monalisa', "'a' b"):
+            with self.subTest(user):
+                self.write(".config/gh/hosts.yml", f"github.com:\n    user: {user}\n    oauth_token: gho_one\n")
+                self.assertIn("plain or quoted word", self.refused(1, "import", "gh"))
+
     def test_what_is_no_hosts_file(self):
         for text in ("{}", "- github.com\n", "github.com\n", "github.com:\n", "\tgithub.com:\n\t\tuser: a\n", "a: b\n"):
             with self.subTest(text):

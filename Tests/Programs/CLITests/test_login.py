@@ -177,7 +177,7 @@ class LoginTests(SignIns):
         missing = Error(3005, "providerNotFound", "There is no provider of this name.")
         self.sign_ins(**{"signIn.begin": missing})
         told = self.refused(1, "login", "acme")
-        self.assertIn("There is no provider acme here yet", told)
+        self.assertIn("There is no provider acme here.", told)
         self.assertIn("`lanyard provider add acme --issuer URL --client-id ID`", told)
         self.assertIn("`lanyard provider add --preset github --client-id ID`", self.refused(1, "login", "github"))
         self.assertIn(

@@ -31,6 +31,19 @@ class PasteTests(SignIns):
         self.assertIn(f"in a browser, on any machine:\n\n  {URL}\n", done.stderr)
         self.assertIn("That is expected.", done.stderr)
 
+    def test_a_wrapped_address_from_a_pipe(self):
+        agent = self.begun()
+        wrapped = ADDRESS[:30] + "\n" + ADDRESS[30:]
+        done = self.lanyard("login", "idp", "--paste", input=wrapped + "\n")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        # The agent takes the line end out.
+        self.assertEqual(agent.params("signIn.complete")["redirectUrl"], wrapped)
+
+    def test_no_address_from_a_pipe_is_a_mistake(self):
+        agent = self.begun()
+        self.assertEqual(self.lanyard("login", "idp", "--paste", input="\n").returncode, 2)
+        self.assertNotIn("signIn.complete", agent.methods())
+
     def test_a_wrong_address_from_a_pipe_cancels_the_sign_in(self):
         agent = self.begun(self.wrong(9))
         self.assertIn("That is not it.", self.lanyard("login", "idp", "--paste", input="x\n").stderr)

@@ -5,7 +5,7 @@ import json
 
 from browser import Browser
 from fake_agent import Error
-from people import CLIENT, HOME, WORK, accounts
+from people import AGENT, CLIENT, HOME, WORK, accounts
 from person import Person
 
 END_SESSION = "https://idp.example/logout?id_token_hint=not-a-real-id-token&client_id=lanyard"
@@ -47,10 +47,70 @@ class LogoutTests(Logouts):
         self.assertIn("sealed until Alice Example", shown)
         self.assertIn("queued", shown)
 
-    def test_the_output_suggests_switch_if_no_account_is_active(self):
+    def test_the_output_names_the_file_that_demands_the_erasure(self):
+        agent = self.people(WORK)
+        self.answering(agent, mode="hard", data="erased", demandedBy="/etc/lanyard/agent.json")
+        shown = self.answer("logout", "work", "--soft")
+        self.assertIn("/etc/lanyard/agent.json demands that every sign-out erases the data", shown)
+        self.assertIn("Its data is erased", shown)
+
+    def test_the_output_names_an_account_that_can_be_switched_to(self):
+        third = {**HOME, "id": "acc_bbbbbbbbbbbbbbbbbbbbbbbbbb", "alias": "client"}
+        self.people(WORK, HOME, third)
+        told = self.answer("logout", "work")
+        self.assertIn("No account is active now. Choose one: `lanyard switch home`, `lanyard switch client`.", told)
+        self.answer("switch", "client")
+        self.assertIn("No account is active now: `lanyard switch home` makes that one active.", self.answer("logout", "client"))
+
+    def test_switch_is_not_advised_with_no_account_left(self):
         self.people(WORK, HOME)
         self.assertNotIn("active", self.answer("logout", "home"))
-        self.assertIn("No account is active now: `lanyard switch`", self.answer("logout", "work"))
+        told = self.answer("logout", "work")
+        self.assertNotIn("switch", told)
+        self.assertIn("No account is signed in now: `lanyard login` signs in.", told)
+
+    def test_all_advises_no_switch(self):
+        self.people(WORK, HOME)
+        told = self.answer("logout", "--all", "--yes")
+        self.assertNotIn("switch", told)
+        self.assertEqual(told.count("No account is signed in now"), 1)
+
+    def test_a_locked_vault_says_how(self):
+        agent = self.people(WORK)
+        locked = Error(1001, "agentLocked", "The vault is locked.", remedies=["unlock"])
+        for method in ("account.resolve", "account.get", "account.list", "account.signOut"):
+            agent.answers[method] = locked
+        for words, command in ((["work"], "lanyard logout work"), (["--yes"], "lanyard logout --yes"),
+                               (["--all"], "lanyard logout --all"),
+                               (["work", "--hard"], "lanyard logout work --hard"),
+                               (["--yes", "--offline"], "lanyard logout --yes --offline"),
+                               (["work", "--open"], "lanyard logout work --open"),
+                               (["--all", "--hard", "--open"], "lanyard logout --all --hard --open")):
+            told = self.refused(8, "logout", *words)
+            self.assertIn("nothing was signed out", told)
+            self.assertIn(f"`lanyard unlock`, `{command}`", told)
+
+    def test_a_program_that_names_no_account_is_told_the_whole_command(self):
+        self.people(WORK)
+        self.assertIn("`lanyard logout --hard work`", self.refused(2, "logout", "--hard"))
+
+    def test_all_says_that_a_demanded_sign_out_erases(self):
+        agent = self.people(WORK, HOME)
+        agent.answers["agent.status"] = {**AGENT, "hardSignOutDemandedBy": "/etc/lanyard/agent.json"}
+        screen = self.on_terminal("logout", "--all", answers=[("and erase their data? [y/N] ", "\n")])
+        self.assertEqual(screen.code, 1, screen.text)
+        self.assertNotIn("account.signOut", agent.methods())
+
+    def test_quiet_says_nothing_without_an_account(self):
+        self.people({**WORK, "active": False})
+        self.assertEqual(self.answer("logout", "--yes", "--quiet"), "")
+        self.assertEqual(self.answer("logout", "--yes"), "No account is active, so none was signed out.\n")
+
+    def test_quiet_says_nothing(self):
+        for mode in ([], ["--hard"], ["--offline"]):
+            agent = self.people(WORK)
+            self.assertEqual(self.answer("logout", "work", "--quiet", *mode), "")
+            agent.close()
 
     def test_an_erased_account_keeps_its_id_until_it_is_forgotten(self):
         self.people(WORK)
@@ -238,9 +298,25 @@ class EndSessionTests(Logouts):
         self.assertNotIn("id_token_hint", " ".join(arguments or []))
         return address
 
-    def test_the_end_session_page_is_shown_without_a_terminal(self):
-        self.assertIn(END_SESSION, self.answer("logout", "work"))
+    def test_the_end_session_page_is_not_printed_into_a_pipe(self):
+        told = self.answer("logout", "work")
+        self.assertNotIn("http", told)
+        self.assertIn("The session in the browser at idp may go on: sign out on its page, too.\n", told)
+        # The account is signed out by then: the option is no way to end this session.
+        self.assertIn("With --open, a sign-out opens that page.\n", told)
+        self.assertTrue(all(len(line) <= 80 for line in told.splitlines()), told)
         self.assertFalse(self.browser.was_started())
+
+    def test_open_without_a_browser_is_not_advised_again(self):
+        done = self.lanyard("logout", "work", "--open", environment={"DISPLAY": None})
+        self.assertIn("No browser opened the page here.", done.stderr)
+        self.assertIn("sign out on its page", done.stdout)
+        self.assertNotIn("--open", done.stdout)
+
+    def test_a_terminal_without_a_browser_shows_the_end_session_page(self):
+        self.environment.pop("DISPLAY")
+        self.assertIn(END_SESSION, self.on_terminal("logout", "work").text)
+        self.assertEqual(self.on_terminal("logout", "work", "--quiet").text, "")
 
     def test_open_opens_the_end_session_page(self):
         self.assertNotIn(END_SESSION, self.answer("logout", "work", "--open"))

@@ -195,6 +195,11 @@ class MessageTests(Person):
                 command = " ".join(words[:2] if words[0] == "provider" else words[:1])
                 self.assertEqual(self.refused(2, *words),
                                  f"lanyard: {said}\n  `lanyard help {command}` shows how to use it.\n")
+        # The options of a command that runs by default are known.
+        for name in ("rule", "grant"):
+            self.assertEqual(self.refused(2, name, "--wide", "x").splitlines()[0], "lanyard: Unexpected argument 'x'.")
+        self.assertEqual(
+            self.refused(2, "rule", "--wdie").splitlines()[0], "lanyard: Unknown option '--wdie'. Did you mean '--wide'?")
         self.assertEqual(self.refused(2, "--nonsense").splitlines()[-1], "  `lanyard help` shows how to use it.")
 
     def test_an_unknown_command_suggests_the_nearest(self):

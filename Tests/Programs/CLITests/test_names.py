@@ -104,6 +104,38 @@ class LoginAliasTests(SignIns):
         self.assertEqual(proposed(nameless, {**HOME, "alias": "acme"}, {**HOME, "id": "acc_x", "alias": "alice"}),
                          f"{WORK['id']} acme-alice")
         self.assertEqual(proposed(WORK), "")
+        self.assertEqual(proposed({**nameless, "tenant": "…", "email": "@"}), f"{WORK['id']} NEW")
+
+    def signs_in(self, renamed, *others):
+        """A sign-in that brings a new account; what the account is called then, and the note."""
+        account = {name: value for name, value in WORK.items() if name != "alias"}
+        agent = self.sign_ins(account, *others)
+        everyone = [*others]
+        agent.answers["account.list"] = lambda *_: {"accounts": list(everyone)}
+
+        def rename(params, _):
+            if not renamed:
+                raise Error(2002, "accountAmbiguous")
+            account["alias"] = params["alias"]
+            return account
+
+        agent.answers["account.rename"] = rename
+        agent.answers["account.get"] = lambda *_: account
+        screen = self.on_terminal("login", "idp", "--no-browser", size=(24, 200))
+        self.assertEqual(screen.code, 0, screen.text)
+        agent.close()
+        return account.get("alias"), screen.text.rpartition("lanyard rename ")[2].rpartition("`")[0]
+
+    def test_a_new_account_is_called_after_its_provider(self):
+        self.assertEqual(self.signs_in(True), ("idp", "idp acme"))
+        self.assertEqual(self.signs_in(True, {**HOME, "alias": "idp"}), ("idp-2", "idp-2 acme"))
+        # The name was taken at that moment.
+        self.assertEqual(self.signs_in(False), (None, f"{WORK['id']} acme"))
+
+    def test_an_account_that_was_there_keeps_what_it_is_called(self):
+        agent = self.sign_ins({name: value for name, value in WORK.items() if name != "alias"})
+        self.assertEqual(self.lanyard("login", "--account", WORK["id"], "--no-browser").returncode, 0)
+        self.assertNotIn("account.rename", agent.methods())
 
 
 if __name__ == "__main__":

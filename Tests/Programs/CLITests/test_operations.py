@@ -1,9 +1,11 @@
 """operations, as people and programs see them."""
 
 import base64
+import datetime
 import json
 import os
 
+from people import SESSION
 from person import Person
 
 WORK = "acc_c2ztq4xk7m3vwy5ndhb6rfgupa"
@@ -33,6 +35,28 @@ class OperationTests(Person):
         self.assertEqual(title, "op_4d1c  workOrder.note: Note on 17")
         self.assertEqual(request, "  POST https://api.example/notes")
         self.assertIn("the server has a newer state (status 409)", situation)
+
+    def test_an_operation_that_waits_says_why(self):
+        for last, words in (
+            (None, "waits for its turn"),
+            ({"name": "denied", "reason": "clockSuspect"}, "until this machine's clock is right"),
+            ({"name": "denied", "reason": "budgetExceeded"}, "hourly budget"),
+            ({"name": "denied", "reason": "onlineRequired"}, "until the provider confirms the account again"),
+            ({"name": "accountLocked"}, "the provider has disabled the account"),
+            ({"name": "providerUnavailable", "reason": "status503"}, "waits for the network, or for the server"),
+        ):
+            with self.subTest(last):
+                last = last and {**last, "at": "2030-01-01T00:00:00.000Z"}
+                self.assertIn(words, self.shown(status="queued", rejection=None, response=None, lastError=last))
+
+    def test_moments_count_on_the_clock_of_the_provider(self):
+        def instant(**ahead):
+            return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        entry = {**ENTRY, "status": "queued", "enqueuedAt": instant(days=3, minutes=-10), "nextAttemptAt": instant(days=3, minutes=5, seconds=10)}
+        self.agent({
+            "operation.list": {"account": WORK, "operations": [entry], "more": False},
+            "session.get": {**SESSION, "serverTimeOffsetMs": 3 * 86_400_000}})
+        self.assertIn("waits, tried again in 5 min, queued 10 min ago", self.answer("operations", "-u", "work"))
 
     def test_an_unknown_outcome_is_not_shown_as_failed(self):
         shown = self.shown(status="unknown", rejection=None)

@@ -24,6 +24,13 @@ class ProviderTests(Person):
         self.assertEqual(self.fake.params("provider.add"),
                          {"name": "idp", "issuer": "https://idp.example", "clientId": "app"})
 
+    def test_an_unknown_provider_is_named_whatever_the_agent_says(self):
+        self.fake.answers["provider.get"] = Error(3005, "providerNotFound", "In other words.")
+        self.assertIn("There is no provider ipd here.", self.refused(1, "provider", "show", "ipd"))
+        # One whose file is gone is there.
+        self.fake.answers["provider.get"] = Error(3005, "providerNotFound", "Its file is gone.", source="/etc/lanyard/idp.json")
+        self.assertIn("Its file is gone.", self.refused(1, "provider", "show", "idp"))
+
     def test_every_option(self):
         self.assertEqual(
             self.added("idp", "--issuer", "https://i", "--client-id", "c", "-s", "openid offline_access", "-s", "mail",
@@ -97,6 +104,28 @@ class ProviderTests(Person):
         self.refused(2, "provider", "add", *common, "/nowhere")
         self.refused(2, "provider", "add", *common, "-", input="\n")
         self.refused(2, "provider", "add", "idp", "--issuer", "https://i", "--client-id", "c", "--client-secret", "x")
+
+    def test_a_secret_file_as_an_editor_saved_it(self):
+        path = os.path.join(self.place, "secret")
+        common = ["idp", "--issuer", "https://i", "--client-id", "c", "--client-secret-file", path]
+
+        def saved(content):
+            with open(path, "wb") as file:
+                file.write(content)
+
+        for content in (b"s3cret\r\n", b"\xef\xbb\xbfs3cret", b"\xef\xbb\xbfs3cret\r\n\r\n", b"s3cret\r", b"s3cret\n\n"):
+            saved(content)
+            self.assertEqual(self.added(*common)["clientSecret"], "s3cret", content)
+        saved("clé\n".encode())
+        self.assertEqual(self.added(*common)["clientSecret"], "clé")
+        # Said in words, and without a byte of the secret.
+        for content, word in (("s3cret\n".encode("utf-16"), "UTF-16"), ("s3cret".encode("utf-16-be"), "UTF-16"),
+                              ("clé\n".encode("latin-1"), "UTF-8"), (b"s3cret\nmore\n", "several lines")):
+            saved(content)
+            told = self.refused(2, "provider", "add", *common)
+            self.assertIn(word, told, content)
+            self.assertIn(path, told)
+            self.assertNotIn("s3cret", told)
 
     def test_a_key_from_a_file_or_a_pipe(self):
         key = "-----BEGIN PRIVATE KEY-----\nMIG\n-----END PRIVATE KEY-----\n"

@@ -1,7 +1,9 @@
 """revocations, as people and programs see them."""
 
+import datetime
 import json
 
+from people import SESSION, WORK, accounts
 from person import Person
 
 WAITING = {
@@ -37,6 +39,21 @@ class RevocationTests(Person):
             attempts=1, nextAttemptAt="2020-01-01T00:00:00.000Z", lastError={**WAITING["lastError"], "name": "offline"})
         self.assertRegex(plan, "^  tried once, again now, given up ")
         self.assertEqual(trouble, "  The provider could not be reached.")
+
+    def test_lists_count_on_this_machines_clock_and_sign_outs_on_the_providers(self):
+        def instant(**ahead):
+            return (datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(**ahead)).strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        entry = {**WAITING, "nextAttemptAt": instant(minutes=5, seconds=10), "expiresAt": instant(days=7, seconds=10),
+                 "lastError": {**WAITING["lastError"], "name": "offline"}}
+        session = {**SESSION, "serverTimeOffsetMs": 3 * 86_400_000}
+        self.agent({
+            **accounts(WORK), "session.get": session, "revocation.list": {"revocations": [entry]},
+            "revocation.retry": {"revocations": [entry]},
+            "account.signOut": {"account": WORK["id"], "mode": "soft", "data": "sealed", "revocation": "queued",
+                                "nextAttemptAt": instant(days=3, minutes=5, seconds=10)}})
+        self.assertIn("  tried 2 times, again in 5 min, given up in 7 days\n", self.answer("revocations"))
+        self.assertIn("The agent tries again in 5 min.", self.lanyard("revocations", "send").stderr)
+        self.assertIn("The agent sends it in 5 min,", self.answer("logout", "work"))
 
     def test_an_error_of_a_newer_agent(self):
         self.assertEqual(self.shown(lastError={**WAITING["lastError"], "name": "somethingNew"})[2], "  somethingNew")

@@ -2,6 +2,7 @@
 
 import json
 import os
+import subprocess
 import unittest
 
 from people import HOME, WORK, accounts
@@ -51,7 +52,8 @@ class SelectionTests(Person):
         self.assertEqual(self.asked(cwd=self.home), "home")
 
     def test_spellings(self):
-        for text in ("work", "work\n", "account = work\n", "account=work", "# ours\n\n  account = work  # the tenant\r\n"):
+        for text in ("work", "work\n", "account = work\n", "account=work", "# ours\n\n  account = work  # the tenant\r\n",
+                     "\ufeffaccount = work\r\n", "\ufeff# ours\r\n\r\nwork\r\n"):
             with self.subTest(text):
                 self.trust(text)
                 self.assertEqual(self.asked(), "work")
@@ -70,12 +72,6 @@ class SelectionTests(Person):
         self.assertIn(f"{path} can be written by other users, so it is ignored", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "@active")
 
-    def test_a_symbolic_link_is_ignored_with_a_warning(self):
-        os.symlink(self.trust("home", self.home), os.path.join(self.work, ".lanyard"))
-        done = self.lanyard("token", cwd=self.work)
-        self.assertIn("is a symbolic link", done.stderr)
-        self.assertEqual(self.fake.params("token.get")["account"], "home")
-
     @unittest.skipUnless(os.geteuid() == 0, "only root can give files away")
     def test_a_file_of_another_user_is_ignored_with_a_warning(self):
         path = self.write("home")
@@ -85,11 +81,57 @@ class SelectionTests(Person):
         self.assertIn("belongs to another user", done.stderr)
         self.assertEqual(self.fake.params("token.get")["account"], "work")
 
-    def test_a_directory_named_lanyard_is_skipped(self):
-        os.mkdir(os.path.join(self.work, ".lanyard"))
-        os.mkfifo(os.path.join(os.path.dirname(self.work), ".lanyard"))
+    def test_what_can_not_be_read_is_told_and_nothing_is_chosen_in_its_place(self):
         self.trust("home", self.home)
+        path = os.path.join(self.work, ".lanyard")
+
+        def text(bytes):
+            with open(path, "wb") as file:
+                file.write(bytes)
+
+        cases = [
+            (lambda: os.symlink("nowhere", path), "is a symbolic link"),
+            (lambda: os.symlink(os.path.join(self.home, ".lanyard"), path), "is a symbolic link"),
+            (lambda: os.mkfifo(path), "is not a plain file"),
+            (lambda: os.mkdir(path), "is not a plain file"),
+            (lambda: text(b"#" * 4092 + b"\nhome\n"), "has more than 4096 bytes"),
+            (lambda: text("home".encode("utf-16")), "is not text in UTF-8"),
+            (lambda: text(b"home\n\xff\n"), "is not text in UTF-8"),
+        ]
+        if os.geteuid() != 0:
+            cases.append((lambda: os.close(os.open(path, os.O_CREAT, 0)), "can't be read: Permission denied"))
+        for make, told in cases:
+            make()
+            for words in (["token"], ["status"], ["can", "x"], ["logout", "--yes"], ["trust"]):
+                with self.subTest(told=told, words=words):
+                    self.assertIn(f"{path} {told}. No account was chosen.", self.refused(2, *words))
+            # A named account needs no file.
+            self.answer("token", "work")
+            os.rmdir(path) if os.path.isdir(path) else os.unlink(path)
         self.assertEqual(self.asked(), "home")
+
+    def test_a_directory_that_is_not_utf8_has_its_file(self):
+        directory = os.path.join(os.fsencode(self.work), b"caf\xe9")
+        os.mkdir(directory)
+        with open(os.path.join(directory, b".lanyard"), "w") as file:
+            file.write("home\n")
+        shown = f"{self.work}/caf\\xE9/.lanyard"
+        self.assertIn(f"{shown} names the account home, and you do not trust it yet.", self.refused(2, "token", cwd=directory))
+        self.assertEqual(self.answer("trust", cwd=directory), f"Trusted: {shown}, which names the account home.\n")
+        self.assertEqual(self.asked(cwd=directory), "home")
+        self.assertIn(f"by {shown}", self.answer("status", cwd=directory))
+        self.assertEqual(self.answer("trust", "--list"), shown + "\n")
+        self.assertIn("Not trusted any more", self.answer("trust", "--remove", cwd=directory))
+        self.refused(2, "token", cwd=directory)
+
+    def test_a_working_directory_that_is_gone_chooses_nothing(self):
+        gone = os.path.join(self.work, "gone")
+        os.mkdir(gone)
+        done = subprocess.run(
+            ["/bin/sh", "-c", 'rmdir "$PWD" && exec "$0" token', *self.command([])], cwd=gone, env=self.environment,
+            capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (2, ""), done)
+        self.assertIn("The working directory can't be read: it is gone. No account was chosen.", done.stderr)
 
     def test_status_says_why_an_account_is_used(self):
         path = self.trust("account = home")

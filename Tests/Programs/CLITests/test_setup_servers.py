@@ -342,3 +342,13 @@ class Words(ServerPrograms):
         self.assertIn('"args": ["mcp", "https://mcp.acme.example/mcp"]', asked.stdout)
         self.setup("claude", URL)
         self.assertEqual(agent.calls, [])
+
+
+class HomelessTests(ServerPrograms):
+    def test_without_a_home_no_file_of_the_working_directory_is_written(self):
+        self.agent({**people.accounts(people.WORK), "rule.list": {"rules": []}, "rule.add": {"rule": "rul_1"}})
+        told = self.refused(
+            2, "setup", "git", "https://github.com/*", "--account", "work", "--yes",
+            environment={"HOME": None, "XDG_CONFIG_HOME": os.path.join(self.place, "config")})
+        self.assertIn("HOME is not set.", told)
+        self.assertEqual(os.listdir(self.work), [])

@@ -1,9 +1,10 @@
 """`lanyard step-up`: the PIN is typed without echo."""
 
+import datetime
 import json
 
 from fake_agent import Error
-from people import AGENT, WORK
+from people import AGENT, SESSION, WORK
 from person import Person
 
 ASKED = "PIN (not shown): "
@@ -111,6 +112,16 @@ class StepUpTests(Person):
         self.assertEqual(
             json.loads(self.answer("step-up", "--status", "--json")),
             {"account": WORK["id"], "enrolled": True, "attemptsLeft": 10})
+
+    def test_the_end_counts_on_the_clock_of_the_provider(self):
+        agent = self.pin("2468")
+        end = datetime.datetime.now(datetime.timezone.utc) + datetime.timedelta(days=3, minutes=5, seconds=10)
+        until = {"account": WORK["id"], "validUntil": end.strftime("%Y-%m-%dT%H:%M:%S.000Z")}
+        agent.answers.update({
+            "stepUp.verify": until, "stepUp.status": {**until, "enrolled": True, "attemptsLeft": 10},
+            "session.get": {**SESSION, "serverTimeOffsetMs": 3 * 86_400_000}})
+        self.assertRegex(self.lanyard("step-up", "work", input="2468\n").stdout, r"^Confirmed, until [0-9:]+ \(in 5 min\)\.\n$")
+        self.assertRegex(self.answer("step-up", "work", "--status"), r"; confirmed until [0-9:]+ \(in 5 min\)\.\n$")
 
     def test_pinentry_sends_no_pin(self):
         agent = self.pin("2468")

@@ -6,7 +6,7 @@ import re
 import unicodedata
 import unittest
 
-from people import HOME, IDP, WORK, accounts
+from people import CLIENT, HOME, IDP, WORK, accounts
 from person import Person
 
 LONG = {**HOME, "id": "acc_aaaaaaaaaaaaaaaaaaaaaaaaaa", "displayName": "Maximiliane Friederike von Hohenstein",
@@ -36,6 +36,65 @@ class TableTests(Person):
         shown = "\n".join(self.lines("list"))
         self.assertIn("work", shown)
         self.assertRegex(shown, r"Maxim\S*.*…")
+
+    def narrow(self, *words, whole, joined=(), width):
+        """Each line fits; `whole` stand in one line, `joined` over several."""
+        lines = self.lines(*words, size=(24, width))
+        self.assertTrue(all(columns(line) <= width for line in lines), lines)
+        text = "".join(line.replace(" ", "") for line in lines)
+        for name in whole:
+            self.assertTrue(any(name in line for line in lines), (name, lines))
+        for name in joined:
+            self.assertIn(name.replace(" ", ""), text)
+        return lines
+
+    def test_names_and_ids_are_whole_on_narrow_screens(self):
+        long_name = "client-of-the-northern-branch"
+        agent = self.agent(accounts(WORK, {**LONG, "alias": long_name}, providers=[IDP, {**IDP, "name": "corporate-directory"}]))
+        agent.answers["rule.list"] = {"rules": [
+            {"rule": "rule_1", "pattern": "https://github.com/acme/*", "account": WORK["id"]}]}
+        agent.answers["policy.list"] = {"policies": [{"name": "orders-and-notes", "version": 3}]}
+        agent.answers["agent.listKeySlots"] = {"slots": [
+            {"slot": 0, "protection": "keyFile", "createdAt": "2020-01-01T00:00:00.000Z", "opened": True}]}
+        agent.answers["grant.list"] = {"grants": [
+            {"grant": "gra_c2ztq4xk7m3vwy5ndhb6rf", "client": "continuous-integration", "accounts": [WORK["id"], LONG["id"]],
+             "methods": ["token.get", "request.send"], "origins": ["https://api.example", "https://other.example:8443"]}]}
+        for width in (40, 60, 80):
+            with self.subTest(width=width):
+                self.narrow("list", whole=["work", long_name, "sign in again"], width=width)
+                self.narrow("provider", "list", whole=["idp", "corporate-directory"], joined=["offline_access"], width=width)
+                self.narrow("rule", whole=["https://github.com/acme/*", "work"], width=width)
+                self.narrow("policy", "list", whole=["orders-and-notes"], width=width)
+                self.narrow("key", whole=["opened the vault" if width > 40 else "opened"], width=width)
+                self.narrow("grant", whole=["gra_c2ztq4xk7m3vwy5ndhb6rf", "continuous-integration"],
+                            joined=["requests,token.get", "https://other.example:8443".removeprefix("https://"), long_name], width=width)
+
+    def test_an_account_without_an_alias_is_listed_with_its_whole_id(self):
+        self.agent(accounts(WORK, CLIENT))
+        for width in (40, 60, 80):
+            self.narrow("list", whole=[CLIENT["id"], "signed out"], width=width)
+
+    def test_sentences_of_the_audit_log_are_whole(self):
+        agent = self.agent(accounts(WORK))
+        agent.answers["audit.list"] = {"entries": [
+            {"sequence": 1, "at": "2030-01-01T00:00:00.000Z", "event": "authorization.check", "outcome": "deny",
+             "account": WORK["id"], "client": "a program with quite a long name of its own",
+             "facts": {"capability": "orders.approve.and.much.more", "reason": "offlineWindowExpired"}}]}
+        for width in (40, 60, 80, 100):
+            with self.subTest(width=width):
+                lines = self.narrow("audit", whole=[], joined=["may not do orders.approve.and.much.more (offline window expired)"]
+                                    if width < 60 else [], width=width)
+                words = " ".join(lines).split()
+                for word in ("orders.approve.and.much.more" if width > 60 else "not", "(offline", "window", "expired)"):
+                    self.assertIn(word, words)
+
+    def test_a_waiting_revocation_fits_and_keeps_its_id(self):
+        entry = {"id": "rev_c2ztq4xk7m3vwy5ndhb6rfgupa", "issuer": "https://login.department.example/tenants/a",
+                 "accountLabel": "work", "attempts": 2, "nextAttemptAt": "2999-01-01T00:00:00.000Z",
+                 "expiresAt": "2999-02-01T00:00:00.000Z", "lastError": {"name": "providerMisconfigured"}}
+        self.agent({"revocation.list": {"revocations": [entry]}})
+        for width in (50, 60, 80):
+            self.narrow("revocations", whole=[entry["id"], "work", entry["issuer"]], width=width)
 
     def test_columns_are_aligned_behind_wide_characters(self):
         self.agent(accounts(WORK, WIDE))
@@ -94,12 +153,81 @@ class ProgramTests(Person):
             self.assertEqual(self.answer(*words), "not-a-real-access-token\n")
         self.assertIn("There is no account", self.refused(1, "token", "nobody", "-q"))
 
+    def test_quiet_leaves_out_what_was_done(self):
+        """Only what was asked for is an answer: a token, a list, the state of something."""
+        added = {"provider": {"name": "corp", "issuer": "https://corp.example"}}
+        waiting = {"revocations": []}
+        agent = self.agent({
+            **accounts(WORK, HOME), "provider.add": added, "provider.update": {"provider": IDP}, "agent.lock": {"locked": True},
+            "agent.unlock": {"locked": False}, "account.rename": lambda params, _: dict(params),
+            "account.resolve": lambda params, _: {"account": WORK["id"], "because": "selector"},
+            "rule.add": {"rule": "rule_1", "pattern": "https://a.example/*"}, "rule.list": {"rules": []}, "rule.remove": {},
+            "grant.revoke": {}, "revocation.abandon": {}, "revocation.list": waiting, "revocation.retry": waiting,
+            "operation.cancel": {"attempts": 0}, "agent.rotateRootKey": {"keyEpoch": 2},
+            "agent.removeKeySlot": {"slots": []}, "stepUp.verify": {"validUntil": "2999-01-01T00:00:00.000Z"},
+            "stepUp.status": {"enrolled": True, "attemptsLeft": 10}, "agent.backup": {"accounts": 1, "providers": 1, "policies": 0},
+            "policy.validate": {"name": "p", "version": 1}, "agent.shutdown": {}})
+        agent.last = "agent.shutdown"
+        secret, policy = os.path.join(self.home, "pw"), os.path.join(self.home, "p.json")
+        for path, text in ((secret, "not-a-real-passphrase\n"), (policy, '{"name":"p","version":1,"capabilities":{}}')):
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+            os.chmod(path, 0o600)
+        with open(os.path.join(self.work, ".lanyard"), "w", encoding="utf-8") as file:
+            file.write("account = work\n")
+        for words in (
+            ["trust"], ["trust", "--remove"], ["account", "set", "work", "--browser", "/bin/true"], ["switch", "work"], ["rename", "work", "acme"],
+            ["provider", "add", "corp", "--issuer", "https://corp.example", "--client-id", "x"],
+            ["provider", "update", "idp", "--client-id", "y"], ["provider", "remove", "idp"], ["lock"], ["unlock"],
+            ["rule", "add", "https://a.example/*", "work"], ["rule", "remove", "rule_1"], ["grant", "revoke", "gra_1"],
+            ["revocations", "abandon", "rev_1"], ["revocations", "send"], ["operations", "cancel", "op_1", "-u", "work"],
+            ["key", "rotate"], ["key", "remove", "1"], ["step-up", "work"], ["policy", "check", policy],
+            ["backup", os.path.join(self.home, "b"), "--pw-file", secret], ["logout", "work"], ["forget", "work", "--yes"],
+            ["stop"],
+        ):
+            with self.subTest(words):
+                input = {"input": "2468\n"} if words[0] == "step-up" else {}
+                done = self.lanyard(*words, "--quiet", **input)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""), done)
+
     def test_the_manual_page_has_every_command(self):
         page = self.answer("man")
         self.assertTrue(page.startswith('.TH LANYARD 1 '), page[:40])
         for command in ("lanyard rename", "lanyard provider update", "lanyard grant create", "lanyard trust"):
             self.assertIn(f".SS {command}\n", page)
         self.assertFalse([line for line in page.splitlines() if line.startswith(("'", ". "))])
+
+    def test_pages_have_their_sections_in_the_order_of_man_pages_7(self):
+        order = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "COMMANDS", "JSON", "EXIT STATUS", "ENVIRONMENT", "FILES",
+                 "EXAMPLES", "SEE ALSO"]
+        place = os.path.join(self.work, "pages")
+        os.mkdir(place)
+        self.answer("man", "--quiet", "--directory", place)
+        for name in sorted(os.listdir(place)):
+            with self.subTest(name), open(os.path.join(place, name), encoding="utf-8") as file:
+                text = file.read()
+                sections = re.findall(r"^\.SH (.*)$", text, re.MULTILINE)
+                self.assertEqual(sections[:3], ["NAME", "SYNOPSIS", "DESCRIPTION"])
+                self.assertEqual(sections[-1], "SEE ALSO")
+                self.assertLessEqual({"OPTIONS", "EXIT STATUS", "ENVIRONMENT"}, set(sections))
+                common = [section for section in order if section in sections]
+                known = [section for section in sections if section != "COMMANDS"]
+                self.assertEqual([section for section in common if section != "COMMANDS"], known)
+        with open(os.path.join(place, "lanyard-token.1"), encoding="utf-8") as file:
+            page = file.read()
+        self.assertIn(".SH SYNOPSIS\n.B lanyard token\n[<account>] ", page)
+        self.assertIn(".TP\n.B \\-\\-timeout <seconds>\nHow long the agent may take.", page)
+        self.assertIn("lanyard token \\-\\-aud https://mail.example \\-s mail.read", page.partition(".SH EXAMPLES")[2])
+
+    def test_the_line_of_usage_is_broken_between_options(self):
+        for width in (40, 60, 80, 132):
+            lines = self.on_terminal("token", "--help", size=(24, width)).text.splitlines()
+            start = next(index for index, line in enumerate(lines) if line.startswith("USAGE: "))
+            usage = lines[start:lines.index("", start)]
+            self.assertTrue(all(columns(line) <= width for line in usage), usage)
+            for option in ("[--minimum-lifetime <seconds>]", "[--scope <scope> ...]", "[--timeout <seconds>]"):
+                self.assertTrue(any(option in line for line in usage), usage)
+        self.assertLessEqual(max(map(len, self.answer("help", "provider", "add").splitlines())), 80)
 
     def test_each_command_has_a_page_and_its_json_is_described(self):
         place = os.path.join(self.work, "pages")

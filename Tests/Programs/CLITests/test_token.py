@@ -291,3 +291,13 @@ class ExecTests(Person):
         self.agent({**accounts(WORK), "exec.begin": Error(5001, "storeUnavailable", retryable=True)})
         ran = self.lanyard("exec", "work", "--", "echo", "ran")
         self.assertEqual((ran.returncode, ran.stdout), (1, ""))
+
+
+class CredentialTests(Person):
+    def test_the_names_beside_a_token_are_those_of_the_python_client(self):
+        self.agent({**accounts(WORK), "account.resolve": {"account": WORK["id"], "because": "rule"}})
+        # The same hosts as `KeyringTests` of the Python client.
+        for host, name in (("bitbucket.org", "x-token-auth"), ("gcr.io", "oauth2accesstoken"), ("eu.gcr.io", "oauth2accesstoken"),
+                           ("europe-python.pkg.dev", "oauth2accesstoken"), ("mygcr.io", "oauth2"), ("github.com", "oauth2")):
+            told = self.answer("credential", "netrc", f"https://{host}/x")
+            self.assertIn(f"login {name}", told)

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 import unittest
 
 from people import HOME, WORK, accounts
@@ -65,6 +66,15 @@ class TrustTests(Person):
         self.refused(2, "token", cwd=other)
         self.answer("token", cwd=self.work)
 
+    def test_the_prompt_of_a_directory_that_is_gone_names_no_file(self):
+        gone = os.path.join(self.home, "gone")
+        for words in ("", " --json"):
+            os.mkdir(gone)
+            done = subprocess.run(
+                ["sh", "-c", f'cd "$1" && rmdir "$1" && exec "$2" prompt{words}', "sh", gone, self.command([])[0]],
+                env=self.settings(None), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=20)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
     def test_status_tells(self):
         self.assertRegex(self.answer("status"), "Trust +this file is not trusted yet: `lanyard trust`")
         self.assertIs(json.loads(self.answer("status", "--json"))["selection"]["trusted"], False)
@@ -90,6 +100,14 @@ class TrustTests(Person):
         os.unlink(self.path)
         self.assertEqual(self.answer("trust", "--remove"), f"Not trusted any more: {self.path}.\n")
         self.assertEqual(self.answer("trust", "--list"), above + "\n")
+
+    def test_trust_in_a_file_that_can_not_be_read_any_more_is_taken_back(self):
+        self.answer("trust")
+        os.unlink(self.path)
+        os.symlink("nowhere", self.path)
+        self.assertIn("is a symbolic link. No account was chosen.", self.refused(2, "token"))
+        self.assertEqual(self.answer("trust", "--remove"), f"Not trusted any more: {self.path}.\n")
+        self.assertEqual(self.answer("trust", "--list", "--json"), '{"trusted":[]}\n')
 
     def test_a_list_that_can_not_be_read_is_not_replaced(self):
         self.answer("trust")

@@ -4,11 +4,13 @@ import atexit
 import base64
 import functools
 import hashlib
+import http.server
 import os
 import shutil
 import socket
 import subprocess
 import tempfile
+import threading
 import unittest
 import zipfile
 
@@ -123,6 +125,35 @@ class Installers:
         self.assertInstalled()
         self.assertEqual(self.index.server.tokens(), [self.token()])
         self.assertEqual({request.basic[0] for request in self.index.server.requests if request.token}, {"alice"})
+
+    def test_it_gives_an_index_without_tls_nothing(self):
+        """The tool asks for its URL, and pip then for its host. Both are told nothing, though a rule for https covers the
+        host."""
+        seen = []
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                seen.append(self.headers.get("Authorization"))
+                self.send_response(401)
+                self.send_header("WWW-Authenticate", 'Basic realm="index"')
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        plain = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+        self.addCleanup(plain.server_close)
+        self.addCleanup(plain.shutdown)
+        threading.Thread(target=plain.serve_forever, daemon=True).start()
+        place = f"localhost:{plain.server_port}"
+        self.rule(f"https://{place}")
+        token = self.token()
+        for url in (f"http://{place}/simple/", f"http://alice@{place}/simple/"):
+            self.install(url, status=None)
+        self.assertTrue(seen)
+        for authorization in filter(None, seen):
+            self.assertNotIn(token, base64.b64decode(authorization.split()[1]).decode())
 
     def test_it_gives_another_index_nothing(self):
         other = Index(self)
@@ -270,15 +301,19 @@ class WithTwine(PythonPackages):
         self.sent = wheel(self.place, "acme", "1.0")
 
     def twine(self, *words, to=None, **more):
-        named = f"{self.index.server.origin}=work"
         return self.tool(
             self.python, "-m", "twine", "upload", "--non-interactive", "--disable-progress-bar", "--repository-url",
-            f"{(to or self.index).server.origin}/", *words, PYTHONPATH=lanyard_for_python(), LANYARD_KEYRING=named, **more)
+            f"{(to or self.index).server.origin}/", *words, PYTHONPATH=lanyard_for_python(), **more)
 
     def test_twine_uploads_with_the_token_as_password(self):
         self.twine(self.sent)
         self.assertEqual(os.listdir(self.index.folder), ["acme-1.0-py3-none-any.whl"])
         self.assertEqual(self.index.server.tokens(), [self.token()])
+
+    def test_twine_uploads_with_the_account_of_a_variable(self):
+        other = Index(self)
+        self.twine(self.sent, to=other, LANYARD_KEYRING=f"{other.server.origin}=work")
+        self.assertEqual(other.server.tokens(), [self.token()])
 
     def test_twine_gets_a_new_token_when_the_old_one_ended(self):
         with self.short_lifetimes():

@@ -8,7 +8,7 @@ import unittest
 import urllib.error
 
 from administrator_fixture import PATIENCE_SECONDS, Administered, policy
-from agent_fixture import ROOT, LanyardError
+from agent_fixture import ROOT, LanyardError, add_provider, import_account
 from harness import browse
 from forms import in_quick_form
 
@@ -66,6 +66,63 @@ class Configuration(Administered):
         scene = self.laid({"enforced": {"caFile": "/nowhere.pem"}})
         scene.start()
         self.assertIn("problem", self.findings(self.client(scene), "configuration"))
+
+    def test_enforced_hard_sign_out_erases_in_every_mode(self):
+        scene = self.laid({"enforced": {"signOut": "hard"}})
+        scene.start()
+        client = self.client(scene)
+        idp = self.provider()
+        add_provider(client, idp)
+        status = client.call("agent.status")
+        self.assertEqual(status["administrator"]["enforced"], ["signOut"])
+        self.assertEqual(status["hardSignOutDemandedBy"], self.path("agent.json"))
+        self.assertEqual(self.findings(client, "signOut"), ["ok"])
+        for mode in ("soft", "hard", "offline"):
+            with self.subTest(mode):
+                revocations = idp.asked("/revoke")
+                account = import_account(client, idp, "alice")
+                client.call("secret.put", {"account": account, "name": "draft", "value": "kept by a program"})
+                answer = client.call("account.signOut", {"account": account, "mode": mode})
+                self.assertEqual((answer["mode"], answer["data"]), ("hard", "erased"))
+                self.assertEqual(answer["demandedBy"], self.path("agent.json"))
+                self.assertEqual(answer["revocation"], "queued" if mode == "offline" else "confirmed")
+                self.assertEqual(idp.asked("/revoke"), revocations if mode == "offline" else revocations + 1)
+                left = client.call("account.get", {"account": account})
+                self.assertTrue(left["subject"].startswith("erased:"), left)
+                self.assertNotIn("email", left)
+                # The same person gets the account again, and nothing of the data.
+                self.assertEqual(import_account(client, idp, "alice"), account)
+                self.assertEqual(client.call("secret.list", {"account": account})["names"], [])
+                client.call("account.signOut", {"account": account, "mode": mode})
+
+    def test_demanded_hard_sign_out_erases_what_a_soft_one_kept(self):
+        scene = self.laid({})
+        scene.start()
+        client = self.client(scene)
+        idp = self.provider()
+        add_provider(client, idp)
+        account = import_account(client, idp, "alice")
+        self.assertEqual(client.call("account.signOut", {"account": account, "mode": "soft"})["data"], "sealed")
+        scene.end()
+        self.lay("agent.json", '{"enforced": {"signOut": "hard"}}')
+        scene.start()
+        client = self.client(scene)
+        self.assertEqual(client.call("account.signOut", {"account": account, "mode": "soft"})["data"], "erased")
+
+    def test_persons_file_changes_no_enforced_sign_out(self):
+        scene = self.laid({"signOut": "hard"})
+        directory = os.path.join(scene.directory, "home", ".config", "lanyard")
+        os.makedirs(directory, 0o700)
+        with open(os.path.join(directory, "agent.json"), "w") as file:
+            json.dump({"signOut": "asked"}, file)
+        scene.start()
+        self.assertNotIn("hardSignOutDemandedBy", self.client(scene).call("agent.status"))
+        scene.end()
+        self.lay("agent.json", '{"enforced": {"signOut": "hard"}}')
+        scene.start()
+        status = self.client(scene).call("agent.status")
+        self.assertEqual(status["hardSignOutDemandedBy"], self.path("agent.json"))
+        self.assertEqual(status["administrator"]["overruled"], ["signOut"])
 
     def test_bad_file_is_told_and_counts_as_none(self):
         for text, place in (("{\n \"enforced\": {\"proxi\": 1}}", ":2:15: "), ("{,}", ":1:2: "), ("[]", ":1:1: ")):

@@ -13,6 +13,7 @@ import subprocess
 import sys
 import time
 import unittest
+import urllib.parse
 import unittest.mock
 from typing import Any, Dict, List, Optional
 
@@ -493,7 +494,8 @@ class LogsThatWentBack(Exports):
         self.assertEqual(len(receiver.taken), 2)
 
 
-@in_quick_form("test_headers_come_from_a_private_file_and_stand_in_no_argument")
+@in_quick_form(
+    "test_headers_come_from_a_private_file_and_stand_in_no_argument", "test_receiver_that_the_pins_refuse_gets_no_token")
 class Credentials(Exports):
     def test_headers_come_from_a_private_file_and_stand_in_no_argument(self) -> None:
         receiver, log = self.receiver(), self.log(1)
@@ -501,7 +503,7 @@ class Credentials(Exports):
         with open(path, "w") as file:
             file.write("# of the collector\nAuthorization: Bearer not-a-real-token\nX-Scope-OrgID: 7\n")
         os.chmod(path, 0o644)
-        done = self.once(log, "otlp", receiver.url, "--headers-file", path, status=5)
+        done = self.once(log, "otlp", receiver.url, "--headers-file", path, status=2)
         self.assertIn("must be a plain file of yours that others can neither read nor write", done.stderr)
         os.chmod(path, 0o600)
         receiver.answers = ["hang"]
@@ -515,11 +517,37 @@ class Credentials(Exports):
 
     def test_token_of_an_account_goes_along(self) -> None:
         scene, receiver = self.people(), self.receiver()
+        origin = receiver.url.partition("/v1")[0]
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            provider = client.call("account.get", {"account": "alice"})["provider"]
+            client.call("provider.update", {"provider": provider, "allowedOrigins": ["https://api.example"]})
+        # It will never work, so a timer that tries again after 5 does not.
+        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=6)
+        # The command keeps what was allowed.
+        self.assertIn(
+            f"`lanyard provider update {provider} --allowed-origin https://api.example --allowed-origin {origin}`", done.stderr)
+        self.assertEqual(receiver.heads, [])
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            client.call("provider.update", {"provider": provider, "allowedOrigins": ["https://api.example", origin]})
         self.once(scene, "otlp", receiver.url, "--account", "alice")
         with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
             token = client.call("token.get", {"account": "alice"})["accessToken"]
         self.assertEqual(receiver.heads[0]["authorization"], f"Bearer {token}")
         self.assertNotIn(token.encode(), b"".join(receiver.bodies))
+
+    def test_receiver_that_the_pins_refuse_gets_no_token(self) -> None:
+        """As `request.send`: plain HTTP proves no key, so that no pin matches."""
+        scene, receiver = self.people(), self.receiver()
+        place = urllib.parse.urlsplit(receiver.url)
+        with contextlib.closing(scene.client(timeout=PATIENCE_SECONDS)) as client:
+            provider = client.call("account.get", {"account": "alice"})["provider"]
+            client.call("token.get", {"account": "alice"})
+            client.call("provider.update", {
+                "provider": provider, "allowedOrigins": [f"http://{place.netloc}"],
+                "pins": {place.hostname: ["sha256/" + letter * 42 + "A=" for letter in "BC"]}})
+        done = self.once(scene, "otlp", receiver.url, "--account", "alice", status=5)
+        self.assertIn("can't be trusted: no pinned key is the server's", done.stderr)
+        self.assertEqual(receiver.heads, [])
 
     def test_https_receiver_is_verified_by_the_named_authority(self) -> None:
         place = self.directory()

@@ -121,8 +121,8 @@ class WallClockChanges(AgentFixture):
             self.agent.start()
             self.caller = self.client(self.agent)
             self.assertEqual(self.decide(), (False, True))
-        # Until the provider answers again.
-        self.agent.set_wall(0)
+        # Until the provider answers again, also with a clock that stays behind.
+        self.agent.set_wall(-3 * DAY)
         self.endpoints(self.idp.issuer)
         self.caller.call("connectivity.report", {"online": True})
         self.refresh()
@@ -140,6 +140,8 @@ class WallClockChanges(AgentFixture):
                 time.sleep(0.2)
 
     def test_clock_change_is_reported_once_to_subscribers(self):
+        # Without the provider: its answer would end the suspicion.
+        self.go_offline()
         with self.caller.events(types=["clock.suspect"]) as events:
             self.agent.set_wall(-3 * DAY)
             self.decide()
@@ -150,6 +152,46 @@ class WallClockChanges(AgentFixture):
             self.agent.set_wall(0)
             self.decide()
             self.assertEqual(events.next(PATIENCE_SECONDS).data["clock"], "trusted")
+
+    def test_machine_behind_its_provider_decides_once_the_provider_told_the_time(self):
+        for behind in (121, 600, 400 * DAY):
+            with self.subTest(behind=behind):
+                self.agent.end()
+                self.agent.set_wall(-behind)
+                self.agent.start()
+                self.caller = self.client(self.agent)
+                self.caller.call("token.refresh", {"account": "work"})
+                for _ in range(3):
+                    decisions = self.caller.call(
+                        "authorization.checkMany", {"account": "work", "capabilities": ["deny", "shrink"]})["decisions"]
+                    self.assertEqual([decision["effect"] for decision in decisions], ["allow", "allow"], decisions)
+                    self.assertEqual(decisions[0]["time"]["clock"], "trusted")
+                    time.sleep(0.5)
+                session = self.caller.call("session.get", {"account": "work"})
+                self.assertEqual(session["clock"], "trusted")
+                self.assertNotIn("clockBehindSeconds", session)
+                self.assertAlmostEqual(session["serverTimeOffsetMs"], behind * 1000, delta=2000)
+
+    def test_suspect_clock_is_told_with_its_distance_and_the_provider_ends_it(self):
+        self.caller.call("token.refresh", {"account": "work"})
+        # The denied decision has the provider tell the time, after a while here.
+        self.idp.fault("none", delayMilliseconds=3000, count=1)
+        self.agent.set_wall(-600)
+        denied = self.caller.call("authorization.check", {"account": "work", "capability": "deny"})
+        self.assertEqual((denied["reason"], denied["remedies"]), ("clockSuspect", ["connect"]))
+        (failed,) = [failed for failed in denied["failed"] if failed["reason"] == "clockSuspect"]
+        self.assertAlmostEqual(failed["facts"]["behindSeconds"], 600, delta=2)
+        self.assertAlmostEqual(
+            self.caller.call("session.get", {"account": "work"})["clockBehindSeconds"], 600, delta=2)
+        findings = self.caller.call("agent.diagnose")["findings"]
+        (told,) = [finding for finding in findings if finding["check"] == "clock"]
+        self.assertEqual(told["severity"], "problem")
+        self.assertIn("10 minutes behind", told["message"])
+        # The remedy works.
+        self.until(lambda: self.caller.call(
+            "authorization.check",
+            {"account": "work", "capability": "deny", "waitSeconds": 10})["effect"] == "allow", "the provider's time")
+        self.assertEqual(self.caller.call("session.get", {"account": "work"})["clock"], "trusted")
 
     def test_clock_changes_do_not_change_a_tokens_lifetime(self):
         token = self.caller.call("token.get", {"account": "work"})

@@ -96,6 +96,45 @@ class Authorities(Configured):
             client.call("provider.update", {"provider": "idp", "caFile": "ca.pem"})
         self.assertEqual(caught.exception.data["path"], "/caFile")
 
+    def test_file_without_authorities_is_refused_for_every_scheme(self):
+        """At an `http` provider no request would have told."""
+        scene = self.scene()
+        client = self.client(scene)
+        directory = self.directory()
+        issuer = self.issuer()
+        with open(issuer.certificate) as file:
+            certificate = file.read()
+        contents = {
+            "empty.pem": "", "text.pem": "no certificate\n", "cut.pem": certificate[:len(certificate) // 2],
+            "garbled.pem": "-----BEGIN CERTIFICATE-----\nMIIB\nAAAA\n-----END CERTIFICATE-----\n",
+            "key.pem": "-----BEGIN PRIVATE KEY-----\nc2VjcmV0\n-----END PRIVATE KEY-----\n",
+        }
+        for name, content in contents.items():
+            with open(os.path.join(directory, name), "w") as file:
+                file.write(content)
+        with open(os.path.join(directory, "binary.der"), "wb") as file:
+            file.write(ssl.PEM_cert_to_DER_cert(certificate))
+        names = [*contents, "binary.der", "missing.pem", "."]
+        provider = self.provider()
+        for name in names:
+            path = os.path.join(directory, name)
+            for url in (provider.issuer, issuer.url):
+                with self.subTest(name, url=url):
+                    error = self.refused(UNTRUSTED, lambda: client.call(
+                        "provider.add", {"name": "idp", "issuer": url, "clientId": "app", "caFile": path}))
+                    self.assertEqual(
+                        (error.data["reason"], error.data["path"], error.data["outcome"]),
+                        ("unknownAuthority", "/caFile", "notSent"))
+        self.assertEqual(client.call("provider.list")["providers"], [])
+        client.call("provider.add", {
+            "name": "idp", "issuer": provider.issuer, "clientId": "app", "caFile": issuer.certificate})
+        for name in names:
+            with self.subTest(name, method="provider.update"):
+                self.refused(UNTRUSTED, lambda: client.call(
+                    "provider.update", {"provider": "idp", "caFile": os.path.join(directory, name)}))
+        kept = client.call("provider.get", {"provider": "idp"})["provider"]
+        self.assertEqual(kept["caFile"], issuer.certificate)
+
     def test_certificate_for_another_name_is_told(self):
         issuer = self.issuer("idp.example")
         client = self.client(self.scene())

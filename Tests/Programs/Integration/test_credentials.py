@@ -1,9 +1,11 @@
 """The credential helpers: each protocol with the real agent, and git and cargo themselves."""
 
 import base64
+import calendar
 import http.server
 import json
 import os
+import shlex
 import shutil
 import ssl
 import subprocess
@@ -119,11 +121,80 @@ class Choosing(SharedCredentials):
         self.assertEqual(self.chosen("https://api.example/x"), ("home", "active"))
         self.assertEqual(self.chosen("https://api.example/x", user="work"), ("work", "selector"))
         self.assertEqual(self.chosen("https://api.example/x", user="somebody-else"), ("home", "active"))
-        with open(os.path.join(self.place, ".lanyard"), "w", encoding="utf-8") as file:
-            file.write("work\n")
-        os.chmod(file.name, 0o600)
+        self.put("work\n")
+        # It counts once the person trusts it.
+        self.assertEqual(self.chosen("https://api.example/x", workingDirectory=self.place), ("home", "active"))
+        self.trust(self.place)
         self.assertEqual(self.chosen("https://api.example/x", workingDirectory=self.place), ("work", "directory"))
         self.none("https://foreign.example/x", workingDirectory=self.place)
+
+    def trust(self, directory, *words):
+        """As the person of the agent, whose list is in the agent's home."""
+        self.lanyard("trust", *words, cwd=directory, HOME=self.agent.environment["HOME"])
+
+    def here(self, directory):
+        found = self.caller.call("account.resolve", {"workingDirectory": directory})
+        return {self.alice: "work", self.bob: "home"}[found["account"]], found["because"]
+
+    def put(self, text):
+        with open(os.path.join(self.place, ".lanyard"), "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(file.name, 0o600)
+        return file.name
+
+    def test_a_file_of_the_directory_counts_once_it_is_trusted_as_it_is(self):
+        deep = os.path.join(self.place, "deep")
+        os.mkdir(deep)
+        for text in ("home\n", "\ufeffaccount = home\r\n"):
+            self.put(text)
+            self.assertEqual(self.here(deep), ("work", "active"), text)
+            self.trust(self.place)
+            self.assertEqual(self.here(deep), ("home", "directory"), text)
+        os.symlink(deep, os.path.join(self.place, "link"))
+        self.assertEqual(self.here(os.path.join(self.place, "link")), ("home", "directory"))
+        self.put("home\n# changed\n")
+        self.assertEqual(self.here(deep), ("work", "active"))
+        self.put("home\nwork\n")
+        self.assertEqual(self.here(deep), ("work", "active"))
+        self.put("\ufeffaccount = home\r\n")
+        self.trust(self.place, "--remove")
+        self.assertEqual(self.here(deep), ("work", "active"))
+
+    def test_a_file_of_the_directory_that_can_not_be_read_is_told(self):
+        path = os.path.join(self.place, ".lanyard")
+        for make in (
+                lambda: os.symlink("nowhere", path), lambda: os.mkfifo(path), lambda: os.mkdir(path),
+                lambda: self.put("# long\n" * 1000)):
+            make()
+            for place in (self.place, os.path.join(self.place, "deep"), "file://" + self.place):
+                error = self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": place}))
+                self.assertEqual(error.data["path"], "/workingDirectory")
+            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
+        self.assertEqual(self.here(self.place), ("work", "active"))
+        self.refused(-32602, lambda: self.caller.call("account.resolve", {"workingDirectory": "deep"}))
+
+    def test_a_directory_that_is_not_utf8(self):
+        directory = os.path.join(os.fsencode(self.place), b"caf\xe9")
+        os.mkdir(directory)
+        with open(os.path.join(directory, b".lanyard"), "w") as file:
+            file.write("home\n")
+        self.trust(directory)
+        self.assertEqual(self.here("file://" + self.place + "/caf%e9"), ("home", "directory"))
+        self.assertEqual(self.chosen("https://api.example/x", workingDirectory="file://" + self.place + "/caf%E9"),
+                         ("home", "directory"))
+        shown = self.lanyard("resolve", "https://api.example/x", cwd=directory, HOME=self.agent.environment["HOME"]).stdout
+        self.assertIn("home: a .lanyard file names it", shown)
+
+    def test_a_file_that_was_never_trusted_stops_no_helper(self):
+        path = os.path.join(self.place, ".lanyard")
+        asked = "protocol=https\nhost=api.example\n\n"
+        for make in (lambda: self.put("work\nhome\n"), lambda: self.put("home\n"), lambda: os.symlink("nowhere", path),
+                     lambda: os.mkdir(path)):
+            make()
+            ran = self.lanyard("credential", "git", "get", input=asked)
+            self.assertIn("password=" + self.token("work"), ran.stdout)
+            self.assertEqual(ran.stderr, "")
+            os.rmdir(path) if os.path.isdir(path) and not os.path.islink(path) else os.unlink(path)
 
     def test_rules_of_one_pattern_are_told_apart_by_the_user(self):
         self.rule("https://git.example/*", "work")
@@ -152,6 +223,46 @@ class Choosing(SharedCredentials):
         self.assertEqual(self.lanyard("rule", "add", "http://git.example/*", "work", status=2).stdout, "")
         self.lanyard("rule", "remove", "https://git.example/acme/*")
         self.lanyard("rule", "remove", "https://git.example/acme/*", status=1)
+
+
+class OtherClocks(Credentials):
+    """A provider whose clock is not this machine's."""
+
+    def ends(self):
+        """When the token ends, for each tool, in seconds since 1970."""
+        def told(*words, **more):
+            return json.loads(self.lanyard("credential", *words, **more).stdout)
+
+        def seconds(text):
+            return calendar.timegm(time.strptime(text, "%Y-%m-%dT%H:%M:%SZ"))
+
+        url = "https://git.example/acme/index/"
+        asked = {"v": 1, "kind": "get", "operation": "read", "registry": {"index-url": "sparse+" + url}}
+        cargo = self.lanyard("credential", "cargo", "--cargo-plugin", input=json.dumps(asked) + "\n").stdout
+        role = ("--role-arn", "arn:aws:iam::123456789012:role/deploy", "--endpoint", self.idp.issuer + "/sts")
+        return {
+            "git": int(self.git("get", protocol="https", host="git.example", path="acme/index")[0]["password_expiry_utc"]),
+            "kubectl": seconds(told("kubectl", "-u", "work", "--access-token")["status"]["expirationTimestamp"]),
+            "bazel": seconds(told("bazel", "get", input=json.dumps({"uri": url}))["expires"]),
+            "cargo": json.loads(cargo.splitlines()[1])["Ok"]["expiration"],
+        }, {
+            "kubectl": seconds(told("kubectl", "-u", "work")["status"]["expirationTimestamp"]),
+            "gcp": told("gcp", "-u", "work")["expiration_time"],
+        }, seconds(told("aws", "-u", "work", *role)["Expiration"])
+
+    def test_tools_get_the_end_by_this_machines_clock(self):
+        self.rule("https://git.example/acme/*")
+        for offset in (-3600, 3600):
+            self.idp.post("options", clockOffsetMilliseconds=offset * 1000)
+            self.caller.call("token.refresh", {"account": "work"})
+            left = self.caller.call("token.get", {"account": "work"})["expiresInSeconds"]
+            identity = self.caller.call("identity.get", {"account": "work"})["expiresInSeconds"]
+            tokens, identities, role = self.ends()
+            for tool, end in tokens.items():
+                self.assertAlmostEqual(end - time.time(), left, delta=20, msg=f"{tool}, {offset} s")
+            for tool, end in identities.items():
+                self.assertAlmostEqual(end - time.time(), identity, delta=20, msg=f"{tool}, {offset} s")
+            self.assertAlmostEqual(role - time.time(), 3600, delta=30, msg=f"aws, {offset} s")
 
 
 class Protocols(SharedCredentials):
@@ -269,7 +380,10 @@ class Protocols(SharedCredentials):
             {name: answer[name] for name in ("Version", "AccessKeyId", "SecretAccessKey", "SessionToken")},
             {"Version": 1, "AccessKeyId": "ASIA1", "SecretAccessKey": "secret/key+1", "SessionToken": "session+token/1=="})
         self.assertRegex(answer["Expiration"], r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-        self.assertEqual(json.loads(self.lanyard("credential", "aws", "-u", "work", *role).stdout), answer)
+        again = json.loads(self.lanyard("credential", "aws", "-u", "work", *role).stdout)
+        # Counted from now on, in whole seconds.
+        self.assertRegex(again.pop("Expiration"), r"Z$")
+        self.assertEqual(again, {name: value for name, value in answer.items() if name != "Expiration"})
         ran = self.lanyard("credential", "aws", "-u", "work", "--role-arn", "deploy", status=2)
         self.assertIn("--role-arn must be arn:aws:iam::ACCOUNT:role/NAME", ran.stderr)
         ran = self.lanyard(
@@ -328,6 +442,122 @@ class Protocols(SharedCredentials):
             ran = subprocess.run(
                 [link, *words], input=input, capture_output=True, text=True, env=self.environment(), timeout=PATIENCE_SECONDS)
             self.assertIn(self.token(), ran.stdout, ran.stderr)
+
+
+class Addresses(SharedCredentials):
+    """The addresses that tools and people name: whole URLs of https, in checked parts."""
+
+    def setUp(self):
+        super().setUp()
+        self.rule("https://git.example")
+
+    def resolves(self, address):
+        return self.lanyard("resolve", address).stdout
+
+    def hinted(self, ran):
+        """Runs the command of a hint, with the account in the place of ACCOUNT."""
+        words = shlex.split(ran.stderr.split("`")[1].replace("ACCOUNT", "work"))
+        self.assertEqual(words[0], "lanyard")
+        return self.lanyard(*words[1:])
+
+    def test_resolve_takes_addresses_as_git_has_them(self):
+        for address in (
+                "https://git.example/acme/app.git", "https://alice@git.example/acme/app.git", "https://git.example/acme#readme",
+                "https://alice:secret@git.example:443/acme/app.git?x=1#f", "https://al%20ice@git.example", "HTTPS://GIT.example/",
+                "git.example", "git.example/acme/app.git", "git.example:443/acme"):
+            self.assertIn("the rule https://git.example/* covers this URL", self.resolves(address), address)
+        # The user in the address counts as the one of --user.
+        self.rule("https://two.example", "work")
+        self.rule("https://two.example", "home")
+        self.assertIn("home: ", self.resolves("https://home@two.example/x"))
+        self.assertIn("work: ", self.lanyard("resolve", "https://home@two.example/x", "--user", "work").stdout)
+
+    def test_resolve_explains_addresses_of_ssh(self):
+        for address in ("git@git.example:acme/app.git", "git.example:acme/app.git", "ssh://git@git.example:2222/acme/app.git",
+                        "git+ssh://git.example/acme/app.git"):
+            ran = self.lanyard("resolve", address, status=2)
+            self.assertEqual(ran.stdout, "")
+            self.assertIn(f"{address} is an address of SSH, which signs in by a key", ran.stderr)
+            self.assertIn("rule https://git.example/*", self.hinted(ran).stdout)
+
+    def test_resolve_refuses_what_is_no_address(self):
+        for address in ("/home/alice/app", "./app", "file:///home/alice", "ftp://git.example/x", "https://", "", "https://a@b@git.example/",
+                        "https://git.example:0/", "https://git example/", "https://git.example\\@evil.example/",
+                        "https://al%0Aice@git.example/", "https://[::1/"):
+            ran = self.lanyard("resolve", "--", address, status=2)
+            self.assertEqual(ran.stdout, "", address)
+            self.assertIn("is not the address of a server", ran.stderr, address)
+        # Behind the user stands the host, whatever the user looks like.
+        self.lanyard("resolve", "https://git.example@evil.example/", status=1)
+
+    def test_the_hinted_rule_is_taken(self):
+        for number, address in enumerate((
+                "https://N.example/", "https://N.example", "N.example", "https://N.example/acme/app.git",
+                "https://alice@N.example/x?y=1#f", "https://N.example:8443/a*b/c", "https://N.example/%2A/c", "https://N.example/a'b c"
+                .replace(" ", "%20"))):
+            address = address.replace("N.", f"host{number}.")
+            for command in (["credential", "netrc"], ["credential", "headers"], ["resolve"]):
+                ran = self.lanyard(*command, address, status=1)
+                self.assertIn("No account answers", ran.stderr)
+            self.hinted(ran)
+            self.assertIn(self.token(), self.lanyard("credential", "netrc", address).stdout, address)
+            self.assertIn(self.token(), self.lanyard("credential", "headers", address).stdout, address)
+            self.assertIn("work: ", self.resolves(address))
+        for address in ("http://api.example/", "http://alice@api.example/"):
+            ran = self.lanyard("credential", "netrc", address, status=1)
+            self.assertIn("A token goes over https alone.", ran.stderr)
+            self.assertNotIn("`", ran.stderr)
+
+    def test_a_rule_takes_a_host_without_a_scheme(self):
+        self.assertIn("answers for https://bare.example/*", self.lanyard("rule", "add", "bare.example", "work").stdout)
+        self.assertIn("answers for https://bare.example/acme/*", self.lanyard("rule", "add", "bare.example/acme/*", "work").stdout)
+        for pattern in ("http://bare.example", "git@bare.example:acme", "/acme", "*.example"):
+            self.lanyard("rule", "add", pattern, "work", status=2)
+
+    def test_the_lines_of_netrc_have_the_host(self):
+        for address, machine, login in (
+                ("https://git.example/x", "git.example", "oauth2"), ("https://alice@git.example:443/x?y", "git.example", "alice"),
+                ("git.example", "git.example", "oauth2")):
+            self.assertEqual(self.lanyard("credential", "netrc", address).stdout,
+                             f"machine {machine} login {login} password {self.token()}\n")
+        self.lanyard("credential", "netrc", "https://al%20ice@git.example/", status=2)
+
+    def test_keyring_answers_a_whole_url_alone(self):
+        """pip asks for the URL of an index, and then for its host, also where the URL is one of http."""
+        for service in ("git.example", "git.example:443", "//git.example/simple", "http://git.example/simple/", "http://git.example",
+                        "ftp://git.example/", "https:git.example", "://git.example", "https://git.example@evil.example/"):
+            ran = self.lanyard("credential", "keyring", "--mode", "creds", "--output", "json", "get", service, status=1)
+            self.assertEqual((ran.stdout, ran.stderr), ("", ""), service)
+        for service in ("https://git.example/simple/", "https://alice@git.example/simple/#x"):
+            self.assertEqual(self.lanyard("credential", "keyring", "get", service, "alice").stdout, self.token() + "\n")
+
+    def test_git_builds_the_url_from_checked_parts(self):
+        for values in (
+                {"host": "git.example/"}, {"host": "git.example/evil"}, {"host": "git.example?x"}, {"host": "git.example#x"},
+                {"host": "alice@git.example"}, {"host": "https://git.example"}, {"host": "git.example\\evil"}, {"host": "git.example%2f"},
+                {"host": "git.example:x"}, {"host": "git.example:443:443"}, {"host": "git.example "}, {"host": "git.example\r"},
+                {"protocol": "https://git.example/x?", "host": "evil.example"}, {"protocol": "https:", "host": "git.example"},
+                {"host": "evil.example", "path": "@git.example/"}, {"host": "evil.example:@git.example"}, {"host": ""}):
+            answer, ran = self.git("get", **{"protocol": "https", **values})
+            self.assertEqual((answer, ran.stdout, ran.stderr), ({}, "", ""), values)
+        for values in ({"host": "git.example:443"}, {"host": "GIT.example"}, {"host": "git.example", "path": "/acme/a b#c?d%e"}):
+            self.assertEqual(self.git("get", **{"protocol": "https", **values})[0]["password"], self.token(), values)
+
+    def test_git_gives_an_address_whole(self):
+        answer, _ = self.git("get", url="https://alice@git.example/acme/app.git#f")
+        self.assertEqual((answer["username"], answer["password"]), ("alice", self.token()))
+        self.assertEqual(self.git("get", url="git@git.example:acme/app.git")[0], {})
+
+    def test_docker_and_terraform_name_a_host(self):
+        for server in ("git.example", "git.example:443", "git.example/acme/app", "https://git.example/v2/"):
+            self.assertEqual(json.loads(self.lanyard("credential", "docker", "get", input=server).stdout)["Secret"], self.token())
+        for server in ("alice@git.example", "git.example@evil.example", "git.example?x", "evil.example#git.example", "http://git.example"):
+            ran = self.lanyard("credential", "docker", "get", input=server, status=1)
+            self.assertEqual(ran.stdout, "credentials not found in native keychain\n", server)
+        for host in ("git.example", "GIT.example:443"):
+            self.assertEqual(json.loads(self.lanyard("credential", "terraform", "get", host).stdout), {"token": self.token()})
+        for host in ("alice@git.example", "git.example/x", "git.example?x", "https://git.example", "git.example#x"):
+            self.assertEqual(self.lanyard("credential", "terraform", "get", host).stdout, "{}\n", host)
 
 
 class Sessions(Credentials):

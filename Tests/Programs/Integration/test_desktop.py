@@ -3,6 +3,7 @@
 import json
 import os
 import queue
+import re
 import select
 import signal
 import socket
@@ -55,6 +56,10 @@ class Prompt(Desktop):
         self.assertEqual(self.prompt(), ".lanyard?\n")
         self.lanyard("trust")
         self.assertEqual(self.prompt(), "home\n")
+        os.unlink(file)
+        os.symlink("nowhere", file)
+        self.assertEqual(self.prompt(), ".lanyard?\n")
+        self.assertEqual(self.prompt("home"), "home\n")
 
     def test_no_agent_no_word(self):
         self.agent.kill()
@@ -271,7 +276,9 @@ class SystemdUnits(Desktop):
         self.lanyard("account", "set", "work", "--unit", "backup.service")
         sent, error = self.served(b"/unit/other.service/token", status=1)
         self.assertEqual(sent, b"")
-        self.assertIn("lanyard account set ACCOUNT --unit other.service", error)
+        command = re.search("`lanyard (account set ACCOUNT --unit other.service)`", error)[1]
+        self.lanyard(*command.replace("ACCOUNT", "home").split())
+        self.assertEqual(self.served(b"/unit/other.service/token")[0], self.token("home").encode())
         for address in (None, b"/unit/backup.service", b"/unit/backup.service/token/more", b"/other/backup.service/token"):
             self.assertEqual(self.served(address, status=2)[0], b"")
         self.lanyard("credential", "systemd", status=2)

@@ -60,6 +60,37 @@ class RedirectTests(AgentFixture):
         self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
         self.until(self.is_closed, "the port is free")
 
+    def test_cookies_of_other_programs_of_this_machine_are_no_obstacle(self):
+        """A browser sends its cookies for a host to each of its ports."""
+        sign_in, answer = self.begin(), self.answer()
+        page = self.ask("GET", answer, Cookie="a=" + 20_000 * "b")
+        self.assertEqual(page.status, 200, page.text)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+
+    def test_the_caller_hears_of_what_was_refused(self):
+        sign_in, answer = self.begin(), self.answer()
+        pending = lambda: self.agent.call("signIn.wait", {"signIn": sign_in, "timeoutSeconds": 0})  # noqa: E731
+        self.assertEqual(pending(), {"signIn": sign_in, "status": "pending"})
+        self.assertEqual(self.ask("GET", "/favicon.ico").status, 404)
+        for count, (reason, status, target, headers) in enumerate((
+                ("tooLarge", 431, answer, {"Cookie": "a=" + 70_000 * "b"}), ("anotherMethod", 405, answer, {}),
+                ("anotherPath", 404, answer.replace("/callback", "/elsewhere"), {}),
+                ("malformed", 421, answer, {"Host": "evil.example"}),
+                ("foreignState", 400, answer.replace("state=", "state=x"), {})), start=1):
+            with self.subTest(reason):
+                method = "POST" if status == 405 else "GET"
+                self.assertEqual(self.ask(method, target, **headers).status, status)
+                self.until(lambda: pending().get("refused") == count, f"the refusal {reason} is told")
+                self.assertEqual(pending()["refusedBecause"], reason)
+        self.assertEqual(self.ask("GET", answer).status, 200)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+
+    def test_foreign_parameters_are_not_judged(self):
+        sign_in, answer = self.begin(), self.answer()
+        page = self.ask("GET", answer + "&session=1&session=2&who=%FF&%FE=1")
+        self.assertEqual(page.status, 200, page.text)
+        self.assertEqual(self.agent.call("signIn.wait", {"signIn": sign_in})["status"], "completed")
+
     def is_closed(self):
         with socket.socket() as probe:
             return probe.connect_ex((self.place.hostname, self.place.port)) != 0

@@ -124,7 +124,7 @@ class Stopped(Refreshes):
         pipe = self.pipe()
         before = self.practice.asked()
         with self.exchanges(1):
-            pipe.send(request("token.refresh", {"account": "alice"}, identity=1))
+            pipe.send(request("token.refresh", {"account": "alice", "timeoutSeconds": 120}, identity=1))
             self.until(lambda: self.practice.asked() > before, "the request at the provider")
             self.agent.process.send_signal(signal.SIGSTOP)
             try:

@@ -1,9 +1,11 @@
 """`lanyard setup`: what it writes for each tool, that the tool reads it, and that it takes back exactly that."""
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
+import unittest
 
 from test_credentials import LANYARD, Credentials
 
@@ -11,6 +13,8 @@ URL = "https://registry.acme.example"
 
 
 class Setup(Credentials):
+    more = {}
+
     def setUp(self):
         super().setUp()
         self.bin = os.path.join(self.place, "bin")
@@ -19,7 +23,7 @@ class Setup(Credentials):
             os.symlink(LANYARD, os.path.join(self.bin, name))
 
     def environment(self, **more):
-        environment = super().environment(**more)
+        environment = super().environment(**{**self.more, **more})
         return {**environment, "PATH": self.bin + ":" + environment["PATH"]}
 
     def path(self, name):
@@ -99,16 +103,166 @@ class Setup(Credentials):
     def chosen(self, url):
         return self.caller.call("account.resolve", {"url": url})["account"]
 
+    def users(self):
+        return {user["name"]: user["user"] for user in json.loads(self.tool("kubectl", "config", "view", "--raw", "-o", "json"))["users"] or []}
+
+    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
     def test_kubectl(self):
-        if shutil.which("kubectl") is None:
-            self.skipTest("there is no kubectl")
         self.put(".kube/config", self.tool("kubectl", "config", "view"))
+        self.round_trip("kubectl", "-u", "work")
         self.lanyard("setup", "kubectl", "-u", "work", "--yes")
-        user = json.loads(self.tool("kubectl", "config", "view", "-o", "json"))["users"][0]
-        self.assertEqual(user["name"], "lanyard-work")
-        self.assertEqual(user["user"]["exec"]["args"], ["credential", "kubectl", "-u", "work"])
+        executed = self.users()["lanyard-work"]["exec"]
+        self.assertEqual(executed["command"], "lanyard")
+        self.assertEqual(executed["args"], ["credential", "kubectl", "-u", "work"])
+        self.assertEqual((executed["apiVersion"], executed["interactiveMode"]), ("client.authentication.k8s.io/v1", "IfAvailable"))
         self.lanyard("setup", "kubectl", "--undo", "--yes")
-        self.assertFalse(json.loads(self.tool("kubectl", "config", "view", "-o", "json"))["users"])
+        self.assertFalse(self.users())
+
+    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    def test_kubectl_keeps_comments_and_order(self):
+        own = '- name: own\n  user: {token: "x#y"}  # mine\n'
+        texts = [
+            "", "\n", "# only a comment\n", "kind: Config\napiVersion: v1", "users:\nkind: Config\napiVersion: v1\n",
+            "kind: Config # the kind\nusers: # who\n# the first\n" + own + "apiVersion: v1\n# the end\n",
+            "apiVersion: v1\nkind: Config\nusers:\n" + own.replace("- ", "  - ").replace("\n  user", "\n    user"),
+            "apiVersion: v1\r\nkind: Config\r\nusers:\r\n" + own.replace("\n", "\r\n") + "# end\r\n",
+            "apiVersion: v1\nkind: Config\nusers: []\npreferences: {}  # none\n", "kind: Config\napiVersion: v1\nusers: null",
+            '{"apiVersion": "v1", "kind": "Config", "users": [{"name": "own", "user": {"token": "x"}}]}',
+            '{"kind": "Config", "apiVersion": "v1"}\n', '{"kind": "Config", "apiVersion": "v1", "users": []}',
+        ]
+        for text in texts:
+            with self.subTest(text):
+                with open(self.path("config"), "w", encoding="utf-8", newline="") as file:
+                    file.write(text)
+                with self.variables(KUBECONFIG=self.path("config")):
+                    before = self.users()
+                    self.round_trip("kubectl", "-u", "work")
+                    self.lanyard("setup", "kubectl", "-u", "work", "--yes")
+                    self.lanyard("setup", "kubectl", "-u", "home", "--yes")
+                    self.assertEqual(set(self.users()), {*before, "lanyard-work", "lanyard-home"})
+                    with open(self.path("config"), encoding="utf-8", newline="") as file:
+                        now = file.read()
+                    self.assertEqual(now.count("#"), text.count("#"))
+                    self.lanyard("setup", "kubectl", "--undo")
+                    self.assertEqual(self.users(), before)
+                    with open(self.path("config"), encoding="utf-8", newline="") as file:
+                        self.assertEqual(file.read(), text)
+
+    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    def test_kubectl_in_a_form_that_can_not_be_changed_without_loss(self):
+        for text in ("users: [{name: own, user: {token: x}}] # mine\n", '"users": # mine\n- name: own\n  user: {}\n',
+                     "---\n# mine\nkind: Config\napiVersion: v1\n"):
+            self.put(".kube/config", text)
+            ran = self.lanyard("setup", "kubectl", "-u", "work", "--yes", status=1)
+            self.assertIn("kubectl config set-credentials lanyard-work", ran.stderr)
+            self.assertEqual(self.text(".kube/config"), text)
+            # Nothing but the file is noted as changed.
+            self.assertIn("wrote nothing", self.lanyard("setup", "kubectl", "--undo").stdout)
+        # The hinted command does it.
+        words = ran.stderr.split("`")[1]
+        subprocess.run(["/bin/sh", "-c", words], env=self.environment(), check=True, capture_output=True)
+        self.assertEqual(self.users()["lanyard-work"]["exec"]["args"], ["credential", "kubectl", "-u", "work"])
+
+    @unittest.skipUnless(shutil.which("kubectl"), "there is no kubectl")
+    def test_kubectl_that_wrote_the_file_anew(self):
+        self.put(".kube/config", "kind: Config\napiVersion: v1\n")
+        self.lanyard("setup", "kubectl", "-u", "work", "--yes")
+        self.tool("kubectl", "config", "set-credentials", "own", "--token=x")
+        self.lanyard("setup", "kubectl", "--undo")
+        self.assertEqual(set(self.users()), {"own"})
+        self.lanyard("setup", "kubectl", "-u", "work", "--yes")
+        changed = self.text(".kube/config").replace("IfAvailable", "Never # mine")
+        self.put(".kube/config", changed)
+        ran = self.lanyard("setup", "kubectl", "--undo", status=1)
+        self.assertIn("`kubectl config delete-user lanyard-work`", ran.stderr)
+        self.assertEqual(self.text(".kube/config"), changed)
+
+    @contextlib.contextmanager
+    def variables(self, **more):
+        self.more = more
+        try:
+            yield
+        finally:
+            self.more = {}
+
+    def test_every_tool_leaves_no_file_where_there_was_none(self):
+        tools = {
+            "aws": ["-u", "work", "--role-arn", "arn:aws:iam::123456789012:role/deploy"], "bazel": [URL], "cargo": [],
+            "claude": ["https://mcp.example/mcp"], "codex": ["https://mcp.example/mcp"], "cursor": ["https://mcp.example/mcp"],
+            "docker": [URL], "gemini": ["https://mcp.example/mcp"], "git": [], "kubectl": ["-u", "work"], "pip": [],
+            "podman": [URL], "skopeo": [URL], "terraform": [], "uv": [], "vscode": ["https://mcp.example/mcp"]}
+        if shutil.which("kubectl") is None:
+            del tools["kubectl"]
+        for tool, words in tools.items():
+            with self.subTest(tool):
+                self.assertEqual(self.files(), {})
+                self.round_trip(tool, *words)
+
+    def test_bytes_are_as_they_were(self):
+        role = "arn:aws:iam::123456789012:role/deploy"
+        cases = {
+            ".gitconfig": (["git", "https://h.example/a/*", "-u", "work"], [
+                "", "\n", "[user]\n\tname = A", "[user]\r\n\tname = A\r\n", "[credential]\n", "# mine\n[credential \"https://h.example\"]\n",
+                "[credential]\n\thelper =\n\thelper = store ; mine\n[user]\n\tname = A # me\n"]),
+            ".bazelrc": (["bazel", URL], ["", "\n", "build --jobs=2", "a\r\nb\nc", "a\nb\r\nc\r\n"]),
+            ".docker/config.json": (["docker", URL], [
+                "", "\n", "{}", "{}\n", "{ }", "{\n}\n", '{"credHelpers":{}}', '{"credHelpers": {\n}}\n', '{\n  "auths": {}\n}',
+                '{"auths":{},"credHelpers":{"x.example":"pass"}}\r\n']),
+            ".config/pip/pip.conf": (["pip"], ["", "[global]", "[global]\r\na = b\nc = d", "[install]\nx = 1"]),
+            ".cargo/config.toml": (["cargo"], ["", "[registry]", "[net]\nretry = 2"]),
+            ".aws/config": (["aws", "-u", "work", "--role-arn", role], ["", "[default]\nregion = x"]),
+            ".codex/config.toml": (["codex", "https://mcp.example/mcp"], ["", "model = \"x\"", "[mcp_servers.own]\ncommand = \"x\"\r\n"]),
+        }
+        for name, (words, texts) in cases.items():
+            for text in texts:
+                with self.subTest(name=name, text=text):
+                    os.makedirs(os.path.dirname(self.path(name)), exist_ok=True)
+                    with open(self.path(name), "w", encoding="utf-8", newline="") as file:
+                        file.write(text)
+                    self.round_trip(*words)
+            os.unlink(self.path(name))
+
+    def test_git_with_a_setting_that_the_person_added_beside(self):
+        self.put(".gitconfig", "[user]\n\tname = A\n")
+        self.lanyard("setup", "git", "https://h.example", "-u", "work", "--yes")
+        self.tool("git", "config", "--global", "--add", "credential.https://h.example.helper", "store")
+        self.lanyard("setup", "git", "--undo")
+        self.assertEqual(self.text(".gitconfig"), "[user]\n\tname = A\n[credential \"https://h.example\"]\n\thelper = store\n")
+
+    def test_lines_that_the_person_added_to_a_section_stay_in_it(self):
+        role = "arn:aws:iam::123456789012:role/deploy"
+        self.put(".aws/config", "[default]\nregion = x\n")
+        self.lanyard("setup", "aws", "-u", "work", "--role-arn", role, "--yes")
+        self.put(".aws/config", self.text(".aws/config") + "region = y\n")
+        changed = self.text(".aws/config")
+        self.assertIn("by hand", self.lanyard("setup", "aws", "--undo", status=1).stderr)
+        self.assertEqual(self.text(".aws/config"), changed)
+        self.put(".aws/config", changed + "[profile own]\nregion = z\n")
+        self.assertIn("by hand", self.lanyard("setup", "aws", "--undo", status=1).stderr)
+        self.put(".aws/config", changed.replace("region = y\n", "# mine\n[profile own]\nregion = z\n"))
+        self.lanyard("setup", "aws", "--undo")
+        self.assertEqual(self.text(".aws/config"), "[default]\nregion = x\n# mine\n[profile own]\nregion = z\n")
+
+    def test_git_with_its_configuration_elsewhere(self):
+        self.put(".config/git/config", "[user]\n\tname = A\n")
+        self.round_trip("git")
+        self.lanyard("setup", "git", "--yes")
+        self.assertFalse(os.path.exists(self.path(".gitconfig")))
+        self.put(".gitconfig", "[user]\n\tname = B\n")
+        self.put(".gitconfig", "[credential]\n\thelper = lanyard\n")
+        self.lanyard("setup", "git", "--undo")
+        self.assertEqual(self.text(".config/git/config"), "[user]\n\tname = A\n")
+        self.assertEqual(self.text(".gitconfig"), "[credential]\n\thelper = lanyard\n")
+        os.unlink(self.path(".gitconfig"))
+        with self.variables(GIT_CONFIG_GLOBAL=self.path("other")):
+            self.round_trip("git")
+
+    def test_a_file_that_its_tool_can_not_read_is_left_alone(self):
+        for name, tool, text in ((".gitconfig", "git", "[credential\n"), (".cargo/config.toml", "cargo", "[registry\n"),
+                                 (".config/uv/uv.toml", "uv", "a = [\n")):
+            self.put(name, text)
+            self.assertIn("Nothing was changed", self.lanyard("setup", tool, "--yes", status=1).stderr)
+            self.assertEqual(self.text(name), text)
 
     def test_sections(self):
         self.put(".config/pip/pip.conf", "[global]\ntimeout = 60\n\n[install]\nuser = true\n")

@@ -318,6 +318,32 @@ class MissingStore(AgentFixture):
                 scene.start()
                 self.assertEqual(len(self.client(scene).call("account.list")["accounts"]), 1)
 
+    def test_store_that_is_a_link_is_told_as_one_and_not_as_gone(self):
+        _, scene, _ = self.prepared()
+        elsewhere = os.path.join(self.directory(), "moved.sqlite")
+        os.rename(self.database(scene), elsewhere)
+        with open(elsewhere, "rb") as file:
+            kept = file.read()
+        os.symlink(elsewhere, self.database(scene))
+        path = self.database(scene).encode()
+        for options in ((), ("--new-store",)):
+            ended = scene.run() if not options else scene.once(*scene.command[1:], *options)
+            self.assertEqual(ended.returncode, 74, ended.stderr)
+            self.assertIn(path + b" is a symbolic link, which the agent does not follow", ended.stderr)
+            self.assertNotIn(b"gone", ended.stderr)
+            self.assertNotIn(b"--new-store", ended.stderr)
+        checked = scene.once("--check", "--state-dir", scene.state)
+        self.assertIn(b"is a symbolic link", checked.stdout)
+        self.assertNotIn(b"--new-store", checked.stdout)
+        os.rename(elsewhere, elsewhere + ".away")
+        self.assertIn(path + b" is a symbolic link that leads nowhere", scene.run().stderr)
+        # What the message says is all that it takes.
+        with open(elsewhere + ".away", "rb") as file:
+            self.assertEqual(file.read(), kept)
+        os.rename(elsewhere + ".away", self.database(scene))
+        scene.start()
+        self.assertEqual(len(self.client(scene).call("account.list")["accounts"]), 1)
+
     def test_new_store_is_begun_only_by_the_option(self):
         for name, lose in self.losses().items():
             with self.subTest(name):

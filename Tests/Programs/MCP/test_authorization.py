@@ -239,6 +239,37 @@ class ClientIdentityTests(AuthorizationFixture):
         self.assertEqual(self.signed_in(server).tool("who"), "alice")
         self.assertTrue((authorization.requests("/token")[0].header("Authorization") or "").startswith("Basic "))
 
+    def test_clientOfThePerson_forTheIssuer_isUsedBeforeARegistration(self) -> None:
+        """MCP's order: a client that was registered beforehand comes first."""
+        self.uses_the_persons_client(None)
+
+    def test_clientOfThePerson_withASecret_isUsedBeforeARegistration(self) -> None:
+        self.uses_the_persons_client("pre-registered-secret")
+
+    def uses_the_persons_client(self, secret: Optional[str]) -> None:
+        authorization, server = self.protected()
+        authorization.register("pre-registered-client", secret)
+        own = {"clientSecret": secret} if secret else {}
+        self.client(self.agent).call("provider.add", {
+            "name": "acme", "issuer": authorization.issuer, "clientId": "pre-registered-client", **own})
+        self.assertEqual(self.signed_in(server).tool("who"), "alice")
+        self.assertEqual(authorization.authorizations()[0]["client_id"], "pre-registered-client")
+        self.assertEqual(authorization.registrations(), [])
+        used = authorization.requests("/token")[0].header("Authorization") or ""
+        self.assertEqual(used.startswith("Basic "), secret is not None)
+        # Another resource of the same authorization server has the same client.
+        other = self.server(authorization, path="/other")
+        self.assertEqual(self.signed_in(other).tool("who"), "alice")
+        self.assertEqual(authorization.registrations(), [])
+
+    def test_clientThatAnotherIssuerKnows_isNotUsed(self) -> None:
+        other = self.authorization_server()
+        other.register("client-of-another")
+        self.client(self.agent).call("provider.add", {"name": "other", "issuer": other.issuer, "clientId": "client-of-another"})
+        authorization, server = self.protected()
+        self.assertEqual(self.signed_in(server).tool("who"), "alice")
+        self.assertEqual(len(authorization.registrations()), 1)
+
     def provider_name(self, server: MCPServer) -> str:
         """The name of this resource's provider, as the bridge tells it."""
         bridge = self.bridge(server)

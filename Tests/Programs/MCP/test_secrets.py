@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import os
 import unittest
+import urllib.parse
 from typing import List
 
 from mcp_fixture import Bridge, Event, Response
@@ -106,6 +108,29 @@ class SecrecyTests(AuthorizationFixture):
         self.assertEqual(bridge.tool("who"), "alice")
         self.assertNotIn(b"not-to-be-sent", server.received())
         self.assertNotIn(b"Cookie", server.received())
+
+    def test_serverThatThePinsRefuse_getsNoToken(self) -> None:
+        """As `request.send`: plain HTTP proves no key, so that no pin matches."""
+        _, server = self.protected()
+        bridge = self.signed_in(server)
+        self.assertEqual(bridge.tool("who"), "alice")
+        host = urllib.parse.urlsplit(server.url).hostname
+        pins = ["sha256/" + letter * 42 + "A=" for letter in "BC"]
+        with contextlib.closing(self.agent.client()) as client:
+            provider = client.call("provider.list")["providers"][0]["name"]
+            client.call("provider.update", {"provider": provider, "pins": {host: pins}})
+            count = len(server.requests())
+            error = self.refuses(lambda: bridge.tool("who"))
+            self.assertIn("no pinned key is the server's", error.message)
+            self.assertEqual(len(server.requests()), count)
+            client.call("provider.update", {"provider": provider, "pins": {}})
+        self.assertEqual(bridge.tool("who"), "alice")
+
+    def test_variablesThatLibrariesObey_areRemoved(self) -> None:
+        bridge = self.bridge(self.server(), SSLKEYLOGFILE="/planted", OPENSSL_CONF="/planted")
+        self.assertIn("hello", bridge.tool("echo", text="hello"))
+        with open(f"/proc/{bridge.pid}/environ", "rb") as file:
+            self.assertNotIn(b"planted", file.read())
 
     def test_cookies_areNotKept(self) -> None:
         server = self.server()

@@ -62,7 +62,7 @@ import Testing
     ])
   func malformed(document: String) {
     let place = ResourceMetadata.places(for: server, named: nil)[0]
-    Array(document.utf8).withUnsafeBytes { bytes in
+    _ = Array(document.utf8).withUnsafeBytes { bytes in
       #expect(throws: ResourceMetadata.Failure.malformed) { _ = try ResourceMetadata(bytes, from: place, of: server) }
     }
   }

@@ -1,14 +1,21 @@
 """Raw bytes at the proxy: wrong secrets, other users, requests that two parsers read in two ways, hosts that do not agree."""
 
+import re
+import shlex
 import socket
 import ssl
+import threading
+import time
 import unittest
+from typing import List
 
-from proxy_fixture import ProxyFixture, as_nobody, Request, Response, exchange, status
+from proxy_fixture import Proxy, ProxyFixture, as_nobody, Request, Response, exchange, status
 from forms import in_quick_form
 
 
-@in_quick_form("test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused")
+@in_quick_form(
+    "test_a_wrong_or_missing_secret_is_407_and_nothing_happens", "test_another_user_is_refused",
+    "test_another_user_takes_no_place")
 class Admission(ProxyFixture):
     def setUp(self) -> None:
         super().setUp()
@@ -47,6 +54,23 @@ class Admission(ProxyFixture):
         told = as_nobody(ask)
         self.assertEqual(status(told.encode()), 403, told)
         self.assertIn("another user", told)
+
+    def test_another_user_takes_no_place(self) -> None:
+        place = ("127.0.0.1", self.door.port)
+
+        def fill() -> str:
+            held = [socket.create_connection(place, timeout=20) for _ in range(400)]
+            # Closed at once: each is read to its end without a wait for anything of this client.
+            began = time.monotonic()
+            told = [connection.recv(65536) for connection in held]
+            return f"{sum(answer.startswith(b'HTTP/1.1 403') for answer in told)} {time.monotonic() - began < 5}"
+
+        holding = threading.Thread(target=lambda: told.append(as_nobody(fill)))
+        told: "list[str]" = []
+        holding.start()
+        served = [status(self.door.ask_in_tunnel(self.api.place, get(self.api.place))) for _ in range(20)]
+        holding.join()
+        self.assertEqual((served, told), ([200] * 20, ["400 True"]))
 
     def test_a_client_that_speaks_tls_to_the_proxy_is_told(self) -> None:
         context = ssl.create_default_context()
@@ -188,6 +212,126 @@ class Smuggling(ProxyFixture):
         if request.path == "/204":
             return Response(204)
         return Response(200, b"hello\n") if request.bearer else Response(401)
+
+
+@in_quick_form(
+    "test_only_plain_fields_go_on", "test_parameters_that_turn_a_request_into_another_are_refused",
+    "test_a_large_form_never_arrives_whole", "test_the_person_allows_a_field")
+class Names(ProxyFixture):
+    """The one rule for names in a request, at the proxy."""
+
+    def ask(self, proxy: Proxy, data: bytes) -> bytes:
+        return proxy.ask_in_tunnel(self.api.place, data)
+
+    def test_only_plain_fields_go_on(self) -> None:
+        proxy = self.proxy()
+        plain = {"Accept": "text/plain", "X-GitHub-Api-Version": "1", "X-Request-Id": "2", "X-Note": "3"}
+        left_out = [
+            "X-MS-Client-Principal", "X-MS-TOKEN-AAD-ACCESS-TOKEN", "X-Amzn-Oidc-Identity", "x_amzn_oidc_data",
+            "Cf-Access-Jwt-Assertion", "Cf-Access-Client-Secret", "X-Forwarded-Client-Cert", "X-SSL-Client-Cert",
+            "Client-Cert", "X-Auth-Request-Email", "Tailscale-User-Login", "Remote-Groups", "X-Vendor-Thing", "X.Api.Key",
+        ]
+        fields = [f"{name}: {value}" for name, value in plain.items()] + [f"{name}: canary" for name in left_out]
+        self.assertEqual(status(self.ask(proxy, get(self.api.place, *fields))), 200)
+        received = self.api.requests[0].headers
+        self.assertEqual({name: received[name] for name in plain}, plain)
+        self.assertNotIn("canary", str(received))
+
+    def test_fields_that_name_another_person_or_method_are_refused(self) -> None:
+        proxy = self.proxy()
+        for field in ("Dropbox-API-Select-User", "X-Switch-User", "X-On-Behalf-Of", "X-RestLi-Method", "X-Forwarded-Path"):
+            told = self.ask(proxy, get(self.api.place, f"{field}: x"))
+            self.assertEqual(status(told), 400, told)
+            self.assertIn(b"Lanyard-Refusal: overrideRefused", told)
+        self.assertEqual(self.api.requests, [])
+
+    def test_parameters_that_turn_a_request_into_another_are_refused(self) -> None:
+        proxy = self.proxy()
+        for name in ("token", "api_token", "jwt", "doAs", "_switch_user", "%2561ccess_token", "_method", "%24httpMethod"):
+            with self.subTest(name):
+                told = self.ask(proxy, get(self.api.place, path=f"/?a=b&{name}=c"))
+                self.assertEqual(status(told), 400, told)
+                body = f"a=b&{name}=c".encode()
+                for kind in ("Content-Type: application/x-www-form-urlencoded", "X-Note: no type"):
+                    head = get(self.api.place, kind, f"Content-Length: {len(body)}", method="POST")
+                    told = self.ask(proxy, head + body)
+                    self.assertEqual(status(told), 400, told)
+                part = f'--b\r\nContent-Disposition: form-data; name="{name}"\r\n\r\nc\r\n--b--\r\n'.encode()
+                head = get(self.api.place, "Content-Type: multipart/form-data; boundary=b",
+                           f"Content-Length: {len(part)}", method="POST")
+                self.assertEqual(status(self.ask(proxy, head + part)), 400)
+        self.assertEqual(self.api.requests, [])
+
+    def test_a_large_form_never_arrives_whole(self) -> None:
+        proxy = self.proxy()
+        body = b"a=" + b"x" * 200_000 + b"&_method=DELETE"
+        for framing, data in ((f"Content-Length: {len(body)}", body),
+                              ("Transfer-Encoding: chunked", b"%x\r\n%s\r\n0\r\n\r\n" % (len(body), body))):
+            head = get(self.api.place, "Content-Type: application/x-www-form-urlencoded", framing, method="POST")
+            self.assertEqual(status(self.ask(proxy, head + data)), 400)
+        self.assertEqual([request.method for request in self.api.requests if len(request.body) >= 200_000], [])
+        plain = b"a=" + b"x" * 200_000
+        head = get(self.api.place, "Content-Type: application/x-www-form-urlencoded", f"Content-Length: {len(plain)}",
+                   method="POST")
+        self.assertEqual(status(self.ask(proxy, head + plain)), 200)
+
+    def test_the_person_allows_a_field(self) -> None:
+        self.lanyard("provider", "update", "practice", "--allowed-field", "X-Vendor-Thing", "--allowed-field", "token")
+        told = self.ask(self.proxy(), get(self.api.place, "x-vendor-thing: kept", "X-Other-Vendor: gone", path="/?token=1"))
+        self.assertEqual(status(told), 200)
+        self.assertIn("kept", str(self.api.requests[0].headers))
+        self.assertNotIn("gone", str(self.api.requests[0].headers))
+
+    def test_a_field_that_is_left_out_is_told_once(self) -> None:
+        proxy = self.proxy()
+        for _ in range(3):
+            self.ask(proxy, get(self.api.place, "X-Vendor-Thing: x"))
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        told = proxy.process.stderr.read()
+        self.assertEqual(told.count("x-vendor-thing was left out"), 1, told)
+        self.assertIn(
+            "`lanyard provider update practice --allowed-field x-vendor-thing` allows it; then start the proxy again.", told)
+
+    def told_by(self, *fields: str) -> List[str]:
+        """What the proxy tells of requests with these fields, one after another, as commands that a person pastes."""
+        proxy = self.proxy()
+        for field in fields:
+            self.assertEqual(status(self.ask(proxy, get(self.api.place, field))), 200)
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        self.told = proxy.process.stderr.read().replace("\n", " ")
+        return re.findall("`(lanyard provider update .*?)` allows it", self.told)
+
+    def test_the_command_keeps_what_was_allowed_and_works_after_a_new_start(self) -> None:
+        self.lanyard("provider", "update", "practice", "--allowed-field", "X-Known")
+        commands = self.told_by("x-a: 1", "x-b: 2")
+        self.assertEqual(len(commands), 2, self.told)
+        for command in commands:
+            self.lanyard(*shlex.split(command)[1:])
+        told = self.ask(self.proxy(), get(self.api.place, "x-a: kept1", "x-b: kept2", "x-known: kept3"))
+        self.assertEqual(status(told), 200)
+        for value in ("kept1", "kept2", "kept3"):
+            self.assertIn(value, str(self.api.requests[-1].headers))
+
+    def test_a_name_that_a_shell_would_run_is_one_word_of_the_command(self) -> None:
+        name = "x&touch|y$z'"
+        command, = self.told_by(f"{name}: 1")
+        self.assertEqual(shlex.split(command), ["lanyard", "provider", "update", "practice", "--allowed-field", name])
+
+    def test_no_command_is_told_for_a_name_that_is_cut(self) -> None:
+        self.assertEqual(self.told_by(f"x-{'long' * 20}: 1"), [])
+        self.assertIn("was left out", self.told)
+
+    def test_fields_silence_no_refusal(self) -> None:
+        proxy = self.proxy()
+        self.ask(proxy, get(self.api.place, *(f"x-vendor-{number}: 1" for number in range(30))))
+        self.assertEqual(status(self.ask(proxy, get(self.api.place, path="/?access_token=1"))), 400)
+        proxy.process.terminate()
+        assert proxy.process.stderr is not None
+        told = proxy.process.stderr.read()
+        self.assertEqual(told.count("was left out"), 20, told)
+        self.assertIn("access_token", told)
 
 
 if __name__ == "__main__":

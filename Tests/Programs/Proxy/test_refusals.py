@@ -5,8 +5,10 @@ import os
 import subprocess
 import time
 import unittest
+from typing import List
 
-from proxy_fixture import LANYARD, ProxyFixture, Request, Response, status
+from proxy_fixture import LANYARD, PATIENCE_SECONDS, ProxyFixture, Request, Response, status
+from agent_fixture import Client, LanyardError, import_account
 from test_raw import get
 from forms import in_quick_form
 
@@ -69,6 +71,20 @@ class Refusals(ProxyFixture):
         self.assertEqual(proxy.announced["accounts"], [self.alice])
         self.assertEqual(status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))), 200)
         self.assertEqual(self.api.tokens(), [self.token("work")])
+
+    def test_a_rule_is_advised_for_https_alone(self) -> None:
+        self.allow(self.api.origin, "http://127.0.0.1:9")
+        # The active account is none of this proxy's.
+        import_account(self.caller, self.idp, "alice@globex", alias="third")
+        self.caller.call("account.switch", {"account": "third"})
+        self.grant("ci", ("work", "home"))
+        proxy = self.proxy("--grant", "ci", account=None)
+        field = f"Proxy-Authorization: {proxy.credentials}\r\nConnection: close\r\n"
+        sentence = self.refusal(
+            proxy.ask(f"GET http://127.0.0.1:9/ HTTP/1.1\r\nHost: 127.0.0.1:9\r\n{field}\r\n".encode()), 403, "accountAmbiguous")
+        self.assertNotIn("lanyard rule add", sentence)
+        sentence = self.refusal(proxy.ask_in_tunnel(self.api.place, get(self.api.place)), 403, "accountAmbiguous")
+        self.assertIn(f"`lanyard rule add {self.api.origin} ACCOUNT`", sentence)
 
     def test_a_grant_of_other_origins_has_none_here(self) -> None:
         self.allow(self.api.origin, "https://other.example")
@@ -186,13 +202,15 @@ class Starting(ProxyFixture):
 
 
 @in_quick_form(
-    "test_a_server_that_repeats_the_token_is_not_passed_on", "test_a_401_gets_one_new_token_and_one_more_sending")
+    "test_a_server_that_repeats_the_token_is_not_passed_on",
+    "test_an_earlier_token_and_that_of_another_account_are_not_passed_on", "test_a_401_gets_one_new_token_and_one_more_sending")
 class Tokens(ProxyFixture):
     """The token, and what a server does with it."""
 
     def setUp(self) -> None:
         super().setUp()
         self.refused_once = ""
+        self.earlier: List[str] = []
 
     def answer(self, request: Request) -> Response:
         token = request.bearer or ""
@@ -202,6 +220,11 @@ class Tokens(ProxyFixture):
             asked = request.headers.get("Range")
             first, last = (int(number) for number in asked.partition("=")[2].split("-")) if asked else (0, 10_000)
             return Response(206 if asked else 200, token.encode()[first:last + 1])
+        if request.path == "/earlier":
+            return Response(200, json.dumps(self.earlier).encode())
+        if request.path == "/earlier-wide":
+            return Response(200, json.dumps(self.earlier).encode("utf-16"), [("Content-Type", "text/plain; charset=utf-16")])
+        self.earlier.append(token)
         if request.path == "/echo-head":
             return Response(200, b"", [("X-Echo", f"Bearer {token}")])
         if request.path == "/large-echo":
@@ -228,6 +251,33 @@ class Tokens(ProxyFixture):
         self.assertLess(len(told), 110_000)
         told = proxy.ask_in_tunnel(self.api.place, get(self.api.place, path="/compressed"))
         self.assertEqual(status(told), 502)
+
+    def test_an_earlier_token_and_that_of_another_account_are_not_passed_on(self) -> None:
+        self.grant("ci", accounts=("work", "home"))
+        proxy = self.proxy("--grant", "ci")
+        limited = self.limited()
+        self.assertEqual(status(proxy.ask_in_tunnel(self.api.place, get(self.api.place))), 200)
+        self.caller.call("token.refresh", {"account": "work"})
+        self.assertNotEqual(self.earlier, [self.token("work")])
+        for earlier in (self.earlier, [self.token("home")]):
+            self.earlier = earlier
+            for path in ("/earlier", "/earlier-wide"):
+                with self.subTest(path):
+                    told = proxy.ask_in_tunnel(self.api.place, get(self.api.place, "Accept-Charset: utf-16", path=path))
+                    self.assertEqual(status(told), 502, told)
+                    self.assertIn(b"Lanyard-Refusal: tokenInResponse", told)
+                    with self.assertRaises(LanyardError) as caught:
+                        limited.call("request.send", {"account": "work", "method": "GET", "url": self.api.origin + path})
+                    self.assertEqual(caught.exception.data["reason"], "tokenRepeated")
+        self.assertNotIn("Accept-Charset", str([request.headers for request in self.api.requests]))
+
+    def limited(self) -> Client:
+        """A client that may send requests for both accounts, and get no token."""
+        created = self.caller.call(
+            "grant.create", {"client": "bot", "accounts": ["work", "home"], "methods": ["request.send"]})
+        client = Client(self.agent.socket, timeout=PATIENCE_SECONDS, grant=created["secret"])
+        self.addCleanup(client.close)
+        return client
 
     def test_a_program_that_asks_for_parts_gets_the_token_in_none(self) -> None:
         told = self.proxy().ask_in_tunnel(self.api.place, get(self.api.place, "Range: bytes=9-20", path="/part"))

@@ -20,10 +20,10 @@ struct ContractTests {
     agent.diagnose askProviders? provider?
     agent.shutdown
     metrics.read
-    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.add name issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.list
     provider.get provider
-    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? pins? pinsExpireAt? caFile? proxy? policy? preset?
+    provider.update provider issuer? clientId? clientSecret?! clientKey?! tokenEndpointAuthMethod? scopes? resources? authorizationParameters? endpoints? redirect? refresh? narrowing? dpop? requirePkce? identity? errorCodes? tenant? authorization? revocationScope? postLogoutRedirectUri? persistAccessTokens? allowedOrigins? allowedFields? pins? pinsExpireAt? caFile? proxy? policy? preset?
     provider.remove provider
     provider.test provider
     provider.discover url exact? caFile? proxy?
@@ -51,7 +51,7 @@ struct ContractTests {
     credential.aws account roleArn sessionName? durationSeconds? endpoint? timeoutSeconds?
     exec.begin account program
     token.proof account method url fingerprint? nonce?
-    request.authorize account method url origins? grant? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
+    request.authorize account method url origins? grant? accounts? rejected? challenge? nonce? scopes? resource? prompt? timeoutSeconds?
     request.send account method url headers? body? bodyBase64? idempotencyKey? allowAuthRetry? timeoutSeconds? scopes? resource?
     authorization.check account capability context? waitSeconds?
     authorization.checkMany account capabilities waitSeconds?
@@ -135,7 +135,7 @@ struct ContractTests {
       "accessToken! tokenType expiresAt expiresInSeconds account issuer scopes resource? source fingerprint generation"
     ),
     ("identity.get", "idToken! expiresAt expiresInSeconds audience issuer account"),
-    ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt account"),
+    ("credential.aws", "accessKeyId secretAccessKey! sessionToken! expiresAt expiresInSeconds account"),
     ("exec.begin", "account"),
     ("request.authorize", "account accessToken! tokenType proof!? fingerprint expiresAt decision?"),
     ("request.send", "status headers body? bodyBase64? attempts refreshed account"),
@@ -169,7 +169,8 @@ struct ContractTests {
     ("signInFlow", "browser device paste"),
     ("signInStatus", "pending completed"), ("signOutMode", "soft hard offline"),
     ("dataDisposition", "sealed erased erasurePending"),
-    ("revocationOutcome", "confirmed queued refused unsupported notNeeded"), ("effect", "allow deny readOnly"),
+    ("revocationOutcome", "confirmed queued refused abandoned unsupported notNeeded"),
+    ("effect", "allow deny readOnly"),
     ("resolutionBasis", "selector rule directory issuer active"), ("revocationScope", "token family grant"),
     ("tokenReuse", "none grace strict"), ("unknownOutcomeRule", "reauthenticate replayOnce replayLast"),
     ("narrowing", "keeps sticks unknown"), ("refreshRuleBasis", "configured learned preset assumed"),

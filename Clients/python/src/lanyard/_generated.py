@@ -138,6 +138,7 @@ __all__ = [
     "ProviderUpdateResult",
     "ReauthenticationRequired",
     "Redirect",
+    "RedirectRefusal",
     "RefreshPhase",
     "RefreshRuleBasis",
     "RefreshRules",
@@ -163,6 +164,7 @@ __all__ = [
     "SecretPutResult",
     "SecretRemoveResult",
     "Sensitivity",
+    "ServerTrust",
     "Session",
     "Severity",
     "ShuttingDown",
@@ -416,9 +418,9 @@ class ProviderMisconfigured(LanyardError):
 
 class UntrustedServer(LanyardError):
     """TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or
-    `tls`.
+    `tls`. With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
 
-    `data` may hold `account`, `reason`, `remedies`, `outcome`.
+    `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
     """
 
     code: Optional[int] = 3004
@@ -850,6 +852,19 @@ class Protection(OpenEnum):
     SYSTEMD_CREDENTIAL = "systemdCredential"
 
 
+class RedirectRefusal(OpenEnum):
+    """Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+    `foreignState`: an answer to no sign-in that waits there.
+    """
+
+    ANOTHER_USER = "anotherUser"
+    ANOTHER_PATH = "anotherPath"
+    ANOTHER_METHOD = "anotherMethod"
+    TOO_LARGE = "tooLarge"
+    MALFORMED = "malformed"
+    FOREIGN_STATE = "foreignState"
+
+
 class RefreshPhase(OpenEnum):
     """The phase of a refresh."""
 
@@ -898,13 +913,15 @@ class ResolutionBasis(OpenEnum):
 
 class RevocationOutcome(OpenEnum):
     """The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-    provider can't revoke tokens. `notNeeded`: there was no token.
+    reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+    request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+    `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token.
     """
 
     CONFIRMED = "confirmed"
     QUEUED = "queued"
     REFUSED = "refused"
+    ABANDONED = "abandoned"
     UNSUPPORTED = "unsupported"
     NOT_NEEDED = "notNeeded"
 
@@ -1069,8 +1086,8 @@ class Account(Record):
             then.
         state: An account's state. One of `active`, `offlineStale`, `interactionRequired`,
             `reauthenticationRequired`, `locked`, `signedOut`.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         alias: An account's alias. A name that the person chose. It does not start like an id.
         last_online_auth_at: When the provider last confirmed the person.
         data_protection: What protects the data of the account while it is signed out. Absent once the data was
@@ -1175,8 +1192,8 @@ class AccountRule(Record):
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     rule: str
@@ -1192,12 +1209,15 @@ class AccountSignOutResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        mode: The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked
+            for. One of `soft`, `hard`, `offline`.
         data: What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         revocation: The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the
             provider was reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day.
-            `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
-            `queued`, `refused`, `unsupported`, `notNeeded`.
+            `abandoned`: the request failed, and is not sent again since the token has expired by the lifetime that the
+            provider told. `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of
+            `confirmed`, `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
+        demanded_by: The configuration file that demands that every sign-out erases; absent if none does.
         next_attempt_at: With `queued` or `refused`: when the agent sends the revocation again by itself. A change
             of the network or `revocation.retry` may come before.
         end_session_url: A URL for the browser that ends the session at the provider (OpenID Connect RP-Initiated
@@ -1208,6 +1228,7 @@ class AccountSignOutResult(Record):
     mode: Union[SignOutMode, str]
     data: Union[DataDisposition, str]
     revocation: Union[RevocationOutcome, str]
+    demanded_by: Optional[str] = None
     next_attempt_at: Optional[datetime] = None
     end_session_url: Optional[str] = field(default=None, repr=False)
 
@@ -1275,8 +1296,8 @@ class AgentBackupResult(Record):
         path: The path of a backup. An absolute path, because the agent has another working directory than its
             clients.
         skipped: Items that are not in the file, with the reason.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     path: str
@@ -1409,8 +1430,8 @@ class AgentStatusResult(Record):
         protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
             `systemdCredential`.
         connectivity: Connectivity. One of `online`, `offline`, `unknown`.
-        started_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        started_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         callers_are_trusted: True if programs of this user need no grant.
         memory_locked: True if the machine has kept every secret in locked memory since the agent's start, so that
             none was written to swap. Bodies of resource servers' answers do not count.
@@ -1418,6 +1439,8 @@ class AgentStatusResult(Record):
             system calls only, `none` neither. One of `landlock`, `seccomp`, `none`.
         accounts: Numbers of accounts. Absent while the vault is locked.
         configuration: The path of the configuration file that the agent read at its start; absent without one.
+        hard_sign_out_demanded_by: The configuration file that demands that every sign-out erases (`signOut`);
+            absent if none does.
         audit: For programs that export the audit log; absent if the configuration has no member `audit`.
         administrator: What the administrator's files set; absent if they set nothing.
         policy_source: The source of an organisation's policies. Absent without a policy source, and for a limited
@@ -1438,6 +1461,7 @@ class AgentStatusResult(Record):
     confinement: Union[Confinement, str]
     accounts: Optional[AccountCounts] = None
     configuration: Optional[str] = None
+    hard_sign_out_demanded_by: Optional[str] = None
     audit: Optional[AuditSettings] = None
     administrator: Optional[AdministratorState] = None
     policy_source: Optional[PolicySource] = None
@@ -1497,8 +1521,8 @@ class AuditEntry(Record):
     """One line of the audit log.
 
     Attributes:
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         event: The name of a method or event.
         outcome: `ok`, or the name of an error, or the effect of a decision.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
@@ -1615,8 +1639,8 @@ class Connectivity(Record):
 
     Attributes:
         state: Connectivity. One of `online`, `offline`, `unknown`.
-        since: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-            told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        since: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         basis: The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`:
             an exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
             `exchange`, `interface`.
@@ -1632,8 +1656,8 @@ class CredentialAwsResult(Record):
     """The result of `credential.aws`.
 
     Attributes:
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
     """
@@ -1642,6 +1666,7 @@ class CredentialAwsResult(Record):
     secret_access_key: str = field(repr=False)
     session_token: str = field(repr=False)
     expires_at: datetime
+    expires_in_seconds: int
     account: str
 
 
@@ -1664,7 +1689,7 @@ class Decision(Record):
         time: The time of a decision.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        valid_until: Until when the decision holds if only time passes, by the machine's wall clock. Absent for a
+        valid_until: Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a
             denial, and if no part of the decision expires.
         valid_for_seconds: The same as a duration in whole seconds, rounded down: no clock that is set wrong
             lengthens it. Absent where `valid_until` is.
@@ -1690,7 +1715,7 @@ class DecisionTime(Record):
     """The time of a decision.
 
     Attributes:
-        now: Trusted time: the one instant that is not by the machine's wall clock.
+        now: Trusted time, on which `valid_until` stands, too.
         basis: The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since
             the last server time. `wall`: the wall clock, because no server has reported its time. One of `server`,
             `boot`, `wall`.
@@ -1751,8 +1776,8 @@ class EventNotification(Record):
             `token.scopesNarrowed`, `snapshot.changed`, `signIn.requested`, `stepUp.granted`, `stepUp.expired`,
             `connectivity.changed`, `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`,
             `agent.locked`, `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
         data: Its schema depends on `type`.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
@@ -1898,13 +1923,13 @@ class Grant(Record):
     Attributes:
         grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        last_used_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when
-            it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        last_used_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     grant: str
@@ -1929,11 +1954,11 @@ class GrantCreateResult(Record):
     Attributes:
         grant: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
             rule.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         scopes: Scopes. In any order; the agent sorts them.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     grant: str
@@ -2010,8 +2035,8 @@ class IdentityGetResult(Record):
 
     Attributes:
         id_token: A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         audience: Whom the ID token is for: the client's id, and perhaps others.
         issuer: A URL.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
@@ -2033,8 +2058,8 @@ class KeySlot(Record):
     Attributes:
         protection: The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`,
             `systemdCredential`.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         opened: True if this slot unlocked the vault.
     """
 
@@ -2050,8 +2075,8 @@ class LastFailure(Record):
 
     Attributes:
         name: The name of the error.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
     """
 
     name: str
@@ -2092,24 +2117,25 @@ class Operation(Record):
         capability: A capability. The name in the policy, such as `workOrder.complete`.
         delivery: Who delivers an operation. One of `agent`, `client`.
         idempotency_key: The client's key, or the one that the agent made.
-        enqueued_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        updated_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        enqueued_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        updated_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         decision: A decision.
         response: The response to an operation's request.
         rejection: The rejection of an operation.
-        last_error: The last failure.
+        last_error: The last failure; of an operation that waits, what holds it up: `Denied` with the reason of the
+            decision where a policy does.
         detail: What the client told when it settled the operation.
         request: A request that the agent delivers.
         payload: The payload as enqueued.
         claim: For `operation.settle`; told to the client that claimed it.
-        claim_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        claim_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     operation: str
@@ -2327,8 +2353,8 @@ class PolicySourceFailure(Record):
             `malformedSignature`, `otherKey`, `wrongSignature`, `malformedBundle`, `olderVersion`, `changedContent`,
             `notStored`, or a later word.
         message: A sentence for a person.
-        at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-            moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+            provider as far as it is known, in objects of an account, else the machine's.
     """
 
     reason: str
@@ -2376,7 +2402,7 @@ class Provider(Record):
         endpoints: Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They
             override discovered endpoints.
         ignored_endpoints: Endpoints that the provider's documents name and the agent does not use, since they are
-            plain HTTP or on this machine; absent if there are none. `endpoints` can name others.
+            no whole https addresses, or on this machine; absent if there are none. `endpoints` can name others.
         redirect: The redirect URI of the browser flow.
         refresh: How the provider treats refresh tokens.
         refresh_because: Why `refresh.reuse` applies. One of `configured`, `learned`, `preset`, `assumed`.
@@ -2395,6 +2421,8 @@ class Provider(Record):
         post_logout_redirect_uri: Where `end_session_url` redirects the browser; registered at the provider (OpenID
             Connect RP-Initiated Logout 1.0 §2).
         allowed_origins: Origins that `request.send` may send requests to.
+        allowed_fields: Names of header fields and parameters that requests to the allowed origins may have beside
+            plain ones, without regard to case and marks.
         pins: For each host the digests of its public keys, including backup pins.
         pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
         ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
@@ -2432,6 +2460,7 @@ class Provider(Record):
     post_logout_redirect_uri: Optional[str] = None
     persist_access_tokens: Optional[bool] = None
     allowed_origins: Optional[List[str]] = None
+    allowed_fields: Optional[List[str]] = None
     pins: Optional[Dict[str, List[str]]] = None
     pins_expire_at: Optional[datetime] = None
     ca_file: Optional[str] = None
@@ -2486,9 +2515,13 @@ class ProviderGetResult(Record):
 
     Attributes:
         provider: A provider.
+        trust: How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of
+            the provider, the configuration and what the administrator enforces. A program that sends a token itself
+            applies the same.
     """
 
     provider: Provider
+    trust: Optional[ServerTrust] = None
 
 
 @dataclass(frozen=True)
@@ -2566,8 +2599,8 @@ class RefreshState(Record):
 
     Attributes:
         phase: The phase of a refresh. One of `idle`, `inFlight`, `inDoubt`, `backoff`.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         last_error: The last failure.
     """
 
@@ -2586,10 +2619,13 @@ class RequestAuthorizeResult(Record):
             from the person.
         token_type: `Bearer`, or `DPoP` with a `proof`.
         fingerprint: Identifies this token in `rejected` and in `token.reject`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         proof: For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1),
             for this method and URL alone.
+        other_tokens: For a caller without a grant of its own: further tokens that servers still take, of the
+            accounts that the request's limits cover, parted by spaces. A gateway passes on no answer that repeats one
+            of them.
         decision: Of the capability that names the request most closely; absent if none does.
     """
 
@@ -2599,6 +2635,7 @@ class RequestAuthorizeResult(Record):
     fingerprint: str
     expires_at: datetime
     proof: Optional[str] = field(default=None, repr=False)
+    other_tokens: Optional[str] = field(default=None, repr=False)
     decision: Optional[Decision] = None
 
 
@@ -2632,8 +2669,8 @@ class Revocation(Record):
     Attributes:
         id: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         issuer: A URL.
-        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        next_attempt_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         expires_at: When the revocation is abandoned.
         last_error: The last failure.
     """
@@ -2691,8 +2728,8 @@ class RuleAddResult(Record):
         pattern: In its normal form.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        created_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        created_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     rule: str
@@ -2782,6 +2819,29 @@ class SecretRemoveResult(Record):
 
 
 @dataclass(frozen=True)
+class ServerTrust(Record):
+    """How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+    provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+    the same.
+
+    Attributes:
+        ca_file: The PEM file with the certificate authorities that count. Absent, and no `ca_directory`: the
+            system's.
+        ca_directory: Directories of authorities in OpenSSL's form, with colons between.
+        proxy: The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+        no_proxy: The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is
+            enforced. Absent: as the environment of the program says.
+        pins: For each host the pins that count now, by the provider's time. Absent: none.
+    """
+
+    ca_file: Optional[str] = None
+    ca_directory: Optional[str] = None
+    proxy: Optional[str] = None
+    no_proxy: Optional[List[str]] = None
+    pins: Optional[Dict[str, List[str]]] = None
+
+
+@dataclass(frozen=True)
 class Session(Record):
     """An account's session.
 
@@ -2796,22 +2856,22 @@ class Session(Record):
         clock: Whether the wall clock agrees with trusted time. One of `trusted`, `suspect`.
         remedies: Actions that restore the session, in the order in which to try them; empty for a healthy session.
         generation: A generation. Increases with each refresh token that is stored for the account.
-        since: When the state began, if known.
-        access_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
-            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
-            trusted time.
-        refresh_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it
-            stands when it is told; moments that a provider told are converted. Only `time.now` of a decision is
-            trusted time.
-        last_online_auth_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
-        offline_grace_until: The end of the longest offline window of its policy.
+        since: When the state began, if known. It stands as long as the state does.
+        access_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that
+            of the account's provider as far as it is known, in objects of an account, else the machine's.
+        refresh_token_expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock:
+            that of the account's provider as far as it is known, in objects of an account, else the machine's.
+        last_online_auth_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of
+            the account's provider as far as it is known, in objects of an account, else the machine's.
+        offline_grace_until: The end of the longest offline window that its policy gives it in this state.
         lost_scopes: Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may
             bring them back.
         authorization_details: The rights in detail (RFC 9396) that the provider said it granted; absent if it said
             nothing of any.
-        step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands
-            when it is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        clock_behind_seconds: While `clock` is `suspect`: by how much the wall clock is behind the known time of
+            the provider.
+        step_up_valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of
+            the account's provider as far as it is known, in objects of an account, else the machine's.
         device_key_id: The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before
             the provider's last answer (`token_binding`); absent for bearer tokens.
         token_binding: Whether tokens are bound to a key of the account. Absent for bearer tokens. One of `bound`,
@@ -2835,6 +2895,7 @@ class Session(Record):
     lost_scopes: Optional[List[str]] = None
     authorization_details: Optional[List[Dict[str, Any]]] = None
     server_time_offset_ms: Optional[int] = None
+    clock_behind_seconds: Optional[int] = None
     step_up_valid_until: Optional[datetime] = None
     device_key_id: Optional[str] = None
     token_binding: Optional[Union[TokenBinding, str]] = None
@@ -2851,8 +2912,8 @@ class SignInBeginResult(Record):
             machine, with a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`.
             `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
             `device`, `paste`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         authorization_url: For the flows `browser` and `paste`: the page on which the person signs in.
         verification_uri: For the flow `device`: the page on which the person enters the code, on any machine.
         verification_uri_complete: The same with the code included, such as for a QR code, if the provider returns
@@ -2904,11 +2965,17 @@ class SignInProgress(Record):
         sign_in: The id of the sign-in.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
+        refused: Requests that came to the redirect URI and were no answer to this sign-in; absent if there were
+            none. A pending sign-in goes on.
+        refused_because: Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`,
+            `tooLarge`, `malformed`, `foreignState`.
     """
 
     status: Union[SignInStatus, str]
     sign_in: Optional[str] = None
     account: Optional[str] = None
+    refused: Optional[int] = None
+    refused_because: Optional[Union[RedirectRefusal, str]] = None
 
 
 @dataclass(frozen=True)
@@ -2941,8 +3008,8 @@ class Snapshot(Record):
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         scopes: Scopes. In any order; the agent sorts them.
-        fetched_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        fetched_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         source: The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
     """
 
@@ -2963,8 +3030,8 @@ class StepUpStatus(Record):
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         attempts_left: At 0 the PIN is destroyed.
-        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     account: str
@@ -2980,8 +3047,8 @@ class StepUpVerifyResult(Record):
     Attributes:
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
-        valid_until: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        valid_until: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
     """
 
     account: str
@@ -3003,8 +3070,8 @@ class Token(Record):
     Attributes:
         token_type: `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request
             with it needs a proof of `token.proof`.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.
@@ -3036,8 +3103,8 @@ class TokenExchangeResult(Record):
 
     Attributes:
         token_type: `Bearer`, or `N_A` for a token that is not an access token.
-        expires_at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it
-            is told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        expires_at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the
+            account's provider as far as it is known, in objects of an account, else the machine's.
         account: An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived
             from the person.
         issuer: A URL.
@@ -3184,8 +3251,8 @@ class AgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -3576,8 +3643,8 @@ class AsyncAgentMethods:
         Returns:
             AgentStatusResult: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
                 `pending_revocations`, `pending_operations`, `connections`, `started_at`, `version`,
-                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `audit`, `administrator`,
-                `policy_source`.
+                `callers_are_trusted`, `memory_locked`, `confinement`, `configuration`, `hard_sign_out_demanded_by`,
+                `audit`, `administrator`, `policy_source`.
 
         Raises:
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4010,6 +4077,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4025,7 +4093,8 @@ class ProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).
@@ -4061,12 +4130,15 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4079,7 +4151,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4114,6 +4187,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4149,13 +4223,13 @@ class ProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -4199,6 +4273,7 @@ class ProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4253,12 +4328,15 @@ class ProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4273,7 +4351,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4308,6 +4387,7 @@ class ProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4410,7 +4490,8 @@ class ProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4462,6 +4543,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4477,7 +4559,8 @@ class AsyncProviderMethods:
         Args:
             name: A provider's name.
             issuer: A URL.
-            client_id: Absent: the Client ID Metadata Document of the agent's configuration
+            client_id: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+                person configured; else the Client ID Metadata Document of the agent's configuration
                 (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
                 supports it (RFC 7591), and refuses with `InvalidParams` otherwise. `provider.remove` deletes the
                 registration (RFC 7592).
@@ -4513,12 +4596,15 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none.
             policy: A policy's name.
@@ -4531,7 +4617,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4566,6 +4653,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4601,13 +4689,13 @@ class AsyncProviderMethods:
         *,
         provider: str,
     ) -> ProviderGetResult:
-        """Returns a provider, without its client secret.
+        """Returns a provider, without its client secret, and how its servers are reached and trusted now.
 
         Args:
             provider: A provider's name.
 
         Returns:
-            ProviderGetResult: with `provider`.
+            ProviderGetResult: with `provider`, `trust`.
 
         Raises:
             ProviderNotFound: The provider is unknown, or the administrator's file that describes it is gone
@@ -4651,6 +4739,7 @@ class AsyncProviderMethods:
         post_logout_redirect_uri: Optional[str] = None,
         persist_access_tokens: Optional[bool] = None,
         allowed_origins: Optional[Sequence[str]] = None,
+        allowed_fields: Optional[Sequence[str]] = None,
         pins: Optional[Mapping[str, Sequence[str]]] = None,
         pins_expire_at: Optional[Union[datetime, str]] = None,
         ca_file: Optional[str] = None,
@@ -4705,12 +4794,15 @@ class AsyncProviderMethods:
                 (OpenID Connect RP-Initiated Logout 1.0 §2).
             persist_access_tokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
             allowed_origins: Origins that `request.send` may send requests to.
+            allowed_fields: Names of header fields and parameters that requests to the allowed origins may have
+                beside plain ones, without regard to case and marks.
             pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
                 They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An
                 empty object removes them.
             pins_expire_at: From then on, by the provider's time, only the certificate authorities count.
             ca_file: An absolute path of a PEM file with the certificate authorities that count for this provider,
-                instead of the agent's. Empty: the agent's.
+                instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no
+                request needs it now. Empty: the agent's.
             proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none`
                 for none. Empty: the agent's.
             policy: A policy's name.
@@ -4725,7 +4817,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -4760,6 +4853,7 @@ class AsyncProviderMethods:
                 "postLogoutRedirectUri": post_logout_redirect_uri,
                 "persistAccessTokens": persist_access_tokens,
                 "allowedOrigins": allowed_origins,
+                "allowedFields": allowed_fields,
                 "pins": pins,
                 "pinsExpireAt": pins_expire_at,
                 "caFile": ca_file,
@@ -4862,7 +4956,8 @@ class AsyncProviderMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -4913,7 +5008,9 @@ class SignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
@@ -4946,7 +5043,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5004,7 +5102,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5037,8 +5136,9 @@ class SignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.
@@ -5055,7 +5155,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5130,7 +5231,8 @@ class SignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5181,7 +5283,9 @@ class AsyncSignInMethods:
                 `paste`: on any machine; the person copies the redirect URL into `sign_in.complete`. One of `browser`,
                 `device`, `paste`.
             scopes: Scopes. In any order; the agent sorts them.
-            account: The account to sign in again; another subject is refused.
+            account: The account to sign in again; another subject is refused. Where `acr_values`,
+                `max_age_seconds` and `claims` are absent, and where `scopes` are, the sign-in asks for those of the
+                last error `interactionRequired` of this account, until a sign-in met them.
             alias: An account's alias. A name that the person chose. It does not start like an id.
             prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
                 `device`.
@@ -5214,7 +5318,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5272,7 +5377,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5305,8 +5411,9 @@ class AsyncSignInMethods:
         Args:
             sign_in: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or
                 a rule.
-            redirect_url: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE
-                and the nonce of the ID token prove that it belongs to this sign-in.
+            redirect_url: The whole URL, which must be the one that this sign-in sends the browser back to, with
+                its `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the
+                nonce of the ID token prove that it belongs to this sign-in.
 
         Returns:
             SignInProgress: The status of a sign-in.
@@ -5323,7 +5430,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5398,7 +5506,8 @@ class AsyncSignInMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             Offline: The provider is unreachable and there is no valid access token, or the server of a request
                 can't be reached: then `outcome` is `notSent`.
             StoreUnavailable: The disk is full or failing; no data was lost.
@@ -5557,7 +5666,9 @@ class AccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -5604,7 +5715,7 @@ class AccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:
@@ -5798,7 +5909,9 @@ class AsyncAccountMethods:
         Args:
             selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and
                 no wildcard.
-            working_directory: An absolute path. The nearest `.lanyard` file in it or above decides.
+            working_directory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard`
+                file in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read
+                is -32602: no other account is chosen in its place.
             issuer: A URL.
             url: The URL of a resource that a tool wants a token for.
             user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail
@@ -5845,7 +5958,7 @@ class AsyncAccountMethods:
                 default: `3`.
 
         Returns:
-            AccountSignOutResult: with `account`, `mode`, `data`, `revocation`, `next_attempt_at`,
+            AccountSignOutResult: with `account`, `mode`, `demanded_by`, `data`, `revocation`, `next_attempt_at`,
                 `end_session_url`.
 
         Raises:
@@ -6189,8 +6302,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6208,7 +6322,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6251,8 +6366,9 @@ class TokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6270,7 +6386,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6325,7 +6442,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6386,7 +6504,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6447,7 +6566,8 @@ class TokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6495,8 +6615,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6514,7 +6635,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6557,8 +6679,9 @@ class AsyncTokenMethods:
                 granted scopes is returned instead. The agent's default: `False`.
             resource: The resource (RFC 8707) that the token is for.
             minimum_lifetime_seconds: The minimum remaining lifetime. The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             Token: An access token.
@@ -6576,7 +6699,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6631,7 +6755,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6692,7 +6817,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6753,7 +6879,8 @@ class AsyncTokenMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             RolledBack: The store is older than its rollback anchor; the agent sends no refresh token from it.
@@ -6794,8 +6921,9 @@ class IdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
@@ -6814,7 +6942,8 @@ class IdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6853,8 +6982,9 @@ class AsyncIdentityMethods:
                 wildcard.
             minimum_lifetime_seconds: The minimum remaining lifetime. An older ID token is replaced by a refresh.
                 The agent's default: `60`.
-            timeout_seconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-                account shares goes on.
+            timeout_seconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider
+                that does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result
+                is kept.
 
         Returns:
             IdentityGetResult: with `id_token`, `expires_at`, `expires_in_seconds`, `audience`, `issuer`,
@@ -6873,7 +7003,8 @@ class AsyncIdentityMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6924,7 +7055,7 @@ class CredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -6939,7 +7070,8 @@ class CredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -6993,7 +7125,7 @@ class AsyncCredentialMethods:
 
         Returns:
             CredentialAwsResult: with `access_key_id`, `secret_access_key`, `session_token`, `expires_at`,
-                `account`.
+                `expires_in_seconds`, `account`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7008,7 +7140,8 @@ class AsyncCredentialMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7126,6 +7259,7 @@ class RequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7154,6 +7288,8 @@ class RequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7168,8 +7304,8 @@ class RequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7185,7 +7321,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7205,6 +7342,7 @@ class RequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,
@@ -7266,7 +7404,8 @@ class RequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7310,6 +7449,7 @@ class AsyncRequestMethods:
         url: str,
         origins: Optional[Sequence[str]] = None,
         grant: Optional[str] = None,
+        accounts: Optional[Sequence[str]] = None,
         rejected: Optional[str] = None,
         challenge: Optional[str] = None,
         nonce: Optional[str] = None,
@@ -7338,6 +7478,8 @@ class AsyncRequestMethods:
                 the caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with
                 the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants
                 have the name.
+            accounts: The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no
+                tokens of others. Absent: all that the request's limits cover.
             rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one
                 forced exchange, if the token is not replaced already.
             challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks
@@ -7352,8 +7494,8 @@ class AsyncRequestMethods:
                 the work takes.
 
         Returns:
-            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `fingerprint`,
-                `expires_at`, `decision`.
+            RequestAuthorizeResult: with `account`, `access_token`, `token_type`, `proof`, `other_tokens`,
+                `fingerprint`, `expires_at`, `decision`.
 
         Raises:
             AccountNotFound: No account matches.
@@ -7369,7 +7511,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7389,6 +7532,7 @@ class AsyncRequestMethods:
                 "url": url,
                 "origins": origins,
                 "grant": grant,
+                "accounts": accounts,
                 "rejected": rejected,
                 "challenge": challenge,
                 "nonce": nonce,
@@ -7450,7 +7594,8 @@ class AsyncRequestMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             Denied: The policy denies the capability.
             StepUpRequired: The policy requires a step-up.
@@ -7726,7 +7871,8 @@ class SnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7810,7 +7956,8 @@ class AsyncSnapshotMethods:
             ProviderUnavailable: The provider is temporarily unavailable.
             ProviderMisconfigured: The provider refuses the client or the request; no token is deleted.
             UntrustedServer: TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`,
-                `pinMismatch` or `tls`.
+                `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+                server was asked.
             TimedOut: The request's `timeout_seconds` passed. An exchange that an account started continues.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
@@ -7963,8 +8110,8 @@ class PolicyMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
-            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+                provider as far as it is known, in objects of an account, else the machine's.
             assume: Assumptions that replace the current facts.
 
         Returns:
@@ -8149,8 +8296,8 @@ class AsyncPolicyMethods:
             account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
                 wildcard.
             capability: A capability. The name in the policy, such as `workOrder.complete`.
-            at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-                told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+            at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+                provider as far as it is known, in objects of an account, else the machine's.
             assume: Assumptions that replace the current facts.
 
         Returns:
@@ -8692,6 +8839,7 @@ class SecretMethods:
             AccountAmbiguous: Several accounts match.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
+            AccountLocked: The provider has disabled the person's account.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             NotFound: The requested item does not exist; `kind` names its type.
@@ -8844,6 +8992,7 @@ class AsyncSecretMethods:
             AccountAmbiguous: Several accounts match.
             DataLocked: The account's data stays encrypted until the same person signs in again.
             SignedOut: The account is signed out.
+            AccountLocked: The provider has disabled the person's account.
             StoreUnavailable: The disk is full or failing; no data was lost.
             Integrity: A record can't be decrypted, or is missing although its partition's head lists it.
             NotFound: The requested item does not exist; `kind` names its type.

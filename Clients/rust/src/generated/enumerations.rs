@@ -123,6 +123,13 @@ words! {
         SystemdCredential = "systemdCredential",
     }
 
+    /// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+    /// `foreignState`: an answer to no sign-in that waits there.
+    RedirectRefusal {
+        AnotherUser = "anotherUser", AnotherPath = "anotherPath", AnotherMethod = "anotherMethod",
+        TooLarge = "tooLarge", Malformed = "malformed", ForeignState = "foreignState",
+    }
+
     /// The phase of a refresh.
     RefreshPhase { Idle = "idle", InFlight = "inFlight", InDoubt = "inDoubt", Backoff = "backoff" }
 
@@ -146,11 +153,12 @@ words! {
     }
 
     /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-    /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-    /// provider can't revoke tokens. `notNeeded`: there was no token.
+    /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+    /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+    /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token.
     RevocationOutcome {
-        Confirmed = "confirmed", Queued = "queued", Refused = "refused", Unsupported = "unsupported",
-        NotNeeded = "notNeeded",
+        Confirmed = "confirmed", Queued = "queued", Refused = "refused", Abandoned = "abandoned",
+        Unsupported = "unsupported", NotNeeded = "notNeeded",
     }
 
     /// What one revocation request ends at the provider.

@@ -58,7 +58,8 @@ errors! {
     /// The provider refuses the client or the request; no token is deleted.
     ProviderMisconfigured(3003, "providerMisconfigured") [account, reason, remedies, providerError, outcome];
     /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
-    UntrustedServer(3004, "untrustedServer") [account, reason, remedies, outcome];
+    /// With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
+    UntrustedServer(3004, "untrustedServer") [account, reason, remedies, outcome, path, expected];
     /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
     ProviderNotFound(3005, "providerNotFound") [remedies, source, outcome];
     /// The policy denies the capability.

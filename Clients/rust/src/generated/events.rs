@@ -43,9 +43,10 @@ events! {
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
         /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`:
-        /// the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-        /// `refused`, `unsupported`, `notNeeded`.
+        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+        /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+        /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
+        /// `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     }
 
@@ -75,8 +76,8 @@ events! {
     "token.refreshed" TokenRefreshed(TokenRefreshedData) {
         /// A generation. Increases with each refresh token that is stored for the account.
         generation: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -117,8 +118,8 @@ events! {
 
     /// The person completed a step-up.
     "stepUp.granted" StepUpGranted(StepUpGrantedData) {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 

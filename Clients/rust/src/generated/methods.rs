@@ -103,7 +103,7 @@ methods! {
         /// Lists the providers.
         "provider.list" list() -> ProviderListResult or [StoreUnavailable, Integrity];
 
-        /// Returns a provider, without its client secret.
+        /// Returns a provider, without its client secret, and how its servers are reached and trusted now.
         "provider.get" get(ProviderGetParams) -> ProviderGetResult or [ProviderNotFound, StoreUnavailable, Integrity];
 
         /// Changes the given members of a provider.
@@ -464,7 +464,8 @@ methods! {
 
         /// Returns a client program's secret.
         "secret.get" get(SecretGetParams) -> SecretGetResult or [
-            AccountNotFound, AccountAmbiguous, DataLocked, SignedOut, StoreUnavailable, Integrity, NotFound,
+            AccountNotFound, AccountAmbiguous, DataLocked, SignedOut, AccountLocked, StoreUnavailable, Integrity,
+            NotFound,
         ];
 
         /// Lists the names of the client programs' secrets.

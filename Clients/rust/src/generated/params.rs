@@ -92,9 +92,11 @@ inputs! {
     } optional {
         /// A URL.
         issuer: String,
-        /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-        /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses
-        /// with `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC 7592).
+        /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
+        /// configured; else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`)
+        /// if the provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and
+        /// refuses with `ErrorCode::InvalidParams` otherwise. `provider().remove` deletes the registration (RFC
+        /// 7592).
         client_id = "clientId": String,
         /// A client's secret.
         client_secret = "clientSecret": Secret,
@@ -147,6 +149,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.
@@ -154,7 +159,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         proxy: String,
@@ -235,6 +241,9 @@ inputs! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They
         /// count beside the certificate authorities, for the provider's endpoints and for `request().send`. An empty
         /// object removes them.
@@ -242,7 +251,8 @@ inputs! {
         /// From then on, by the provider's time, only the certificate authorities count.
         pins_expire_at = "pinsExpireAt": Timestamp,
         /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of
-        /// the agent's. Empty: the agent's.
+        /// the agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it
+        /// now. Empty: the agent's.
         ca_file = "caFile": String,
         /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
         /// Empty: the agent's.
@@ -290,7 +300,9 @@ inputs! {
     } optional {
         /// Scopes. In any order; the agent sorts them.
         scopes: [String],
-        /// The account to sign in again; another subject is refused.
+        /// The account to sign in again; another subject is refused. Where `acr_values`, `max_age_seconds` and
+        /// `claims` are absent, and where `scopes` are, the sign-in asks for those of the last error
+        /// `interactionRequired` of this account, until a sign-in met them.
         account: String,
         /// An account's alias. A name that the person chose. It does not start like an id.
         alias: String,
@@ -327,8 +339,9 @@ inputs! {
     SignInCompleteParams {
         /// An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule.
         sign_in = "signIn": String,
-        /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of
-        /// the ID token prove that it belongs to this sign-in.
+        /// The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or
+        /// only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID
+        /// token prove that it belongs to this sign-in.
         redirect_url = "redirectUrl": Secret,
     }
 
@@ -373,7 +386,9 @@ inputs! {
     AccountResolveParams {} optional {
         /// An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard.
         selector: String,
-        /// An absolute path. The nearest `.lanyard` file in it or above decides.
+        /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+        /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other
+        /// account is chosen in its place.
         working_directory = "workingDirectory": String,
         /// A URL.
         issuer: String,
@@ -435,8 +450,8 @@ inputs! {
         resource: String,
         /// The minimum remaining lifetime. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 
@@ -455,8 +470,8 @@ inputs! {
         resource: String,
         /// The minimum remaining lifetime. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 
@@ -498,8 +513,8 @@ inputs! {
     } optional {
         /// The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`.
         minimum_lifetime_seconds = "minimumLifetimeSeconds": u64,
-        /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes
-        /// on.
+        /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer,
+        /// then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
         timeout_seconds = "timeoutSeconds": u64,
     }
 
@@ -563,6 +578,9 @@ inputs! {
         /// the kind `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have
         /// the name.
         grant: String,
+        /// The accounts that the caller serves, as a gateway for one of them: `other_tokens` has no tokens of others.
+        /// Absent: all that the request's limits cover.
+        accounts: [String],
         /// The `fingerprint` of the token that the server refused with 401. As `token().reject`: one forced exchange,
         /// if the token is not replaced already.
         rejected: String,
@@ -677,8 +695,8 @@ inputs! {
         /// A capability. The name in the policy, such as `workOrder.complete`.
         capability: String,
     } optional {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
         /// Assumptions that replace the current facts.
         assume: Assumption,

@@ -23,8 +23,8 @@ records! {
         /// `locked`, `signedOut`.
         state: AccountState,
         active: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// An account's alias. A name that the person chose. It does not start like an id.
@@ -98,8 +98,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -108,16 +108,20 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+        /// The mode that counted: `hard` where the configuration demands it (`demanded_by`), whatever was asked for.
+        /// One of `soft`, `hard`, `offline`.
         mode: SignOutMode,
         /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
         data: DataDisposition,
         /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`:
-        /// the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
-        /// `refused`, `unsupported`, `notNeeded`.
+        /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+        /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+        /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`,
+        /// `queued`, `refused`, `abandoned`, `unsupported`, `notNeeded`.
         revocation: RevocationOutcome,
     } optional {
+        /// The configuration file that demands that every sign-out erases; absent if none does.
+        demanded_by = "demandedBy": String,
         /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network
         /// or `revocation().retry` may come before.
         next_attempt_at = "nextAttemptAt": Timestamp,
@@ -175,8 +179,8 @@ records! {
         /// Items that are not in the file, with the reason.
         skipped: [SkippedItem],
         bytes: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -271,8 +275,8 @@ records! {
         pending_revocations = "pendingRevocations": u64,
         pending_operations = "pendingOperations": u64,
         connections: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         started_at = "startedAt": Timestamp,
         version: String,
         /// True if programs of this user need no grant.
@@ -288,6 +292,8 @@ records! {
         accounts: AccountCounts,
         /// The path of the configuration file that the agent read at its start; absent without one.
         configuration: String,
+        /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+        hard_sign_out_demanded_by = "hardSignOutDemandedBy": String,
         /// For programs that export the audit log; absent if the configuration has no member `audit`.
         audit: AuditSettings,
         /// What the administrator's files set; absent if they set nothing.
@@ -319,8 +325,8 @@ records! {
     /// One line of the audit log.
     AuditEntry {
         sequence: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
         /// The name of a method or event.
         event: String,
@@ -381,8 +387,8 @@ records! {
     Connectivity {
         /// Connectivity. One of `online`, `offline`, `unknown`.
         state: ConnectivityState,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         since: Timestamp,
         /// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an
         /// exchange with a provider. `interface`: the machine's network interfaces. One of `none`, `report`,
@@ -395,9 +401,10 @@ records! {
         access_key_id = "accessKeyId": String,
         secret_access_key = "secretAccessKey": Secret,
         session_token = "sessionToken": Secret,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
+        expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
@@ -430,8 +437,8 @@ records! {
         /// person.
         account: String,
     } optional {
-        /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and
-        /// if no part of the decision expires.
+        /// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if
+        /// no part of the decision expires.
         valid_until = "validUntil": Timestamp,
         /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent
         /// where `valid_until` is.
@@ -440,7 +447,7 @@ records! {
 
     /// The time of a decision.
     DecisionTime {
-        /// Trusted time: the one instant that is not by the machine's wall clock.
+        /// Trusted time, on which `valid_until` stands, too.
         now: Timestamp,
         /// The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the
         /// last server time. `wall`: the wall clock, because no server has reported its time. One of `server`,
@@ -466,8 +473,8 @@ records! {
         /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`,
         /// `agent.unlocked`, `policy.changed`, `clock.suspect`, `event.gap`.
         type_ = "type": EventType,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
         /// Its schema depends on `type_`.
         data: {},
@@ -560,8 +567,8 @@ records! {
         client: String,
         accounts: [String],
         methods: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -571,11 +578,11 @@ records! {
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         last_used_at = "lastUsedAt": Timestamp,
     }
 
@@ -587,8 +594,8 @@ records! {
         client: String,
         accounts: [String],
         methods: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     } optional {
         /// Scopes. In any order; the agent sorts them.
@@ -598,8 +605,8 @@ records! {
         authorization_detail_types = "authorizationDetailTypes": [String],
         capabilities: [String],
         agent: bool,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     }
 
@@ -642,8 +649,8 @@ records! {
     IdentityGetResult {
         /// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
         id_token = "idToken": Secret,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// Whom the ID token is for: the client's id, and perhaps others.
@@ -660,8 +667,8 @@ records! {
         slot: u64,
         /// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
         protection: Protection,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
         /// True if this slot unlocked the vault.
         opened: bool,
@@ -671,8 +678,8 @@ records! {
     LastFailure {
         /// The name of the error.
         name: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
     } optional {
         reason: String,
@@ -708,21 +715,21 @@ records! {
         delivery: OperationDelivery,
         /// The client's key, or the one that the agent made.
         idempotency_key = "idempotencyKey": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         enqueued_at = "enqueuedAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         updated_at = "updatedAt": Timestamp,
         attempts: u64,
     } optional {
         label: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         retry_within_seconds = "retryWithinSeconds": u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// A decision.
         decision: Decision,
@@ -730,7 +737,8 @@ records! {
         response: OperationResponse,
         /// The rejection of an operation.
         rejection: OperationRejection,
-        /// The last failure.
+        /// The last failure; of an operation that waits, what holds it up: `ErrorCode::Denied` with the reason of the
+        /// decision where a policy does.
         last_error = "lastError": LastFailure,
         /// What the client told when it settled the operation.
         detail: Value,
@@ -740,8 +748,8 @@ records! {
         payload: Value,
         /// For `operation().settle`; told to the client that claimed it.
         claim: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         claim_expires_at = "claimExpiresAt": Timestamp,
     }
 
@@ -874,8 +882,8 @@ records! {
         reason: String,
         /// A sentence for a person.
         message: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         at: Timestamp,
     }
 
@@ -919,8 +927,8 @@ records! {
         /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override
         /// discovered endpoints.
         endpoints: Endpoints,
-        /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on
-        /// this machine; absent if there are none. `endpoints` can name others.
+        /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+        /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
         ignored_endpoints = "ignoredEndpoints": [String],
         /// The redirect URI of the browser flow.
         redirect: Redirect,
@@ -954,6 +962,9 @@ records! {
         persist_access_tokens = "persistAccessTokens": bool,
         /// Origins that `request().send` may send requests to.
         allowed_origins = "allowedOrigins": [String],
+        /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones,
+        /// without regard to case and marks.
+        allowed_fields = "allowedFields": [String],
         /// For each host the digests of its public keys, including backup pins.
         pins: { [String] },
         /// From then on, by the provider's time, only the certificate authorities count.
@@ -1004,6 +1015,11 @@ records! {
     ProviderGetResult {
         /// A provider.
         provider: Provider,
+    } optional {
+        /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+        /// provider, the configuration and what the administrator enforces. A program that sends a token itself
+        /// applies the same.
+        trust: ServerTrust,
     }
 
     /// The result of `provider().list`.
@@ -1034,8 +1050,8 @@ records! {
         phase: RefreshPhase,
         attempts: u64,
     } optional {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// The last failure.
         last_error = "lastError": LastFailure,
@@ -1051,13 +1067,16 @@ records! {
         token_type = "tokenType": String,
         /// Identifies this token in `rejected` and in `token().reject`.
         fingerprint: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for
         /// this method and URL alone.
         proof: Secret,
+        /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+        /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+        other_tokens = "otherTokens": Secret,
         /// Of the capability that names the request most closely; absent if none does.
         decision: Decision,
     }
@@ -1088,8 +1107,8 @@ records! {
         issuer: String,
         account_label = "accountLabel": String,
         attempts: u64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         next_attempt_at = "nextAttemptAt": Timestamp,
         /// When the revocation is abandoned.
         expires_at = "expiresAt": Timestamp,
@@ -1127,8 +1146,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         created_at = "createdAt": Timestamp,
     }
 
@@ -1183,6 +1202,23 @@ records! {
         name: String,
     }
 
+    /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+    /// provider, the configuration and what the administrator enforces. A program that sends a token itself applies
+    /// the same.
+    ServerTrust {} optional {
+        /// The PEM file with the certificate authorities that count. Absent, and no `ca_directory`: the system's.
+        ca_file = "caFile": String,
+        /// Directories of authorities in OpenSSL's form, with colons between.
+        ca_directory = "caDirectory": String,
+        /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+        proxy: String,
+        /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent:
+        /// as the environment of the program says.
+        no_proxy = "noProxy": [String],
+        /// For each host the pins that count now, by the provider's time. Absent: none.
+        pins: { [String] },
+    }
+
     /// An account's session.
     Session {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -1205,26 +1241,28 @@ records! {
         /// A generation. Increases with each refresh token that is stored for the account.
         generation: u64,
     } optional {
-        /// When the state began, if known.
+        /// When the state began, if known. It stands as long as the state does.
         since: Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         access_token_expires_at = "accessTokenExpiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         refresh_token_expires_at = "refreshTokenExpiresAt": Timestamp,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         last_online_auth_at = "lastOnlineAuthAt": Timestamp,
-        /// The end of the longest offline window of its policy.
+        /// The end of the longest offline window that its policy gives it in this state.
         offline_grace_until = "offlineGraceUntil": Timestamp,
         /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
         lost_scopes = "lostScopes": [String],
         /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
         authorization_details = "authorizationDetails": [{}],
         server_time_offset_ms = "serverTimeOffsetMs": i64,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+        clock_behind_seconds = "clockBehindSeconds": u64,
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         step_up_valid_until = "stepUpValidUntil": Timestamp,
         /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the
         /// provider's last answer (`token_binding`); absent for bearer tokens.
@@ -1242,8 +1280,8 @@ records! {
         /// any machine; the person copies the redirect URL into `sign_in().complete`. One of `browser`, `device`,
         /// `paste`.
         flow: SignInFlow,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
     } optional {
         /// For the flows `browser` and `paste`: the page on which the person signs in.
@@ -1281,6 +1319,12 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
+        /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A
+        /// pending sign-in goes on.
+        refused: u64,
+        /// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`,
+        /// `malformed`, `foreignState`.
+        refused_because = "refusedBecause": RedirectRefusal,
     }
 
     /// An item that a backup or a restore left out.
@@ -1309,8 +1353,8 @@ records! {
         /// Scopes. In any order; the agent sorts them.
         scopes: [String],
         entitlements: [String],
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         fetched_at = "fetchedAt": Timestamp,
         version: u64,
         /// The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
@@ -1326,8 +1370,8 @@ records! {
         /// At 0 the PIN is destroyed.
         attempts_left = "attemptsLeft": u64,
     } optional {
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 
@@ -1336,8 +1380,8 @@ records! {
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
         /// person.
         account: String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         valid_until = "validUntil": Timestamp,
     }
 
@@ -1347,8 +1391,8 @@ records! {
         /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs
         /// a proof of `token().proof`.
         token_type = "tokenType": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the
@@ -1375,8 +1419,8 @@ records! {
         access_token = "accessToken": Secret,
         /// `Bearer`, or `N_A` for a token that is not an access token.
         token_type = "tokenType": String,
-        /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told;
-        /// moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+        /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+        /// provider as far as it is known, in objects of an account, else the machine's.
         expires_at = "expiresAt": Timestamp,
         expires_in_seconds = "expiresInSeconds": u64,
         /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the

@@ -425,9 +425,10 @@ export class ProviderMisconfiguredError extends LanyardError {
 }
 
 /**
- * TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
+ * TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`. With
+ * `path`, a file of authorities can't be read or has no certificate, and no server was asked.
  *
- * `data` may hold `account`, `reason`, `remedies`, `outcome`.
+ * `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
  */
 export class UntrustedServerError extends LanyardError {
   /** @internal */
@@ -436,6 +437,16 @@ export class UntrustedServerError extends LanyardError {
   /** The member `outcome` of `data`. */
   get outcome(): string | undefined {
     return told(text, this.data["outcome"]);
+  }
+
+  /** A JSON Pointer into params (RFC 6901). */
+  get path(): string | undefined {
+    return told(text, this.data["path"]);
+  }
+
+  /** The member `expected` of `data`. */
+  get expected(): string | undefined {
+    return told(text, this.data["expected"]);
   }
 }
 

@@ -51,9 +51,10 @@ export interface AccountSignedOutData {
   readonly data: DataDisposition;
   /**
    * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
-   * revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `unsupported`,
-   * `notNeeded`.
+   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
+   * and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
+   * provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
+   * `abandoned`, `unsupported`, `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
 }
@@ -87,8 +88,8 @@ export interface TokenRefreshedData {
   /** A generation. Increases with each refresh token that is stored for the account. */
   readonly generation: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   /** Scopes. In any order; the agent sorts them. */
@@ -129,8 +130,8 @@ export interface SignInRequestedData {
 /** The `data` of the event `stepUp.granted`: The person completed a step-up. */
 export interface StepUpGrantedData {
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly validUntil: Date;
 }

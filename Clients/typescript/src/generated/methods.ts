@@ -74,7 +74,7 @@ export class AgentMethods {
    *
    * @returns With `locked`, `initialized`, `protection`, `connectivity`, `accounts`, `pendingRevocations`,
    *   `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`, `memoryLocked`, `confinement`,
-   *   `configuration`, `audit`, `administrator`, `policySource`.
+   *   `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`, `policySource`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    */
@@ -306,7 +306,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
@@ -335,9 +336,9 @@ export class ProviderMethods {
   }
 
   /**
-   * Returns a provider, without its client secret.
+   * Returns a provider, without its client secret, and how its servers are reached and trusted now.
    *
-   * @returns With `provider`.
+   * @returns With `provider`, `trust`.
    * @throws `ProviderNotFoundError` - The provider is unknown, or the administrator's file that describes it is gone
    *   (`source`).
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -363,7 +364,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.
@@ -427,7 +429,8 @@ export class ProviderMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -465,7 +468,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -496,7 +500,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -530,7 +535,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -574,7 +580,8 @@ export class SignInMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `OfflineError` - The provider is unreachable and there is no valid access token, or the server of a
    *   request can't be reached: then `outcome` is `notSent`.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
@@ -686,7 +693,7 @@ export class AccountMethods {
   /**
    * Signs an account out.
    *
-   * @returns With `account`, `mode`, `data`, `revocation`, `nextAttemptAt`, `endSessionUrl`.
+   * @returns With `account`, `mode`, `demandedBy`, `data`, `revocation`, `nextAttemptAt`, `endSessionUrl`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.
@@ -828,7 +835,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -858,7 +866,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -891,7 +900,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -922,7 +932,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -955,7 +966,8 @@ export class TokenMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `RolledBackError` - The store is older than its rollback anchor; the agent sends no refresh token from
@@ -994,7 +1006,8 @@ export class IdentityMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1021,7 +1034,7 @@ export class CredentialMethods {
    * Returns credentials of a role of Amazon Web Services, for which the account's ID token is exchanged (STS,
    * AssumeRoleWithWebIdentity).
    *
-   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `account`.
+   * @returns With `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`, `expiresInSeconds`, `account`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.
@@ -1034,7 +1047,8 @@ export class CredentialMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1093,7 +1107,8 @@ export class RequestMethods {
    * names is allowed, except that an AI agent's grant then has GET and HEAD only (1007). A refusal has an entry in the
    * audit log, too. Each answer is one use of a budget.
    *
-   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`, `expiresAt`, `decision`.
+   * @returns With `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`, `fingerprint`, `expiresAt`,
+   *   `decision`.
    * @throws `AccountNotFoundError` - No account matches.
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `SignedOutError` - The account is signed out.
@@ -1107,7 +1122,8 @@ export class RequestMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `DeniedError` - The policy denies the capability.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
@@ -1141,7 +1157,8 @@ export class RequestMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `DeniedError` - The policy denies the capability.
    * @throws `StepUpRequiredError` - The policy requires a step-up.
@@ -1251,7 +1268,8 @@ export class SnapshotMethods {
    * @throws `ProviderUnavailableError` - The provider is temporarily unavailable.
    * @throws `ProviderMisconfiguredError` - The provider refuses the client or the request; no token is deleted.
    * @throws `UntrustedServerError` - TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`,
-   *   `expired`, `pinMismatch` or `tls`.
+   *   `expired`, `pinMismatch` or `tls`. With `path`, a file of authorities can't be read or has no certificate, and no
+   *   server was asked.
    * @throws `TimedOutError` - The request's `timeoutSeconds` passed. An exchange that an account started continues.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
@@ -1532,6 +1550,7 @@ export class SecretMethods {
    * @throws `AccountAmbiguousError` - Several accounts match.
    * @throws `DataLockedError` - The account's data stays encrypted until the same person signs in again.
    * @throws `SignedOutError` - The account is signed out.
+   * @throws `AccountLockedError` - The provider has disabled the person's account.
    * @throws `StoreUnavailableError` - The disk is full or failing; no data was lost.
    * @throws `IntegrityError` - A record can't be decrypted, or is missing although its partition's head lists it.
    * @throws `NotFoundError` - The requested item does not exist; `kind` names its type.

@@ -68,6 +68,7 @@ export const AccountSignOutResult: Shape<types.AccountSignOutResult> =
     mode: required(text),
     data: required(text),
     revocation: required(text),
+    demandedBy: optional(text),
     nextAttemptAt: optional(instant),
     endSessionUrl: secret(optional(text)),
   }));
@@ -189,6 +190,7 @@ export const AgentStatusResult: Shape<types.AgentStatusResult> =
     confinement: required(text),
     accounts: optional(AccountCounts.decode),
     configuration: optional(text),
+    hardSignOutDemandedBy: optional(text),
     audit: optional(AuditSettings.decode),
     administrator: optional(AdministratorState.decode),
     policySource: optional(PolicySource.decode),
@@ -294,6 +296,7 @@ export const CredentialAwsResult: Shape<types.CredentialAwsResult> =
     secretAccessKey: secret(required(text)),
     sessionToken: secret(required(text)),
     expiresAt: required(instant),
+    expiresInSeconds: required(integer),
     account: required(text),
   }));
 
@@ -661,6 +664,7 @@ export const Provider: Shape<types.Provider> =
     postLogoutRedirectUri: optional(text),
     persistAccessTokens: optional(boolean),
     allowedOrigins: optional(list(text)),
+    allowedFields: optional(list(text)),
     pins: optional(map(list(text))),
     pinsExpireAt: optional(instant),
     caFile: optional(text),
@@ -691,6 +695,7 @@ export const ProviderDiscoverResult: Shape<types.ProviderDiscoverResult> =
 export const ProviderGetResult: Shape<types.ProviderGetResult> =
   new Shape("ProviderGetResult", () => ({
     provider: required(Provider.decode),
+    trust: optional(ServerTrust.decode),
   }));
 
 export const ProviderListResult: Shape<types.ProviderListResult> =
@@ -743,6 +748,7 @@ export const RequestAuthorizeResult: Shape<types.RequestAuthorizeResult> =
     fingerprint: required(text),
     expiresAt: required(instant),
     proof: secret(optional(text)),
+    otherTokens: secret(optional(text)),
     decision: optional(Decision.decode),
   }));
 
@@ -831,6 +837,15 @@ export const SecretRemoveResult: Shape<types.SecretRemoveResult> =
     name: required(text),
   }));
 
+export const ServerTrust: Shape<types.ServerTrust> =
+  new Shape("ServerTrust", () => ({
+    caFile: optional(text),
+    caDirectory: optional(text),
+    proxy: optional(text),
+    noProxy: optional(list(text)),
+    pins: optional(map(list(text))),
+  }));
+
 export const Session: Shape<types.Session> =
   new Shape("Session", () => ({
     account: required(text),
@@ -850,6 +865,7 @@ export const Session: Shape<types.Session> =
     lostScopes: optional(list(text)),
     authorizationDetails: optional(list(map(anything))),
     serverTimeOffsetMs: optional(integer),
+    clockBehindSeconds: optional(integer),
     stepUpValidUntil: optional(instant),
     deviceKeyId: optional(text),
     tokenBinding: optional(text),
@@ -882,6 +898,8 @@ export const SignInProgress: Shape<types.SignInProgress> =
     status: required(text),
     signIn: optional(text),
     account: optional(text),
+    refused: optional(integer),
+    refusedBecause: optional(text),
   }));
 
 export const SkippedItem: Shape<types.SkippedItem> =

@@ -252,6 +252,19 @@ export type Protection = Open<
   | "systemdCredential"
 >;
 
+/**
+ * Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB. `foreignState`:
+ * an answer to no sign-in that waits there.
+ */
+export type RedirectRefusal = Open<
+  | "anotherUser"
+  | "anotherPath"
+  | "anotherMethod"
+  | "tooLarge"
+  | "malformed"
+  | "foreignState"
+>;
+
 /** The phase of a refresh. */
 export type RefreshPhase = Open<
   | "idle"
@@ -298,13 +311,15 @@ export type ResolutionBasis = Open<
 
 /**
  * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
- * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
- * revoke tokens. `notNeeded`: there was no token.
+ * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed, and
+ * is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the provider
+ * can't revoke tokens. `notNeeded`: there was no token.
  */
 export type RevocationOutcome = Open<
   | "confirmed"
   | "queued"
   | "refused"
+  | "abandoned"
   | "unsupported"
   | "notNeeded"
 >;
@@ -463,8 +478,8 @@ export interface Account {
   readonly state: AccountState;
   readonly active: boolean;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
   /** An account's alias. A name that the person chose. It does not start like an id. */
@@ -548,8 +563,8 @@ export interface AccountRule {
    */
   readonly account: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
 }
@@ -560,17 +575,23 @@ export interface AccountSignOutResult {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account: string;
-  /** The mode of a sign-out. One of `soft`, `hard`, `offline`. */
+  /**
+   * The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for. One of
+   * `soft`, `hard`, `offline`.
+   */
   readonly mode: SignOutMode;
   /** What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`. */
   readonly data: DataDisposition;
   /**
    * The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
-   * revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`, `unsupported`,
-   * `notNeeded`.
+   * and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
+   * and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
+   * provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
+   * `abandoned`, `unsupported`, `notNeeded`.
    */
   readonly revocation: RevocationOutcome;
+  /** The configuration file that demands that every sign-out erases; absent if none does. */
+  readonly demandedBy?: string;
   /**
    * With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
    * `revocation.retry` may come before.
@@ -639,8 +660,8 @@ export interface AgentBackupResult {
   readonly skipped: readonly SkippedItem[];
   readonly bytes: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
 }
@@ -737,8 +758,8 @@ export interface AgentStatusResult {
   readonly pendingOperations: number;
   readonly connections: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly startedAt: Date;
   readonly version: string;
@@ -758,6 +779,8 @@ export interface AgentStatusResult {
   readonly accounts?: AccountCounts;
   /** The path of the configuration file that the agent read at its start; absent without one. */
   readonly configuration?: string;
+  /** The configuration file that demands that every sign-out erases (`signOut`); absent if none does. */
+  readonly hardSignOutDemandedBy?: string;
   /** For programs that export the audit log; absent if the configuration has no member `audit`. */
   readonly audit?: AuditSettings;
   /** What the administrator's files set; absent if they set nothing. */
@@ -809,8 +832,8 @@ export interface AuditDestination {
 export interface AuditEntry {
   readonly sequence: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly at: Date;
   /** The name of a method or event. */
@@ -896,8 +919,8 @@ export interface Connectivity {
   /** Connectivity. One of `online`, `offline`, `unknown`. */
   readonly state: ConnectivityState;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly since: Date;
   /**
@@ -915,10 +938,11 @@ export interface CredentialAwsResult {
   /** A secret: `console.log` and `JSON.stringify` leave it out of an answer. */
   readonly sessionToken: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
+  readonly expiresInSeconds: number;
   /**
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
@@ -955,7 +979,7 @@ export interface Decision {
    */
   readonly account: string;
   /**
-   * Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no part
+   * Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if no part
    * of the decision expires.
    */
   readonly validUntil?: Date;
@@ -968,7 +992,7 @@ export interface Decision {
 
 /** The time of a decision. */
 export interface DecisionTime {
-  /** Trusted time: the one instant that is not by the machine's wall clock. */
+  /** Trusted time, on which `validUntil` stands, too. */
   readonly now: Date;
   /**
    * The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the last server
@@ -1025,8 +1049,8 @@ export interface EventNotification {
    */
   readonly type: EventType;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly at: Date;
   /** Its schema depends on `type`. */
@@ -1135,8 +1159,8 @@ export interface Grant {
   readonly accounts: readonly string[];
   readonly methods: readonly string[];
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
   /** Scopes. In any order; the agent sorts them. */
@@ -1147,13 +1171,13 @@ export interface Grant {
   readonly capabilities?: readonly string[];
   readonly agent?: boolean;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt?: Date;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly lastUsedAt?: Date;
 }
@@ -1168,8 +1192,8 @@ export interface GrantCreateResult {
   readonly accounts: readonly string[];
   readonly methods: readonly string[];
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
   /** Scopes. In any order; the agent sorts them. */
@@ -1180,8 +1204,8 @@ export interface GrantCreateResult {
   readonly capabilities?: readonly string[];
   readonly agent?: boolean;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt?: Date;
 }
@@ -1232,8 +1256,8 @@ export interface IdentityGetResult {
    */
   readonly idToken: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   readonly expiresInSeconds: number;
@@ -1253,8 +1277,8 @@ export interface KeySlot {
   /** The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`. */
   readonly protection: Protection;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
   /** True if this slot unlocked the vault. */
@@ -1266,8 +1290,8 @@ export interface LastFailure {
   /** The name of the error. */
   readonly name: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly at: Date;
   readonly reason?: string;
@@ -1307,26 +1331,26 @@ export interface Operation {
   /** The client's key, or the one that the agent made. */
   readonly idempotencyKey: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly enqueuedAt: Date;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly updatedAt: Date;
   readonly attempts: number;
   readonly label?: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt?: Date;
   readonly retryWithinSeconds?: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly nextAttemptAt?: Date;
   /** A decision. */
@@ -1335,7 +1359,10 @@ export interface Operation {
   readonly response?: OperationResponse;
   /** The rejection of an operation. */
   readonly rejection?: OperationRejection;
-  /** The last failure. */
+  /**
+   * The last failure; of an operation that waits, what holds it up: `DeniedError` with the reason of the decision where
+   * a policy does.
+   */
   readonly lastError?: LastFailure;
   /** What the client told when it settled the operation. */
   readonly detail?: unknown;
@@ -1346,8 +1373,8 @@ export interface Operation {
   /** For `operation.settle`; told to the client that claimed it. */
   readonly claim?: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly claimExpiresAt?: Date;
 }
@@ -1501,8 +1528,8 @@ export interface PolicySourceFailure {
   /** A sentence for a person. */
   readonly message: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly at: Date;
 }
@@ -1551,8 +1578,8 @@ export interface Provider {
    */
   readonly endpoints?: Endpoints;
   /**
-   * Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-   * machine; absent if there are none. `endpoints` can name others.
+   * Endpoints that the provider's documents name and the agent does not use, since they are no whole https addresses,
+   * or on this machine; absent if there are none. `endpoints` can name others.
    */
   readonly ignoredEndpoints?: readonly string[];
   /** The redirect URI of the browser flow. */
@@ -1592,6 +1619,11 @@ export interface Provider {
   readonly persistAccessTokens?: boolean;
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[];
+  /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[];
   /** For each host the digests of its public keys, including backup pins. */
   readonly pins?: Readonly<Record<string, readonly string[]>>;
   /** From then on, by the provider's time, only the certificate authorities count. */
@@ -1645,6 +1677,11 @@ export interface ProviderDiscoverResult {
 export interface ProviderGetResult {
   /** A provider. */
   readonly provider: Provider;
+  /**
+   * How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+   * the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+   */
+  readonly trust?: ServerTrust;
 }
 
 /** The result of `provider.list`. */
@@ -1701,8 +1738,8 @@ export interface RefreshState {
   readonly phase: RefreshPhase;
   readonly attempts: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly nextAttemptAt?: Date;
   /** The last failure. */
@@ -1722,8 +1759,8 @@ export interface RequestAuthorizeResult {
   /** Identifies this token in `rejected` and in `token.reject`. */
   readonly fingerprint: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   /**
@@ -1733,6 +1770,13 @@ export interface RequestAuthorizeResult {
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
   readonly proof?: string;
+  /**
+   * For a caller without a grant of its own: further tokens that servers still take, of the accounts that the request's
+   * limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+   *
+   * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
+   */
+  readonly otherTokens?: string;
   /** Of the capability that names the request most closely; absent if none does. */
   readonly decision?: Decision;
 }
@@ -1763,8 +1807,8 @@ export interface Revocation {
   readonly accountLabel: string;
   readonly attempts: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly nextAttemptAt: Date;
   /** When the revocation is abandoned. */
@@ -1804,8 +1848,8 @@ export interface RuleAddResult {
    */
   readonly account: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly createdAt: Date;
 }
@@ -1864,6 +1908,26 @@ export interface SecretRemoveResult {
   readonly name: string;
 }
 
+/**
+ * How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+ * the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+ */
+export interface ServerTrust {
+  /** The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's. */
+  readonly caFile?: string;
+  /** Directories of authorities in OpenSSL's form, with colons between. */
+  readonly caDirectory?: string;
+  /** The proxy, or `none`. Absent: as the environment of the program says. Never for loopback. */
+  readonly proxy?: string;
+  /**
+   * The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as the
+   * environment of the program says.
+   */
+  readonly noProxy?: readonly string[];
+  /** For each host the pins that count now, by the provider's time. Absent: none. */
+  readonly pins?: Readonly<Record<string, readonly string[]>>;
+}
+
 /** An account's session. */
 export interface Session {
   /**
@@ -1888,33 +1952,35 @@ export interface Session {
   readonly remedies: readonly Remedy[];
   /** A generation. Increases with each refresh token that is stored for the account. */
   readonly generation: number;
-  /** When the state began, if known. */
+  /** When the state began, if known. It stands as long as the state does. */
   readonly since?: Date;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly accessTokenExpiresAt?: Date;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly refreshTokenExpiresAt?: Date;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly lastOnlineAuthAt?: Date;
-  /** The end of the longest offline window of its policy. */
+  /** The end of the longest offline window that its policy gives it in this state. */
   readonly offlineGraceUntil?: Date;
   /** Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back. */
   readonly lostScopes?: readonly string[];
   /** The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any. */
   readonly authorizationDetails?: readonly (Readonly<Record<string, unknown>>)[];
   readonly serverTimeOffsetMs?: number;
+  /** While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider. */
+  readonly clockBehindSeconds?: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly stepUpValidUntil?: Date;
   /**
@@ -1937,8 +2003,8 @@ export interface SignInBeginResult {
    */
   readonly flow: SignInFlow;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   /** For the flows `browser` and `paste`: the page on which the person signs in. */
@@ -1977,6 +2043,16 @@ export interface SignInProgress {
    * An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
    */
   readonly account?: string;
+  /**
+   * Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+   * sign-in goes on.
+   */
+  readonly refused?: number;
+  /**
+   * Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`, `malformed`,
+   * `foreignState`.
+   */
+  readonly refusedBecause?: RedirectRefusal;
 }
 
 /** An item that a backup or a restore left out. */
@@ -2008,8 +2084,8 @@ export interface Snapshot {
   readonly scopes: readonly string[];
   readonly entitlements: readonly string[];
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly fetchedAt: Date;
   readonly version: number;
@@ -2027,8 +2103,8 @@ export interface StepUpStatus {
   /** At 0 the PIN is destroyed. */
   readonly attemptsLeft: number;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly validUntil?: Date;
 }
@@ -2040,8 +2116,8 @@ export interface StepUpVerifyResult {
    */
   readonly account: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly validUntil: Date;
 }
@@ -2062,8 +2138,8 @@ export interface Token {
    */
   readonly tokenType: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   readonly expiresInSeconds: number;
@@ -2095,8 +2171,8 @@ export interface TokenExchangeResult {
   /** `Bearer`, or `N_A` for a token that is not an access token. */
   readonly tokenType: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly expiresAt: Date;
   readonly expiresInSeconds: number;
@@ -2246,7 +2322,8 @@ export interface ProviderAddParams {
   /** A URL. */
   readonly issuer?: string | undefined;
   /**
-   * Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
+   * Absent: for `identity` `resource` the client of another provider of the same issuer that the person configured;
+   * else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the provider
    * takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
    * `InvalidParamsError` otherwise. `provider.remove` deletes the registration (RFC 7592).
    */
@@ -2323,6 +2400,11 @@ export interface ProviderAddParams {
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[] | undefined;
   /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[] | undefined;
+  /**
    * For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count beside
    * the certificate authorities, for the provider's endpoints and for `request.send`. An empty object removes them.
    */
@@ -2331,7 +2413,7 @@ export interface ProviderAddParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
    */
   readonly caFile?: string | undefined;
   /** The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none. */
@@ -2436,6 +2518,11 @@ export interface ProviderUpdateParams {
   /** Origins that `request.send` may send requests to. */
   readonly allowedOrigins?: readonly string[] | undefined;
   /**
+   * Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+   * regard to case and marks.
+   */
+  readonly allowedFields?: readonly string[] | undefined;
+  /**
    * For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count beside
    * the certificate authorities, for the provider's endpoints and for `request.send`. An empty object removes them.
    */
@@ -2444,7 +2531,8 @@ export interface ProviderUpdateParams {
   readonly pinsExpireAt?: Date | string | undefined;
   /**
    * An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-   * agent's. Empty: the agent's.
+   * agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now. Empty:
+   * the agent's.
    */
   readonly caFile?: string | undefined;
   /**
@@ -2494,7 +2582,11 @@ export interface SignInBeginParams {
   readonly flow: SignInFlow;
   /** Scopes. In any order; the agent sorts them. */
   readonly scopes?: readonly string[] | undefined;
-  /** The account to sign in again; another subject is refused. */
+  /**
+   * The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and `claims` are
+   * absent, and where `scopes` are, the sign-in asks for those of the last error `interactionRequired` of this account,
+   * until a sign-in met them.
+   */
   readonly account?: string | undefined;
   /** An account's alias. A name that the person chose. It does not start like an id. */
   readonly alias?: string | undefined;
@@ -2539,8 +2631,9 @@ export interface SignInCompleteParams {
   /** An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a rule. */
   readonly signIn: string;
   /**
-   * The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-   * token prove that it belongs to this sign-in.
+   * The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or only the
+   * value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove that it
+   * belongs to this sign-in.
    *
    * A secret: `console.log` and `JSON.stringify` leave it out of an answer.
    */
@@ -2591,7 +2684,11 @@ export interface AccountRenameParams {
 export interface AccountResolveParams {
   /** An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no wildcard. */
   readonly selector?: string | undefined;
-  /** An absolute path. The nearest `.lanyard` file in it or above decides. */
+  /**
+   * An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above decides if
+   * the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account is chosen in
+   * its place.
+   */
   readonly workingDirectory?: string | undefined;
   /** A URL. */
   readonly issuer?: string | undefined;
@@ -2655,7 +2752,10 @@ export interface TokenGetParams {
   readonly resource?: string | undefined;
   /** The minimum remaining lifetime. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -2675,7 +2775,10 @@ export interface TokenRefreshParams {
   readonly resource?: string | undefined;
   /** The minimum remaining lifetime. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -2713,7 +2816,10 @@ export interface IdentityGetParams {
   readonly account: string;
   /** The minimum remaining lifetime. An older ID token is replaced by a refresh. The agent's default: `60`. */
   readonly minimumLifetimeSeconds?: number | undefined;
-  /** How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on. */
+  /**
+   * How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+   * error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
+   */
   readonly timeoutSeconds?: number | undefined;
 }
 
@@ -2777,6 +2883,11 @@ export interface RequestAuthorizeParams {
    * none, or none that the caller's own grant made; -32602 if several grants have the name.
    */
   readonly grant?: string | undefined;
+  /**
+   * The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens of others. Absent:
+   * all that the request's limits cover.
+   */
+  readonly accounts?: readonly string[] | undefined;
   /**
    * The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if the
    * token is not replaced already.
@@ -2893,8 +3004,8 @@ export interface PolicyExplainParams {
   /** A capability. The name in the policy, such as `workOrder.complete`. */
   readonly capability: string;
   /**
-   * An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-   * that a provider told are converted. Only `time.now` of a decision is trusted time.
+   * An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as far
+   * as it is known, in objects of an account, else the machine's.
    */
   readonly at?: Date | string | undefined;
   /** Assumptions that replace the current facts. */

@@ -25,6 +25,11 @@ struct PrivateFiles {
     guard directory >= 0 else { throw Self.failure(-directory) }
     defer { close(directory) }
     var status = stat()
+    // First: a link is no missing database, wherever it leads.
+    for suffix in Self.suffixes
+    where fstatat(directory, name + suffix, &status, AT_SYMLINK_NOFOLLOW) == 0 && status.st_mode & S_IFMT == S_IFLNK {
+      throw .link(name + suffix)
+    }
     // SQLite takes an empty file for a new database, and deletes the log beside it.
     if !mayCreate,
       fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) != 0

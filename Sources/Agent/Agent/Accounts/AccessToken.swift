@@ -47,7 +47,7 @@ package struct AccessToken: Sendable {
     lifetime = response.expiresIn ?? (isLast ? Self.lifetimeUntilRejected : Self.assumedLifetime)
     // A token that can't be refreshed is never stale; a refresh token that ends before the access token has to be used
     // before its end.
-    let end = min(lifetime, response.refreshTokenExpiresIn ?? lifetime)
+    let end = min(lifetime, response.refreshTokenLifetime?.end ?? lifetime)
     lead = isLast ? .zero : lifetime - end + LeadTime.of(lifetime: end, refreshIn: response.refreshIn)
     generation = grant.generation
     self.sentAt = sentAt

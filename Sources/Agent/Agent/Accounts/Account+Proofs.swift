@@ -62,8 +62,7 @@ extension ProofRequest {
         key, .usable(minimumLifetime: .zero), within: permission?.tokenLimit ?? .none
       ).token.credential
     }
-    // A disabled account's tokens are not served, either.
-    if account.loaded?.machine.health == .locked { throw .token(.locked, account.id) }
+    try account.requireTokensServed()
     if let derived = try account.rareParts.derived?.live(fingerprint, within: permission, of: account) {
       return AccessCredential(derived.secret, boundTo: derived.deviceKey)
     }

@@ -9,13 +9,16 @@ extension Account {
 
   /// Returns a token from memory, or after the one exchange that all callers share. A caller with a `limit` gets no
   /// token with other scopes, or with rights in detail of another type.
+  ///
+  /// - Parameter patience: how long the caller waits for the provider; nil: to the end of the exchange.
   package func token(
-    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: TokenLimit = .none
+    _ key: TokenKey, _ demand: TokenMachine.Demand, exactScopes: Bool = false, within limit: TokenLimit = .none,
+    patience: Milliseconds? = nil
   ) async throws(AgentFailure) -> TokenAnswer {
     try await load()
     let key = try loaded?.resolved(key, exactScopes: exactScopes, within: limit.scopes) ?? key
     try requireDetails(within: limit)
-    let answer = try await answer(to: demand, for: key)
+    let answer = try await answer(to: demand, for: key, patience: patience)
     // The provider may have granted other rights than were asked for.
     try requireDetails(within: limit)
     guard let scopes = limit.scopes, !answer.token.scopes.isWithin(scopes) else { return answer }
@@ -27,9 +30,28 @@ extension Account {
     guard limit.covers(loaded?.grant.details) else { throw .wouldNarrow(id, .details) }
   }
 
+  private func answer(
+    to demand: TokenMachine.Demand, for key: TokenKey, patience: Milliseconds?
+  ) async throws(AgentFailure) -> TokenAnswer {
+    let answer = try await withDeadline(at: patience.map { clock.boot() + $0 }, clock: clock) {
+      () async throws(AgentFailure) in try await self.answer(to: demand, for: key)
+    }
+    if let answer { return answer }
+    try await load()
+    let waiter = waiting.newID()
+    let result = await withCheckedContinuation { continuation in
+      waiting.add(waiter, key: key, continuation)
+      perform(loaded?.machine.gaveUp(waiter, key: key, demand: demand, at: clock.boot()) ?? [])
+      if loaded == nil { waiting.answer(waiter, .failure(.locked)) }
+    }
+    return try result.get()
+  }
+
   func answer(
     to demand: TokenMachine.Demand, for key: TokenKey
   ) async throws(AgentFailure) -> TokenAnswer {
+    // The account may have been signed out or locked since the caller's own `load`. Suspends only where it was.
+    try await load()
     let waiter = waiting.newID()
     let result: Result<TokenAnswer, AgentFailure> = await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in
@@ -59,7 +81,9 @@ extension Account {
       guard let covered = permission.token(key) else { throw .caller(.notCovered) }
       key = covered
     }
-    return try await token(key, .replacing(fingerprint: fingerprint), within: permission?.tokenLimit ?? .none)
+    return try await token(
+      key, .replacing(fingerprint: fingerprint), within: permission?.tokenLimit ?? .none,
+      patience: TokenMachine.callersPatience)
   }
 
   private func leave(_ waiter: UInt64) {
@@ -81,7 +105,8 @@ extension Account {
 
 extension Account.Loaded {
   /// The key of the token that answers a request. It is the standard one for all the granted scopes, however they are
-  /// spelled out, and for the only resource of the provider, which each token is for; a token with fewer scopes is exchanged only where the grant keeps its scopes.
+  /// spelled out, and for the only resource of the provider, which each token is for; a token with fewer scopes is
+  /// exchanged only where the grant keeps its scopes.
   fileprivate func resolved(
     _ key: TokenKey, exactScopes: Bool, within limit: Set<String>?
   ) throws(AgentFailure) -> TokenKey {

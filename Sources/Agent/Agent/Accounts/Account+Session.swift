@@ -6,10 +6,16 @@ package import AgentStore
 
 /// The session as a user interface shows it.
 extension Account {
+  /// An exchange failed now.
+  func note(_ failure: ExchangeFailure) {
+    guard let provider = loaded?.profile.provider else { return }
+    let moment = dependencies.time.now(for: provider)
+    loaded?.lastFailure = LastFailure(kind: failure.kind, at: moment, reason: failure.reason)
+  }
+
   /// The account's state as a user interface shows it.
   package func session() async throws(AgentFailure) -> SessionFacts {
-    try await load()
-    noticeReachability()
+    try await settle()
     guard let loaded else { throw .locked }
     return sessionFacts(of: loaded)
   }
@@ -18,32 +24,21 @@ extension Account {
   private func sessionFacts(of loaded: Loaded) -> SessionFacts {
     let now = clock.boot()
     let (machine, provider) = (loaded.machine, loaded.profile.provider)
-    let state = machine.state(at: now)
+    let state = machine.toldState
+    let time = dependencies.time.reading(for: provider)
+    let moment = { (boot: BootInstant) in time.now + (boot - now) }
     return SessionFacts(
-      profile: loaded.profile, time: dependencies.time.reading(for: provider), state: state,
-      since: (state == loaded.toldState ? loaded.stateSince : dependencies.time.now(for: provider)).map {
-        dependencies.time.wall($0, of: provider)
-      }, remedies: machine.remedies(for: state),
+      profile: loaded.profile, time: time, state: state,
+      since: loaded.stateSince, remedies: machine.remedies(for: state),
       freshness: machine.freshness(at: now),
-      accessTokenExpiresAt: machine.standardToken.map { clock.wall() + ($0.expiresAt - now) },
-      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt.map { dependencies.time.wall($0, of: provider) },
-      lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt.map { dependencies.time.wall($0.time, of: provider) },
-      offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile), scopes: loaded.grant.scopes,
+      accessTokenExpiresAt: machine.standardToken.map { moment($0.expiresAt) },
+      refreshTokenExpiresAt: loaded.grant.refreshTokenExpiresAt,
+      lastOnlineAuthAt: loaded.profile.lastOnlineAuthAt?.time,
+      offlineGraceUntil: dependencies.offlineGraceUntil(of: loaded.profile, in: state), scopes: loaded.grant.scopes,
       lostScopes: loaded.grant.lostScopes, details: loaded.grant.details,
       roles: loaded.rights?.snapshot.roles.sorted() ?? [], phase: machine.phase(at: now), attempts: machine.failures,
-      nextAttemptAt: machine.nextAttemptAt.flatMap { $0 > now ? clock.wall() + ($0 - now) : nil },
+      nextAttemptAt: machine.nextAttempt(at: now).map(moment),
       lastError: loaded.lastFailure, generation: loaded.grant.generation,
       deviceKeyID: loaded.grant.deviceKey?.thumbprint, tokenBinding: loaded.grant.tokenBinding)
-  }
-
-  /// Publishes the state of the session if it changed.
-  func tellState() {
-    guard let loaded else { return }
-    let state = loaded.machine.state(at: clock.boot())
-    dependencies.tokenCache.setState(state, of: id)
-    guard state != loaded.toldState else { return }
-    self.loaded?.toldState = state
-    self.loaded?.stateSince = dependencies.time.now(for: loaded.profile.provider)
-    dependencies.events.publish(.sessionStateChanged(state, previous: loaded.toldState), account: id)
   }
 }

@@ -34,9 +34,7 @@ package actor Account {
     package var profile: AccountProfile
     var machine: TokenMachine
     package var grant: GrantRecord
-    /// The state in the last event to subscribers.
-    var toldState: AccountState
-    /// When that state began, on the provider's timeline.
+    /// When the state that subscribers know began, on the provider's timeline.
     var stateSince: Timestamp?
     @Rare var lastFailure: LastFailure? = nil
     /// The last failure of the store.
@@ -94,24 +92,25 @@ package actor Account {
     closeConnections()
     // The vault was locked since: keep nothing in memory.
     guard dependencies.tokenCache.unlockGeneration == unlockGeneration else { return }
-    tokens.removeAll()
+    tokens.replaceAll(of: self)
     rareParts.identity?.forget(telling: nil)
     rareParts.derived?.forget(telling: .token(.signedOut, id))
     rareParts.roles?.forget(telling: .token(.signedOut, id))
     exchanges.revokeHeldAnswer(of: self)
     exchanges.machine.signedIn(epoch: profile.epoch)
     exchanges.answers.keep(only: exchanges.machine.neededAnswers)
-    var machine = TokenMachine(health: .ok, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere)
+    var machine = TokenMachine(
+      memory: TokenMemory(health: .ok), rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere,
+      toldState: profile.restingState)
     if let token = token.flatMap({ tokens.take($0, boundTo: grant.deviceKey, from: profile.provider, of: self) }) {
       _ = machine.adopt(token.facts, for: .standard)
       // A sign-in counts as one use: the program that began it asks for the token next.
       machine.used(.standard, at: clock.boot())
     }
     loaded = Loaded(
-      profile: profile, machine: machine, grant: grant, toldState: .active,
-      stateSince: profile.stateSince, idTokenIdentity: idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) },
-      rights: rights)
-    dependencies.tokenCache.setState(.active, of: id)
+      profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
+      idTokenIdentity: idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }, rights: rights)
+    publishSession()
     tokens.publish(of: self)
     // A caller that waited for the old grant's token gets the new grant's.
     for waiter in waiting.ids {
@@ -127,6 +126,7 @@ package actor Account {
   package func release(_ error: AgentFailure) {
     loader.outdate()
     tokens.withdraw(of: self)
+    dependencies.tokenCache.setSession(nil, of: id)
     refuseWaiters(error)
     rightsFetcher.refuseWaiters(error)
     rareParts.identity?.forget(telling: error)
@@ -152,6 +152,7 @@ package actor Account {
     else { return }
     loaded?.profile.issuedBy = profile.issuedBy
     loaded?.profile.isIssuedElsewhere = profile.isIssuedElsewhere
+    loaded?.profile.stateSince = profile.stateSince
     rareParts.identity?.reconfigured()
     rareParts.derived?.forgetFailures()
     rareParts.roles?.forgetFailures()
@@ -190,5 +191,9 @@ package actor Account {
     rareParts.roles?.forgetFailures()
   }
 
-  func clockChanged() { tokens.clockChanged(of: self) }
+  /// The time of this provider was set; nil: the wall clock was.
+  func clockChanged(of provider: ProviderName?) {
+    guard let loaded, provider.map({ $0 == loaded.profile.provider }) ?? true else { return }
+    tokens.publish(of: self)
+  }
 }

@@ -12,6 +12,7 @@ package final class AccountDependencies: Sendable {
   package let gate: ExchangeGate
   let renewals: RenewalTimer
   package let tokenCache: TokenCache
+  let validTokens: ValidTokens
   let routes: RequestRoutes
   let decisions: DecisionCache
   package let events: any EventPublishing
@@ -23,6 +24,7 @@ package final class AccountDependencies: Sendable {
   let keySets = KeySets()
   /// What servers told for the proofs of bound tokens.
   let nonces = DPoPNonces()
+  package let demands = LastDemands()
   package let environment: AgentEnvironment
   let operationAttempts: OperationAttempts
   /// Sends an entry of the outbox in the background.
@@ -42,6 +44,7 @@ package final class AccountDependencies: Sendable {
     gate = ExchangeGate(clock: environment.clock, background: background)
     renewals = RenewalTimer(clock: environment.clock, background: background)
     tokenCache = tables.tokenCache
+    validTokens = tables.validTokens
     routes = tables.requestRoutes
     decisions = tables.decisions
     self.events = events

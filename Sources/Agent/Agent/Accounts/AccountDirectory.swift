@@ -1,4 +1,5 @@
 package import AgentModel
+internal import AgentPorts
 package import AgentStore
 internal import Synchronization
 
@@ -38,9 +39,19 @@ package final class AccountDirectory: Sendable {
     }
   }
 
-  func clockChanged() {
+  /// The time of this provider was set; nil: the wall clock was.
+  func clockChanged(of provider: ProviderName? = nil) {
     for account in actors.withLock({ $0.values.sorted { $0.id < $1.id } }) {
-      dependencies.background.start { await account.clockChanged() }
+      dependencies.background.start { await account.clockChanged(of: provider) }
+    }
+  }
+
+  /// Brings the states of the accounts up to now that could have changed without an event: at the start, what became of
+  /// requests that were under way, and later what time has changed. `ids`: only of these; nil: of all.
+  package func settle(_ ids: Set<AccountID>? = nil) async {
+    for id in dependencies.tokenCache.unsettled(at: dependencies.environment.clock.boot())
+    where ids?.contains(id) ?? true {
+      try? await account(id).settle()  // a damaged account is told as such by the methods that open it
     }
   }
 

@@ -45,11 +45,11 @@ struct AccountJournal {
 
   /// Stores what the loading of the account found out about the journal's request.
   func correct(
-    _ found: ExchangeIntent, end: ExchangeMachine.JournalEnd, grant: GrantRecord
-  ) async throws(AgentFailure) {
+    _ found: ExchangeIntent, end: ExchangeMachine.JournalEnd, generation: UInt64, _ failed: FailedExchange
+  ) async throws(AgentFailure) -> AccountProfile? {
     try await vault.commitIfOpen { vault throws(AgentFailure) in
-      try vault.journal.correct(found, of: id, grant: grant, end: end)
-    }
+      try vault.journal.correct(found, of: id, generation: generation, failed, end: end)
+    } ?? nil
   }
 
   /// The answer goes to the inbox if the vault was locked.
@@ -70,10 +70,25 @@ struct AccountJournal {
     }
   }
 
-  /// Nothing is settled if the vault was locked.
-  func settle(epoch: UInt64, grant: GrantRecord, end: ExchangeMachine.JournalEnd) async throws(AgentFailure) {
+  /// Nothing is settled if the vault was locked, or if the account has gone on: nil.
+  func settle(
+    epoch: UInt64, _ failed: FailedExchange, end: ExchangeMachine.JournalEnd
+  ) async throws(AgentFailure) -> AccountProfile? {
     try await vault.commitIfOpen { vault throws(AgentFailure) in
-      vault.journal.settle(epoch: epoch, of: id, grant: grant, journal: end)
+      try vault.journal.settle(epoch: epoch, of: id, failed, journal: end)
+    } ?? nil
+  }
+
+  /// Stores what time alone made of the grant's state. Nil if the account changed meanwhile, or the vault is locked.
+  func note(_ failed: FailedExchange, epoch: UInt64) async throws(AgentFailure) -> AccountProfile? {
+    try await vault.commitIfOpen { vault throws(AgentFailure) in vault.journal.note(failed, of: id, epoch: epoch) }
+      ?? nil
+  }
+
+  /// The refresh token of an account that keeps none in memory.
+  func refreshToken() async throws(AgentFailure) -> Secret? {
+    try await vault.read { vault throws(AgentFailure) in
+      try vault.journal.load(try vault.directory.profile(.id(id)))?.grant.refreshToken
     }
   }
 

@@ -20,6 +20,7 @@ extension TokenCache: PublishedTable {
   package func open(_ vault: OpenVault) {
     setDirectory(
       vault.directory.profiles.values.map { ($0.id, $0.alias) }, active: vault.directory.active,
+      unsettled: vault.directory.unsettled,
       unlockGeneration: vault.unlockGeneration)
   }
 

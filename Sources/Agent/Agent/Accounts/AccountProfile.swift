@@ -29,6 +29,8 @@ package struct AccountProfile: Sendable, Hashable {
   /// The last known health of the grant, so that lists need not open the grant.
   var health: TokenMachine.Health
   var needsInteraction: Bool
+  /// The outcome of the last request is unknown, and that costs the person nothing yet (`GrantState.isDoubtHarmless`).
+  var isDoubtHarmless = false
   /// As the grant has it, for lists; nil for bearer tokens and while signed out.
   package var tokenBinding: TokenBinding?
   /// The client and the server that issued the account's tokens.
@@ -62,6 +64,7 @@ package struct AccountProfile: Sendable, Hashable {
       writer.member("health", word)
       writer.member("healthDetail", detail)
       if needsInteraction { writer.member("needsInteraction", 1) }
+      if isDoubtHarmless { writer.member("isDoubtHarmless", 1) }
       writer.member("tokenBinding", tokenBinding?.rawValue)
       issuedBy.write(to: &writer, as: "issuedBy")
       if isIssuedElsewhere { writer.member("issuedElsewhere", 1) }
@@ -112,6 +115,7 @@ package struct AccountProfile: Sendable, Hashable {
       profile.health =
         node["health"]?.string.flatMap { .init(word: $0, detail: node["healthDetail"]?.string) } ?? .ok
       profile.needsInteraction = node["needsInteraction"] != nil
+      profile.isDoubtHarmless = node["isDoubtHarmless"] != nil
       profile.tokenBinding = node["tokenBinding"]?.string.flatMap { TokenBinding(rawValue: $0) }
       profile.isIssuedElsewhere = node["issuedElsewhere"] != nil
       profile.stateSince = node["stateSince"]?.timestamp
@@ -159,13 +163,14 @@ extension AccountProfile {
   }
 
   /// Copies the facts that lists show before the account's grant is opened.
-  mutating func remember(_ memory: GrantMemory) {
+  mutating func remember(_ memory: GrantMemory, isDoubtHarmless: Bool = false) {
     health = memory.health
     needsInteraction = !memory.interactions.isEmpty
+    self.isDoubtHarmless = isDoubtHarmless
     if health == .signedOut { tokenBinding = nil }
   }
 
-  /// Records the beginning of the account's state after a change.
+  /// Records the beginning of the account's state after a change. `previous`: the state that was told last.
   mutating func noteState(after previous: AccountState?, at now: Timestamp) {
     if restingState != previous || stateSince == nil { stateSince = now }
   }
@@ -180,15 +185,11 @@ extension AccountProfile {
   /// nothing proves: it stays sealed for good (docs/sign-out.md, Modes).
   var isSealedForGood: Bool { signInStatus == .signedOutSoft && identity.isUnproven && !hasStepUp }
 
-  /// The state that is known without opening the grant.
+  /// The state of an account that is not in memory.
   package var restingState: AccountState {
-    guard signInStatus == .signedIn else { return .signedOut }
-    switch health {
-    case .ok, .misconfigured: return needsInteraction || isIssuedElsewhere ? .interactionRequired : .active
-    case .unknown, .reauthenticate: return .reauthenticationRequired
-    case .locked: return .locked
-    case .signedOut: return .signedOut
-    }
+    AccountState(
+      health: signInStatus == .signedIn ? health : .signedOut, isIssuedElsewhere: isIssuedElsewhere,
+      needsPerson: needsInteraction, isOffline: false, isDoubtHarmless: isDoubtHarmless)
   }
 }
 

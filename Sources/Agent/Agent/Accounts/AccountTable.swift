@@ -1,3 +1,4 @@
+internal import AgentCore
 package import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
@@ -15,6 +16,9 @@ package final class AccountTable: VaultTable {
   /// affected.
   private(set) var damagedPartitions: Set<PartitionID> = []
   package private(set) var active: AccountID?
+  /// The signed-in accounts with a request in the journal when the vault was opened, or with one in doubt: what became
+  /// of it is found out when the account is loaded.
+  let unsettled: Set<AccountID>
   /// The record that names the active account does not open, or the account that it names does not.
   private(set) var activeIsDamaged = false
 
@@ -31,6 +35,11 @@ package final class AccountTable: VaultTable {
       last = profile
       _ = profiles.put(profile)
     }
+    let requested = try records.partitions(with: .intent)
+    unsettled = Set(
+      profiles.values.filter {
+        $0.signInStatus == .signedIn && (requested.contains($0.partition) || $0.health == .unknown)
+      }.map(\.id))
     self.profiles = profiles
     index = AccountIndex(of: profiles.values)
     damagedPartitions = damaged
@@ -110,14 +119,16 @@ extension AccountTable {
     return profile
   }
 
-  /// The accounts whose id or alias is `word`, else whose mail address it is. The provider chooses the name of a person,
-  /// so it counts last, and only if `byName` is true: for words that a person typed.
+  /// The accounts whose id or alias is `word`, else whose mail address it is, in capital letters or small ones. The
+  /// provider chooses the name of a person, so it counts last, and only if `byName` is true: for words that a person
+  /// typed.
   package func matches(_ word: String, byName: Bool = false) -> [AccountProfile] {
     let all = sortedProfiles
     let exact = all.filter { $0.id.text == word || $0.alias?.text == word }
     guard exact.isEmpty else { return exact }
-    let mailed = all.filter { $0.email == word }
-    return mailed.isEmpty && byName ? all.filter { $0.displayName == word } : mailed
+    let folded = word.lowercased()
+    let mailed = all.filter { $0.email?.lowercased() == folded }
+    return mailed.isEmpty && byName ? all.filter { $0.displayName?.lowercased() == folded } : mailed
   }
 
   /// The accounts that belong to a provider.
@@ -165,7 +176,10 @@ extension MemoryChange {
   }
 
   static func tokensWithdrawn(_ id: AccountID) -> MemoryChange {
-    MemoryChange { $0.tables.tokenCache.withdraw(id) }
+    MemoryChange { vault in
+      vault.tables.tokenCache.withdraw(id)
+      vault.tables.tokenCache.setSession(nil, of: id)
+    }
   }
 }
 

@@ -19,16 +19,28 @@ final class AccountTokens {
   ) -> IssuedToken? {
     let clock = account.clock
     let sentAt = token.sentAt(on: clock, now: account.dependencies.time.now(for: provider))
-    return tokens.take(
+    let taken = tokens.take(
       token, boundTo: key, sentAt: sentAt, now: clock.boot(), entropy: account.dependencies.environment.entropy)
+    if let taken, taken.key != .standard { noteValid([taken], of: account) }
+    return taken
   }
 
-  /// Wipes the tokens in memory. The reading thread serves its token until the next `publish`.
-  func removeAll() { tokens.removeAll() }
+  /// Servers take them until they expire, whether the agent serves them or not.
+  private func noteValid(_ tokens: [IssuedToken], of account: isolated Account) {
+    let now = account.clock.boot()
+    for token in tokens {
+      account.dependencies.validTokens.note(
+        token.secret, fingerprint: token.facts.fingerprint, expiresAt: token.facts.expiresAt, of: account.id, at: now)
+    }
+  }
+
+  /// Wipes the tokens in memory: others follow. The reading thread serves its token until the next `publish`.
+  func replaceAll(of account: isolated Account) { noteValid(tokens.keep(only: []), of: account) }
 
   /// Wipes the tokens in memory, and the one that the reading thread serves.
   func withdraw(of account: isolated Account) {
     account.dependencies.tokenCache.withdraw(account.id)
+    account.dependencies.validTokens.forget(account.id)
     published = nil
     tokens.removeAll()
   }
@@ -62,26 +74,20 @@ final class AccountTokens {
 
   // MARK: the reading thread
 
-  /// The wall clock was set: publishes the token again, since its answer names wall-clock times.
-  func clockChanged(of account: isolated Account) {
-    noteUse(of: account)
-    published = nil
-    publish(of: account)
-  }
-
-  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread.
+  /// Wipes the tokens that are no longer served, and publishes the current one to the reading thread. Again, if the
+  /// provider's time was set since, or the wall clock where that is not known: the answer names when the token expires.
   func publish(of account: isolated Account) {
     guard let loaded = account.loaded else { return }
-    tokens.keep(only: loaded.machine.liveSerials)
-    guard let facts = loaded.machine.servedToken, let token = tokens[facts.serial] else {
+    noteValid(tokens.keep(only: loaded.machine.liveSerials), of: account)
+    guard let facts = loaded.machine.standardToken, let token = tokens[facts.serial] else {
       published = nil
       return account.dependencies.tokenCache.withdraw(account.id)
     }
-    guard published?.serial != facts.serial else { return }
+    let expiresAt = account.dependencies.time.moment(facts.expiresAt, of: loaded.profile.provider)
+    guard published?.serial != facts.serial || published?.namedExpiry != expiresAt else { return }
     noteUse(of: account)
     let fresh = PublishedToken(
-      token, account: account.id, issuer: loaded.profile.identity.issuer,
-      expiresAt: token.expiresAt(on: account.clock))
+      token, account: account.id, issuer: loaded.profile.identity.issuer, expiresAt: expiresAt)
     published = fresh
     account.dependencies.tokenCache.publish(fresh)
   }

@@ -1,3 +1,4 @@
+internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 package import AgentStore
@@ -38,6 +39,8 @@ package struct ClientSecretStore {
 
   package func value(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> (AccountID, Secret) {
     let profile = try readable(selector)
+    // A disabled account gives nothing out.
+    if vault.tables.tokenCache.session(of: profile).state == .locked { throw .token(.locked, profile.id) }
     let found = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) -> Secret? in
       guard let plain = try records.read(profile.partition, .clientSecret, id: records.places().clientSecret(name))
       else {

@@ -87,22 +87,38 @@ package final class ExchangeGate: Sendable {
   }
 
   /// The issuer answered something.
-  func answered(_ issuer: String) {
+  package func answered(_ issuer: String) {
     state.withLock { $0.probes[issuer] = nil }
     admit { queue, now in queue.answered(issuer, at: now) }
+    planLook()
+  }
+
+  /// The network may be back.
+  func reconnected() {
+    state.withLock { $0.queue.reconnected(at: clock.boot()) }
     planLook()
   }
 
   /// True if the issuer is not silent, or answers now.
   func answers(_ issuer: String) async -> Bool {
     guard let probe = state.withLock({ $0.queue.isSilent(issuer) ? $0.probes[issuer] : nil }) else { return true }
-    if await probe() {
-      answered(issuer)
-    } else {
+    return await answers(issuer, probe)
+  }
+
+  /// True if the issuer answers `probe`, or anything else meanwhile. It is silent until then: an answer to another
+  /// exchange ends the silence, and a probe that fails after that begins no new one.
+  package func answers(_ issuer: String, _ probe: @escaping @Sendable () async -> Bool) async -> Bool {
+    state.withLock { state in
+      state.queue.isAsked(issuer, at: clock.boot())
+      state.probes[issuer] = probe
+    }
+    guard await probe() else {
       state.withLock { $0.queue.didNotAnswer(issuer, at: clock.boot()) }
       planLook()
+      return !isSilent(issuer)
     }
-    return !isSilent(issuer)
+    answered(issuer)
+    return true
   }
 
   /// The agent ends: resumes every exchange in the queue with a refusal, so that it sends nothing.

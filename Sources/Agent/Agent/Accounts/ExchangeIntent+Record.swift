@@ -17,6 +17,7 @@ extension ExchangeIntent {
       key.writeMembers(to: &writer)
       writer.key("isReplay")
       writer.bool(isReplay)
+      writer.member("lostReplays", Int64(lostReplays))
       writer.key("isLeaving")
       writer.bool(isLeaving)
       writer.member("firstSentBootID", firstSent?.bootID)
@@ -38,7 +39,9 @@ extension ExchangeIntent {
       return ExchangeIntent(
         attempt: UInt64(clamping: attempt), epoch: UInt64(clamping: epoch), generation: UInt64(clamping: generation),
         fingerprint: fingerprint, wall: wall, bootID: bootID, boot: BootInstant(milliseconds: boot),
-        key: TokenKey(node), isReplay: isReplay, isLeaving: isLeaving, firstSent: firstSent,
+        key: TokenKey(node), isReplay: isReplay, lostReplays: Int(clamping: node["lostReplays"]?.integer ?? 0),
+        isLeaving: isLeaving,
+        firstSent: firstSent,
         nonce: node["nonce"]?.string.flatMap { Base64URL.decode($0) } ?? [])
     }
     guard let read else { return nil }

@@ -61,6 +61,21 @@ package struct FinishedExchange: Sendable {
   package var rights: RightsChange?
 }
 
+/// What an exchange that brought no token leaves of the grant. The refresh token is not in it: one of a disabled account is
+/// on the disk alone.
+struct FailedExchange: Sendable {
+  var memory: GrantMemory
+  /// The outcome is unknown, and that costs the person nothing yet (`GrantState.isDoubtHarmless`).
+  var isDoubtHarmless: Bool
+  /// The refresh token was another person's.
+  var forgetsRefreshToken = false
+
+  init(_ machine: TokenMachine, on clock: any AgentClock) {
+    memory = GrantMemory(machine.memory, boot: clock.boot(), wall: clock.wall())
+    isDoubtHarmless = machine.health == .unknown && machine.isDoubtHarmless(at: clock.boot())
+  }
+}
+
 /// The stored journal of refreshes (docs/tokens.md, Journal). The numbers are the journal's steps.
 struct ExchangeJournal {
   let vault: OpenVault
@@ -189,12 +204,17 @@ struct ExchangeJournal {
     return ([.put(.vault, .provider, id: place, provider.record)], [.provider(provider, place: place)])
   }
 
-  /// Stores the state of the grant after a failed exchange, and ends or keeps its journal entry.
+  /// Stores the state of the grant after a failed exchange, and ends or keeps its journal entry. Nil if the account
+  /// changed meanwhile.
   func settle(
-    epoch: UInt64, of id: AccountID, grant: GrantRecord, journal: ExchangeMachine.JournalEnd
-  ) -> ChangeSet<Void> {
-    guard var profile = vault.directory.current(id, epoch: epoch) else { return .unchanged }
-    let entry = note(grant.memory, in: &profile)
+    epoch: UInt64, of id: AccountID, _ failed: FailedExchange, journal: ExchangeMachine.JournalEnd
+  ) throws(AgentFailure) -> ChangeSet<AccountProfile?> {
+    guard var profile = vault.directory.current(id, epoch: epoch), var grant = try load(profile)?.grant else {
+      return .unchanged(nil)
+    }
+    grant.memory = failed.memory
+    if failed.forgetsRefreshToken { grant.refreshToken = nil }
+    let entry = note(failed.memory, isDoubtHarmless: failed.isDoubtHarmless, in: &profile)
     var changes: [VaultChange] = [
       .put(profile.partition, .grant, grant.record), .put(profile.partition, .profile, profile.record),
     ]
@@ -203,18 +223,30 @@ struct ExchangeJournal {
     case .inDoubt(let intent): changes.append(.put(profile.partition, .intent, intent.record))
     }
     changes.append(.delete(profile.partition, .staged))
-    return ChangeSet(changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id)
+    if !failed.memory.health.servesTokens { changes.append(.delete(profile.partition, .accessTokens)) }
+    return ChangeSet(
+      changes + entry + vault.trustedTime.changes, memory: [.account(profile)], of: id, result: profile)
+  }
+
+  /// Stores what lists show of the grant, whose journal stays.
+  func note(_ failed: FailedExchange, of id: AccountID, epoch: UInt64) -> ChangeSet<AccountProfile?> {
+    guard var profile = vault.directory.current(id, epoch: epoch) else { return .unchanged(nil) }
+    let entry = note(failed.memory, isDoubtHarmless: failed.isDoubtHarmless, in: &profile)
+    return ChangeSet(
+      [.put(profile.partition, .profile, profile.record)] + entry + vault.trustedTime.changes,
+      memory: [.account(profile)], of: id, result: profile)
   }
 
   /// Stores what the loading of the account found out about the journal's request. Changes nothing if the account
   /// changed since: a request that was sent meanwhile has its own intent in the journal.
   func correct(
-    _ intent: ExchangeIntent, of id: AccountID, grant: GrantRecord, end: ExchangeMachine.JournalEnd
-  ) throws(AgentFailure) -> ChangeSet<Void> {
+    _ intent: ExchangeIntent, of id: AccountID, generation: UInt64, _ failed: FailedExchange,
+    end: ExchangeMachine.JournalEnd
+  ) throws(AgentFailure) -> ChangeSet<AccountProfile?> {
     guard let profile = vault.directory.current(id, epoch: intent.epoch), let found = try load(profile),
-      case .intent(intent) = found.journal, found.grant.generation == grant.generation
-    else { return .unchanged }
-    return settle(epoch: intent.epoch, of: id, grant: grant, journal: end)
+      case .intent(intent) = found.journal, found.grant.generation == generation
+    else { return .unchanged(nil) }
+    return try settle(epoch: intent.epoch, of: id, failed, journal: end)
   }
 
   /// Stores the access tokens if the provider is marked `persistAccessTokens`; deletes them otherwise.
@@ -224,10 +256,14 @@ struct ExchangeJournal {
   }
 
   /// Updates the facts about the grant that lists show, and adds an audit entry if the account's durable state changes.
-  private func note(_ memory: GrantMemory, in profile: inout AccountProfile) -> [VaultChange] {
-    let before = profile.restingState
-    profile.remember(memory)
-    profile.noteState(after: before, at: vault.time.now(for: profile.provider))
+  private func note(
+    _ memory: GrantMemory, isDoubtHarmless: Bool = false, in profile: inout AccountProfile
+  ) -> [VaultChange] {
+    let (before, told) = (profile.restingState, vault.tables.tokenCache.session(of: profile))
+    profile.remember(memory, isDoubtHarmless: isDoubtHarmless)
+    // The loading of an account tells a state before it stores it.
+    if profile.restingState == told.state { profile.stateSince = told.since ?? profile.stateSince }
+    profile.noteState(after: told.state, at: vault.time.now(for: profile.provider))
     guard before != profile.restingState else { return [] }
     return [
       vault.audited(

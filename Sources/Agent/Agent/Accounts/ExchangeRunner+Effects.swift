@@ -26,7 +26,9 @@ extension ExchangeRunner {
     case .outdateLoads: account.loader.outdate()
     case .logFailure(let failure, let attempt): log(failure, attempt, of: account)
     case .report(let report): tell(report, of: account, &data)
-    case .forgetRefreshToken: account.loaded?.grant.refreshToken = nil
+    case .forgetRefreshToken:
+      account.loaded?.grant.refreshToken = nil
+      data.isDisowned = true
     case .publish: account.tokens.publish(of: account)
     case .tellScopes:
       guard let renewed = data.renewed, let lost = renewed.lostScopes else { return }
@@ -47,15 +49,19 @@ extension ExchangeRunner {
     case .held(let attempt): account.perform(account.loaded?.machine.answerIsHeld(attempt: attempt) ?? [])
     case .failure(let failure, let attempt):
       account.rareParts.confirmer?.exchangeEnded()
-      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      let isOfTheGrant = account.loaded?.machine.failsAlone(failure, attempt: attempt, at: now) != true
+      if isOfTheGrant {
+        account.note(failure)
+      }
+      if failure.mayComeFromTheNetwork { account.dependencies.environment.signals.networkIsMissed() }
       let jitter = data.jitter ?? account.dependencies.environment.entropy.fraction()
       let effects =
         account.loaded?.machine.exchangeFailed(attempt: attempt, failure, at: now, jitter: jitter) ?? []
-      count(ExchangeOutcome(failure), at: now, of: account)
+      if isOfTheGrant { count(ExchangeOutcome(failure), at: now, of: account) }
       account.perform(effects)
     case .noToken(let attempt) where data.renewed?.isUnbound == true:
       let failure = ExchangeFailure.misconfigured(TokenMachine.notBound)
-      account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+      account.note(failure)
       let effects = account.loaded?.machine.exchangeBroughtUnboundToken(attempt: attempt, at: now) ?? []
       count(.providerMisconfigured, at: now, of: account)
       account.perform(effects)
@@ -64,7 +70,7 @@ extension ExchangeRunner {
       // told.
       if let response = data.response, response.accessToken == nil {
         let failure = ExchangeFailure.transient(TokenMachine.noUsableToken, retryAfter: nil)
-        account.loaded?.lastFailure = LastFailure(kind: failure.kind, at: account.clock.wall(), reason: failure.reason)
+        account.note(failure)
       }
       let effects = account.loaded?.machine.exchangeBroughtNoToken(attempt: attempt, at: now) ?? []
       count(.noToken, at: now, of: account)
@@ -75,9 +81,11 @@ extension ExchangeRunner {
       count(.renewed, at: now, of: account)
     case .answer(let key, let moment):
       account.perform(account.loaded?.machine.recoveredWithAnswer(for: key, at: moment) ?? [])
-    case .lostRequest(let sentAt, let wasReplay):
+    case .lostRequest(let sentAt, let lostReplays):
       account.perform(
-        account.loaded?.machine.recoveredWithoutAnswer(sentAt: sentAt, wasReplay: wasReplay, at: now) ?? [])
+        account.loaded?.machine.recoveredWithoutAnswer(
+          sentAt: sentAt, lostReplays: lostReplays, at: now,
+          jitter: account.dependencies.environment.entropy.fraction()) ?? [])
     }
   }
 
@@ -102,7 +110,8 @@ extension ExchangeRunner {
     guard let token = data.token, let grant = data.renewed?.grant else { return }
     account.dependencies.events.publish(
       .tokenRefreshed(
-        generation: grant.generation, expiresAt: token.expiresAt(on: account.clock), scopes: token.scopes,
+        generation: grant.generation, expiresAt: account.clock.wall() + (token.facts.expiresAt - account.clock.boot()),
+        scopes: token.scopes,
         resource: token.resource), account: account.id)
   }
 }

@@ -8,10 +8,17 @@ internal import Secrets
 
 /// The steps of a run up to the request: waits for its turn, writes the intent, and sends.
 extension ExchangeRunner {
-  /// The one replay is not spent on a provider that answers nothing now (docs/tokens.md, Unknown outcome).
+  /// A replay is not spent on a provider that answers nothing now (docs/tokens.md, Unknown outcome). One that may wait is
+  /// sent only after an answer to something else, since the last word of the provider was none.
   func mayBeAnswered(_ account: isolated Account) async -> Bool {
     guard let loaded = account.loaded, loaded.machine.exchange?.isReplay == true else { return true }
-    return await account.dependencies.gate.answers(loaded.profile.identity.issuer)
+    let (gate, issuer) = (account.dependencies.gate, loaded.profile.identity.issuer)
+    guard loaded.machine.grant.replayWaitsForAnAnswer(at: account.clock.boot()) else {
+      return await gate.answers(issuer)
+    }
+    guard let provider = try? await account.dependencies.vault.receiver(ofTokensOf: account.id) else { return true }
+    let client = account.dependencies.client(of: provider)
+    return await gate.answers(issuer) { await client.documents.answers() }
   }
 
   func enterQueue(_ run: ExchangeMachine.RunID, of account: isolated Account) async -> Bool {
@@ -23,22 +30,36 @@ extension ExchangeRunner {
     return isAdmitted
   }
 
+  /// A disabled account has its refresh token on the disk alone: reads it for this run.
+  func readKept(of account: isolated Account, _ data: inout RunData) async {
+    guard let loaded = account.loaded, loaded.machine.health == .locked, loaded.grant.refreshToken == nil else {
+      return
+    }
+    do throws(AgentFailure) {
+      data.refreshToken = try await account.journal.refreshToken()
+    } catch {
+      account.noteStoreError(error)
+      data.isUnreadable = true
+    }
+  }
+
   func prepare(
     _ attempt: TokenMachine.Attempt, of account: isolated Account, _ data: inout RunData
   ) -> ExchangeMachine.Preparation {
+    if data.isUnreadable { return .storeFailed }
     guard account.loaded?.machine.sending(attempt: attempt.number, at: account.clock.boot()) == true,
       let loaded = account.loaded
     else {
       return .graceElapsed
     }
-    guard let refreshToken = loaded.grant.refreshToken else { return .noRefreshToken }
+    guard let refreshToken = loaded.grant.refreshToken ?? data.refreshToken else { return .noRefreshToken }
     (data.refreshToken, data.deviceKey) = (refreshToken, loaded.grant.deviceKey)
     return .ready(
       ExchangeIntent(
         attempt: attempt.number, epoch: loaded.profile.epoch, generation: loaded.grant.generation,
         fingerprint: Fingerprint.of(refreshToken), wall: account.clock.wall(), bootID: account.clock.bootID,
         boot: account.clock.boot(),
-        key: attempt.key, isReplay: attempt.isReplay,
+        key: attempt.key, isReplay: attempt.isReplay, lostReplays: loaded.machine.lostReplays,
         nonce: account.dependencies.environment.entropy.bytes(ExchangeIntent.nonceBytes)))
   }
 

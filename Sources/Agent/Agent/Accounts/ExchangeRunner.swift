@@ -13,6 +13,10 @@ final class ExchangeRunner {
   /// The data that a run carries between its steps.
   struct RunData {
     var refreshToken: Secret?
+    /// The refresh token could not be read.
+    var isUnreadable = false
+    /// The refresh token was another person's, and goes.
+    var isDisowned = false
     /// The key that the grant is bound to.
     var deviceKey: DeviceKey?
     var response: TokenResponse?
@@ -93,15 +97,19 @@ final class ExchangeRunner {
       return .heldWasRevoked
     case .queue:
       guard await mayBeAnswered(account) else { return .providerIsSilent }
-      return .queued(isAdmitted: await enterQueue(run, of: account))
+      let isAdmitted = await enterQueue(run, of: account)
+      if isAdmitted { await readKept(of: account, &data) }
+      return .queued(isAdmitted: isAdmitted)
     case .prepare(let attempt): return .prepared(prepare(attempt, of: account, &data))
     // One call goes through these: it makes the connection, asks `mayLeave`, and sends.
     case .connect(let intent), .begin(let intent), .mark(let intent), .send(let intent), .withhold(let intent, _):
       return .sent(await send(intent, in: run, of: account, data))
     case .stage(let answer): return .staged(await answers.stage(answer, of: account))
-    case .judge(let answer): return .judged(judge(answer, of: account, &data))
+    case .judge(let answer):
+      let tenants = await issuersOfTenants(of: account)
+      return .judged(judge(answer, of: account, &data, tenants))
     case .disown(let answer, _):
-      await answers.disown(answer, of: account)
+      await answers.disown(answer, sent: data.refreshToken, of: account)
       return .disowned
     case .commit(let answer): return .committed(await commit(answer, of: account, &data))
     case .adopt(let answer, let takesToken):

@@ -16,7 +16,7 @@ final class GrantLoader {
 
   /// Loads the account, unless it is loaded.
   func load(_ account: isolated Account) async throws(AgentFailure) {
-    let (clock, time) = (account.clock, account.dependencies.time)
+    let clock = account.clock
     while account.loaded == nil {
       let asked = replacements
       let (profile, found, rule) = try await account.journal.open()
@@ -34,27 +34,43 @@ final class GrantLoader {
       if case .misconfigured = memory.health { memory.health = .ok }
       if signedOut { memory = TokenMemory(health: .signedOut) }
       let machine = TokenMachine(
-        memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, at: now)
-      let state = machine.state(at: now)
+        memory: memory, rule: rule, isIssuedElsewhere: profile.isIssuedElsewhere, toldState: profile.restingState,
+        at: now)
+      var identity = found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }
+      if let authTime = grant.authTime { identity?.authTime = authTime }
       account.loaded = Account.Loaded(
-        profile: profile, machine: machine, grant: grant, toldState: state,
-        stateSince: state == profile.restingState ? profile.stateSince : time.now(for: profile.provider),
-        lastFailure: signedOut ? nil : grant.memory.lastFailure,
-        idTokenIdentity: found?.idToken.flatMap { IDTokenIdentity($0, sharingTextsOf: profile) }, rights: found?.rights)
+        profile: profile, machine: machine, grant: grant, stateSince: profile.stateSince,
+        lastFailure: signedOut ? nil : lastFailure(in: grant.memory, of: profile, account),
+        idTokenIdentity: identity, rights: found?.rights)
+      account.loaded?.forgetRefreshTokenIfDisabled()
       account.exchanges.machine.loaded(epoch: profile.epoch)
-      account.dependencies.tokenCache.setState(state, of: account.id)
       if let found, !signedOut {
         restore(found.tokens, of: account)
         recover(found, of: account)
+      }
+      // What the journal had is known now.
+      account.perform([])
+      account.renewal.watch(account)
+      if let found, !signedOut {
         await correct(found.journal, of: account, doubtWasKnown: grant.memory.health == .unknown)
       }
     }
   }
 
-  /// Restores the access tokens that were stored before the restart, also those of a refused grant or one with an
-  /// unknown outcome: they work until they expire.
+  /// The record has its moment by the wall clock.
+  private func lastFailure(
+    in memory: GrantMemory, of profile: AccountProfile, _ account: isolated Account
+  ) -> LastFailure? {
+    guard var failure = memory.lastFailure else { return nil }
+    failure.at = failure.at + (account.dependencies.time.now(for: profile.provider) - account.clock.wall())
+    return failure
+  }
+
+  /// Restores the access tokens that were stored before the restart, also those of a grant with an unknown outcome: they
+  /// work until they expire.
   private func restore(_ kept: AccessTokens?, of account: isolated Account) {
-    guard let provider = account.loaded?.profile.provider else { return }
+    guard let loaded = account.loaded, loaded.machine.servesTokens else { return }
+    let provider = loaded.profile.provider
     let key = account.loaded?.grant.deviceKey
     for token in kept?.all ?? [] {
       guard let issued = account.tokens.take(token, boundTo: key, from: provider, of: account) else { continue }
@@ -84,6 +100,9 @@ final class GrantLoader {
       let correction = account.exchanges.machine.correction(
         of: found, bootID: account.clock.bootID, isInDoubt: loaded.machine.health == .unknown, wasKnown: doubtWasKnown)
     else { return }
-    try? await account.journal.correct(correction.of, end: correction.end, grant: loaded.grant)
+    let failed = FailedExchange(loaded.machine, on: account.clock)
+    let stored = try? await account.journal.correct(
+      correction.of, end: correction.end, generation: loaded.grant.generation, failed)
+    account.isStored(stored ?? nil)
   }
 }

@@ -14,6 +14,8 @@ package struct GrantMemory: Sendable, Equatable {
   package struct Patience: Sendable, Equatable {
     package var until: Timestamp
     package var length: Milliseconds
+    /// The part of `length` that holds back callers.
+    package var callers: Milliseconds
     /// Nil after a refusal that the agent can't explain (`.unexplained`); `status` is its HTTP status.
     package var reason: String?
     package var status: Int
@@ -33,7 +35,8 @@ package struct GrantMemory: Sendable, Equatable {
     guard let patience = memory.patience, boot < patience.until else { return }
     let length = patience.until - boot
     var held = Patience(
-      until: wall + length, length: length, reason: nil, status: 0, failures: patience.failures,
+      until: wall + length, length: length, callers: max(.zero, patience.callersUntil - boot), reason: nil, status: 0,
+      failures: patience.failures,
       unexplained: patience.unexplained)
     switch patience.failure {
     case .unexplained(let status, _): held.status = status
@@ -48,7 +51,7 @@ package struct GrantMemory: Sendable, Equatable {
     if let patience {
       let left = max(.zero, min(patience.until - wall, patience.length))
       memory.patience = TokenMemory.Patience(
-        until: boot + left,
+        until: boot + left, callersUntil: boot + max(.zero, left - (patience.length - patience.callers)),
         failure: patience.failure, failures: patience.failures, unexplained: patience.unexplained)
     }
     return memory
@@ -83,6 +86,7 @@ package struct GrantMemory: Sendable, Equatable {
     writer.beginObject()
     writer.member("until", patience.until.milliseconds)
     writer.member("length", patience.length.count)
+    writer.member("callers", patience.callers.count)
     writer.member("reason", patience.reason)
     writer.member("status", Int64(patience.status))
     writer.member("failures", Int64(patience.failures))
@@ -100,7 +104,8 @@ package struct GrantMemory: Sendable, Equatable {
     }
     if let node = node["patience"], let until = node["until"]?.timestamp, let length = node["length"]?.integer {
       patience = Patience(
-        until: until, length: Milliseconds(length), reason: node["reason"]?.string,
+        until: until, length: Milliseconds(length), callers: Milliseconds(node["callers"]?.integer ?? length),
+        reason: node["reason"]?.string,
         status: Int(node["status"]?.integer ?? 0), failures: Int(node["failures"]?.integer ?? 1),
         unexplained: Int(node["unexplained"]?.integer ?? 0))
     }

@@ -38,6 +38,12 @@ package struct GrantRecord: Sendable {
   package var refreshTokenExpiresAt: Timestamp?
   /// The fingerprint of the stored ID token, if its signature was checked before it was stored.
   var verifiedIDToken: String?
+  /// The `nonce` of the sign-in, if its ID token has it: a later one must have no other (OpenID Connect Core §12.2).
+  var nonce: String?
+  /// When the person signed in, as the ID token of the sign-in says: a later one must not name an earlier moment.
+  var authTime: Timestamp?
+  /// Why the ID token of the last refresh was dropped, for `doctor`; nil if it was not.
+  @Rare var droppedIDToken: IDTokenFailure? = nil
 
   /// Nil for bearer tokens.
   var tokenBinding: TokenBinding? {
@@ -60,6 +66,9 @@ package struct GrantRecord: Sendable {
       details?.write(to: &writer, as: "details")
       writer.member("refreshTokenExpiresAt", refreshTokenExpiresAt?.milliseconds)
       writer.member("verifiedIdToken", verifiedIDToken)
+      writer.member("nonce", nonce)
+      writer.member("authTime", authTime?.milliseconds)
+      writer.member("droppedIdToken", droppedIDToken?.rawValue)
     }
   }
 
@@ -87,6 +96,9 @@ package struct GrantRecord: Sendable {
       grant.requestedDetails = AuthorizationDetails(granted: node["requestedDetails"])
       grant.details = AuthorizationDetails(granted: node["details"])
       grant.verifiedIDToken = node["verifiedIdToken"]?.string
+      grant.nonce = node["nonce"]?.string
+      grant.authTime = node["authTime"]?.timestamp
+      grant.droppedIDToken = node["droppedIdToken"]?.string.flatMap { IDTokenFailure(rawValue: $0) }
       return grant
     }
     guard let read else { return nil }

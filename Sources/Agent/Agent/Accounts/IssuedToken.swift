@@ -1,7 +1,6 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
-package import AgentPorts
 internal import Secrets
 
 /// An access token in memory.
@@ -17,9 +16,6 @@ package struct IssuedToken: Sendable {
   package var resource: String? { issued.confirmedResource }
 
   package var credential: AccessCredential { AccessCredential(issued.secret, boundTo: deviceKey) }
-
-  /// For the wire only: lifetimes run on the boot clock, and clients compare with the wall clock as it is now.
-  package func expiresAt(on clock: any AgentClock) -> Timestamp { clock.wall() + (facts.expiresAt - clock.boot()) }
 }
 
 /// What a request needs of an access token.
@@ -40,7 +36,7 @@ package struct TokenAnswer: Sendable {
   package var expiresInSeconds: Int64
 }
 
-/// The answer to `session.get`. Instants are those of the wall clock, which clients compare them with.
+/// The answer to `session.get`. Instants are on the timeline of its provider.
 package struct SessionFacts: Sendable {
   package var profile: AccountProfile
   package var time: ProviderTime

@@ -38,8 +38,12 @@ package struct IssuedTokens {
   /// The tokens that have not expired, the oldest first.
   func live(at now: BootInstant) -> [IssuedToken] { tokens.filter { now < $0.facts.expiresAt } }
 
-  /// Wipes all other tokens.
-  mutating func keep(only serials: Set<UInt64>) { tokens.removeAll { !serials.contains($0.facts.serial) } }
+  /// Wipes all other tokens. Returns these.
+  mutating func keep(only serials: Set<UInt64>) -> [IssuedToken] {
+    let others = tokens.filter { !serials.contains($0.facts.serial) }
+    if !others.isEmpty { tokens.removeAll { !serials.contains($0.facts.serial) } }
+    return others
+  }
 
   mutating func removeAll() { tokens = [] }
 }

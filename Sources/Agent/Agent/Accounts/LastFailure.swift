@@ -4,7 +4,7 @@ package import AgentModel
 /// The last failed exchange of an account, for `session.get`.
 package struct LastFailure: Hashable, Sendable {
   package var kind: FailureKind
-  /// By the wall clock.
+  /// On the provider's timeline.
   package var at: Timestamp
   /// One word for programs; nil where the kind says all.
   package var reason: String?

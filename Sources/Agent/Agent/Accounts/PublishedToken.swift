@@ -15,6 +15,8 @@ package final class PublishedToken: Sendable {
   package let lifetime: Milliseconds
   let refreshAt: BootInstant
   package let expiresAt: BootInstant
+  /// The same moment as the answer names it.
+  let namedExpiry: Timestamp
   /// For requests that the agent sends with the token.
   let requestToken: RequestToken
   /// The token as JSON has it: mostly the token itself.
@@ -29,6 +31,7 @@ package final class PublishedToken: Sendable {
     lifetime = token.facts.lifetime
     refreshAt = token.facts.refreshAt
     self.expiresAt = token.facts.expiresAt
+    namedExpiry = expiresAt
     requestToken = RequestToken(token)
     written = Self.written(token.secret)
     text = AnswerText(of: token, account: account, issuer: issuer, expiresAt: expiresAt)

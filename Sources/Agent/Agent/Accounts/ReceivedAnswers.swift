@@ -34,8 +34,10 @@ final class ReceivedAnswers {
   }
 
   /// Revokes the tokens of an answer for another identity, and the refresh token that was sent for it.
-  func disown(_ answer: ExchangeIntent, of account: isolated Account) async {
-    let spent = account.loaded?.grant.refreshToken
+  ///
+  /// - Parameter sent: the run's own copy: a disabled account keeps none in memory. Nil after a restart.
+  func disown(_ answer: ExchangeIntent, sent: Secret?, of account: isolated Account) async {
+    let spent = sent ?? account.loaded?.grant.refreshToken
     let origin = self[answer]?.origin
     await revoke(answer, of: account)
     if let spent, let origin { await account.lateTokens.revoke(spent, of: origin) }

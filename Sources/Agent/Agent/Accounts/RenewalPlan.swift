@@ -19,7 +19,8 @@ final class RenewalPlan {
   func watch(_ account: isolated Account) {
     guard let machine = account.loaded?.machine else { return }
     let now = account.clock.boot()
-    if let next = [machine.nextRenewal(at: now), machine.doubtShows(at: now)].compactMap({ $0 }).min() {
+    let moments = [machine.nextRenewal(at: now), machine.doubtShows(at: now), machine.stateMayChange(at: now)]
+    if let next = moments.compactMap({ $0 }).min() {
       plan(account, at: next)
     }
   }
@@ -45,7 +46,7 @@ final class RenewalPlan {
     let now = account.clock.boot()
     if planned + Self.overslept < now { return plan(account, at: now + herdPause(account)) }
     account.tokens.noteUse(of: account)
-    account.perform((account.loaded?.machine.renew(at: now) ?? []) + [.stateChanged])
+    account.perform(account.loaded?.machine.renew(at: now) ?? [])
     watch(account)
   }
 

@@ -2,6 +2,7 @@ internal import AgentCore
 internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
+internal import Secrets
 
 /// A grant after an answer renewed it.
 struct RenewedGrant {
@@ -18,17 +19,23 @@ struct RenewedGrant {
   var profile: AccountProfile?
   var rights: RightsChange?
 
-  /// `answer` renews the grant of `loaded`. `now` is trusted time.
+  /// `answer` renews the grant of `loaded`. `sent` is the refresh token of its request, if
+  /// this process sent it. `now` is trusted time.
   init(
-    renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken,
+    renewing loaded: Account.Loaded, by response: TokenResponse, _ idToken: RefreshedIDToken, sent: Secret?,
     for answer: ExchangeIntent, clock: any AgentClock, now: Timestamp
   ) {
     var grant = loaded.grant
-    grant.refreshToken = response.refreshToken ?? grant.refreshToken
+    grant.refreshToken = response.refreshToken ?? grant.refreshToken ?? sent
     grant.generation += 1
     grant.memory = GrantMemory(
       loaded.machine.grant.memory(afterSuccessFor: answer.key), boot: clock.boot(), wall: clock.wall())
-    if let lifetime = response.refreshTokenExpiresIn { grant.refreshTokenExpiresAt = now + lifetime }
+    if let lifetime = response.refreshTokenLifetime { grant.refreshTokenExpiresAt = lifetime.end.map { now + $0 } }
+    switch idToken {
+    case .kept: grant.droppedIDToken = nil
+    case .invalid(let failure): grant.droppedIDToken = failure
+    case .none: break
+    }
     if let token = idToken.stored { grant.verifiedIDToken = token.isVerified ? Fingerprint.of(token.secret) : nil }
     // An answer for another resource tells what that token has.
     if answer.key == .standard, let told = response.authorizationDetails { grant.details = told.isEmpty ? nil : told }

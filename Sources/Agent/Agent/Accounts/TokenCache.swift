@@ -1,5 +1,6 @@
-package import AgentCore
 package import AgentModel
+internal import AgentOAuth
+internal import Secrets
 internal import Synchronization
 
 /// The names and fresh tokens of the accounts, which the reading thread reads without asking an actor.
@@ -12,10 +13,10 @@ package final class TokenCache: Sendable {
     var alias: Alias?
     /// The account is in the directory.
     var isListed = false
-    /// Of an account with an open grant.
-    var state: AccountState?
+    /// Of an account in memory.
+    var session: SessionState?
 
-    var isEmpty: Bool { token == nil && !isListed && state == nil }
+    var isEmpty: Bool { token == nil && !isListed && session == nil }
   }
 
   fileprivate struct State {
@@ -24,6 +25,8 @@ package final class TokenCache: Sendable {
     private(set) var accounts: [AccountID: Known] = [:]
     var accountsOfAlias: [String: Set<AccountID>] = [:]
     var active: AccountID?
+    /// Accounts whose profile does not tell their state: it hangs on what the journal has, or on the time.
+    var unsettled: Set<AccountID> = []
     /// The opening of the vault that the cache belongs to; nil while the vault is locked.
     var unlockGeneration: UInt64?
 
@@ -43,6 +46,8 @@ package final class TokenCache: Sendable {
   }
   private let state = Mutex(State())
   private let changes = Atomic<UInt64>(0)
+
+  package init() {}
 
   /// Grows with every change: the result of a look-up is valid while the version is the same.
   package var version: UInt64 { changes.load(ordering: .acquiring) }
@@ -72,6 +77,15 @@ package final class TokenCache: Sendable {
     }
   }
 
+  /// The standard tokens of these accounts that have not expired, also stale ones; nil: of all accounts.
+  func standardTokens(of accounts: Set<AccountID>?, at now: BootInstant) -> [Secret] {
+    state.withLock { state in
+      let known =
+        accounts.map { $0.compactMap { state.accounts[$0]?.token } } ?? state.accounts.values.compactMap(\.token)
+      return known.filter { now < $0.expiresAt }.map(\.requestToken.credential.token)
+    }
+  }
+
   /// The account that a selector names now, for event filters.
   package func account(selector: AccountSelector) -> AccountID? {
     let accounts = accounts(selector: selector)
@@ -92,10 +106,21 @@ package final class TokenCache: Sendable {
   /// False while the vault is locked: the cache then knows no account.
   package var isOpen: Bool { state.withLock { $0.unlockGeneration != nil } }
 
-  package func state(of account: AccountID) -> AccountState? { state.withLock { $0.accounts[account]?.state } }
+  func session(of account: AccountID) -> SessionState? { state.withLock { $0.accounts[account]?.session } }
 
-  func setState(_ new: AccountState, of account: AccountID) {
-    state.withLock { state in state.change(account) { $0.state = new } }
+  /// Nil: the account left memory, and its profile tells its state.
+  func setSession(_ new: SessionState?, of account: AccountID) {
+    state.withLock { state in
+      if state.accounts[account]?.session != new { state.change(account) { $0.session = new } }
+      if new?.mayChangeAt != nil { state.unsettled.insert(account) } else { state.unsettled.remove(account) }
+    }
+  }
+
+  /// The accounts that must be asked before their state is told.
+  func unsettled(at now: BootInstant) -> [AccountID] {
+    state.withLock { state in
+      state.unsettled.filter { id in state.accounts[id]?.session?.mayChangeAt.map { $0 <= now } ?? true }.sorted()
+    }
   }
 
   package func publish(_ token: PublishedToken) {
@@ -108,11 +133,14 @@ package final class TokenCache: Sendable {
 
   var unlockGeneration: UInt64? { state.withLock { $0.unlockGeneration } }
 
-  func setDirectory(_ accounts: [(AccountID, Alias?)], active: AccountID?, unlockGeneration: UInt64) {
+  func setDirectory(
+    _ accounts: [(AccountID, Alias?)], active: AccountID?, unsettled: Set<AccountID>, unlockGeneration: UInt64
+  ) {
     change { state in
       state = State(capacity: accounts.count)
       for (id, alias) in accounts { state.set(id, alias: alias) }
       state.active = active
+      state.unsettled = unsettled
       state.unlockGeneration = unlockGeneration
     }
   }
@@ -125,6 +153,7 @@ package final class TokenCache: Sendable {
       state.set(id, alias: nil)
       state.show(nil, of: id)
       state.change(id) { $0 = Known() }
+      state.unsettled.remove(id)
       if state.active == id { state.active = nil }
     }
   }

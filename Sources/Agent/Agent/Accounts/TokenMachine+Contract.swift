@@ -4,19 +4,6 @@ internal import AgentPorts
 
 /// Translates the states of `TokenMachine` to the words of the contract.
 extension TokenMachine {
-  package func state(at now: BootInstant) -> AccountState {
-    switch health {
-    case .signedOut: return .signedOut
-    case .reauthenticate: return .reauthenticationRequired
-    case .locked: return .locked
-    case .unknown where [.expired, .none].contains(freshness(at: now)) && !mayRecover(at: now):
-      return .reauthenticationRequired
-    case .ok, .unknown, .misconfigured: break
-    }
-    if hasInteraction { return .interactionRequired }
-    return isOffline ? .offlineStale : .active
-  }
-
   /// The steps that repair the session, in the order in which to try them.
   package func remedies(for state: AccountState) -> [Remedy] {
     switch state {

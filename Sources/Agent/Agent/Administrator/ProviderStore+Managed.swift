@@ -94,7 +94,7 @@ extension Provider {
   fileprivate func continuing(_ before: Provider) -> Provider {
     var provider = self
     provider.former = before.former
-    guard before.configuration.issuer == configuration.issuer else { return provider }
+    guard equalCodePoints(before.configuration.issuer, configuration.issuer) else { return provider }
     if let metadata = before.metadata, let readAt = before.metadataReadAt { provider.learn(metadata, at: readAt) }
     provider.learnedReuse = before.learnedReuse
     return provider

@@ -19,8 +19,7 @@ package struct AccountFacts: Sendable {
 extension Account {
   /// The facts for a decision, from memory once the account is loaded: asks no provider and begins no exchange.
   package func authorizationFacts() async throws(AgentFailure) -> AccountFacts {
-    try await load()
-    noticeReachability()
+    try await settle()
     let ticket = dependencies.decisions.ticket()
     guard let loaded else { throw .locked }
     let now = clock.boot()
@@ -32,9 +31,10 @@ extension Account {
       dependencies.connectivity.isReachable(profile.provider)
       && !(rareParts.confirmer?.lacksAnswer ?? machine.lacksAnswer)
     var facts = PolicyFacts(
-      state: PolicyFacts.State(rawValue: machine.state(at: now).rawValue) ?? .signedOut, isOnline: isOnline,
+      state: PolicyFacts.State(machine.toldState), isOnline: isOnline,
       confirmationAge: age, token: PolicyFacts.Token(machine.standardToken, at: now),
       snapshot: nil, stepUpAges: stepUps.ages, stepUpsLeft: stepUps.left, clock: time.clock)
+    facts.clockBehind = time.behind
     // The data of a signed-out account is sealed or gone, and it has no token.
     guard profile.signInStatus == .signedIn else {
       facts.state = .signedOut
@@ -54,14 +54,17 @@ extension Account {
 }
 
 extension AccountDependencies {
-  /// The wall-clock time until which the policy allows anything offline; nil if it allows nothing.
-  func offlineGraceUntil(of profile: AccountProfile) -> Timestamp? {
-    guard profile.signInStatus == .signedIn, let confirmed = profile.lastOnlineAuthAt,
-      case .document(let policy) = policies.policy(of: profile.provider),
-      let window = policy.longestOfflineWindow
+  /// The time of its provider until which the policy allows anything offline in this state; nil if it allows nothing.
+  func offlineGraceUntil(of profile: AccountProfile, in state: AccountState) -> Timestamp? {
+    guard let confirmed = profile.lastOnlineAuthAt, case .document(let policy) = policies.policy(of: profile.provider),
+      let window = policy.longestOfflineWindow(in: PolicyFacts.State(state))
     else { return nil }
-    return environment.clock.wall() + (window - time.elapsed(since: confirmed, by: profile.provider))
+    return time.now(for: profile.provider) + (window - time.elapsed(since: confirmed, by: profile.provider))
   }
+}
+
+extension PolicyFacts.State {
+  init(_ state: AccountState) { self = Self(rawValue: state.rawValue) ?? .signedOut }
 }
 
 extension PolicyFacts.Token {

@@ -76,6 +76,9 @@ final class AccountConfirmer {
   private static func run(_ question: ProviderQuestion, of account: isolated Account) async {
     let confirmer = account.confirmer
     switch await confirmer.ask(question, of: account) {
+    case .confirmed where question.time && account.isClockSuspect:
+      // A provider that sends no date is not asked again and again: each exchange may rotate the token.
+      confirmer.pace.failed(at: account.clock.boot())
     case .confirmed: confirmer.pace.succeeded()
     case .refused: confirmer.pace.failed(at: account.clock.boot())
     case .unavailable(let retryAfter): confirmer.pace.failed(at: account.clock.boot(), retryAfter: retryAfter)
@@ -126,7 +129,8 @@ final class AccountConfirmer {
     }
     guard let loaded = account.loaded, let token = account.tokens.standard(of: account) else { return .refused }
     let (epoch, subject) = (loaded.profile.epoch, loaded.profile.identity.subject)
-    let requests = RightsRequests(by: account.dependencies.client(of: provider))
+    let requests = RightsRequests(
+      by: account.dependencies.client(of: provider), keySets: account.dependencies.keySets)
     let rolesAreOwed = loaded.rights?.rolesAreOwed ?? true
     do throws(RightsFailure) {
       let answer: (told: RightsUpdate?, sentAt: BootInstant)
@@ -158,7 +162,7 @@ final class AccountConfirmer {
       case .unavailable(_, let retryAfter):
         lacksAnswer = true
         return .unavailable(retryAfter: retryAfter)
-      case .offline, .untrusted:
+      case .offline, .untrusted, .redirected:
         lacksAnswer = true
         return .unavailable(retryAfter: nil)
       }
@@ -196,6 +200,12 @@ extension Account {
     _ = try await withDeadline(seconds: seconds, clock: clock) { () async throws(AgentFailure) -> Bool in
       await background.race { await AccountConfirmer.ended(of: self) } != nil
     }
+  }
+}
+
+extension Account {
+  fileprivate var isClockSuspect: Bool {
+    loaded.map { dependencies.time.reading(for: $0.profile.provider).clock == .suspect } ?? false
   }
 }
 

@@ -122,7 +122,7 @@ package struct PolicyDecisionPoint: Sendable {
     let account = try await accounts.actor(selector)
     var (found, policy) = try await facts(
       of: account, within: limit, confirmedFor: Caller.grant, counting: [capability])
-    let later = instant.map { $0 - clock.wall() } ?? .zero
+    let later = instant.map { $0 - found.time.now } ?? .zero
     if case .document(let document) = policy, let left = policyCache.sourceTimeLeft(for: found.provider), later >= left
     {
       policy = .unreadable(name: document.name)
@@ -144,7 +144,7 @@ package struct PolicyDecisionPoint: Sendable {
     }
     return RecordedDecision(
       id: "dec_" + Base32.encode(entropy.bytes(16)), account: about.account, decision: decision,
-      validUntil: decision.validFor.map { (clock.wall() + later + $0).writable }, now: about.time.now,
+      validUntil: decision.validFor.map { (about.time.now + $0).writable }, now: about.time.now,
       basis: about.timeBasis, clock: about.time.clock)
   }
 }

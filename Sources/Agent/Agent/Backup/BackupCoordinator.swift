@@ -98,7 +98,7 @@ package actor BackupCoordinator {
     }
     // Empty the log, so that one file holds the whole backup, and check that it is readable.
     try onStore { () throws(StoreFailure) in
-      guard try draft.truncateLog() else { throw .busy }
+      guard try draft.eraseDeleted() else { throw .busy }
       guard try draft.integrityProblems().isEmpty else { throw .inputOutput }
     }
     return writer

@@ -82,7 +82,7 @@ package struct RestorePlan {
         RestoredAccount(skipped: [SkippedItem(kind: .account, name: name, account: there, reason: reason)]))
     }
     guard let provider, let live = vault.providerTable.all[profile.provider],
-      live.configuration.issuer == provider.configuration.issuer
+      equalCodePoints(live.configuration.issuer, provider.configuration.issuer)
     else { return leaveOut(.providerDiffers) }
     if let known = try vault.profile(of: profile.identity, at: profile.provider) {
       return leaveOut(.alreadyThere, known.id)

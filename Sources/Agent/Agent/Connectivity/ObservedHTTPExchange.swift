@@ -16,5 +16,6 @@ struct ObservedHTTPExchange: HTTPExchange {
     return outcome
   }
 
+  func trust(of request: HTTPRequest) -> TrustSettings { base.trust(of: request) }
   func serverKey(for request: HTTPRequest) async -> ServerKey { await base.serverKey(for: request) }
 }

@@ -18,7 +18,7 @@ extension Account {
       guard let covered = permission.derived(wish, granted: loaded.grant.scopes) else { throw .caller(.notCovered) }
       key = covered
     }
-    let answer = try await DerivedTokenRequest(key: key, isDisabled: loaded.machine.health == .locked).answer(
+    let answer = try await DerivedTokenRequest(key: key, isWithheld: !loaded.machine.servesTokens).answer(
       from: self)
     let token = answer.token
     if let permission, !permission.covers(scopes: token.scopes, details: token.details, type: token.issuedTokenType) {

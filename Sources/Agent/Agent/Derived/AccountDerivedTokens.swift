@@ -135,6 +135,8 @@ final class AccountDerivedTokens {
       scopes: .granted(token.scope, orAsked: key.scopes ?? ScopeSet([])), details: token.details,
       resource: key.resource.flatMap { token.isFor($0) ? $0 : nil },
       generation: generation, facts: facts)
+    account.dependencies.validTokens.note(
+      token.secret, fingerprint: facts.fingerprint, expiresAt: facts.expiresAt, of: account.id, at: now)
     machine.brought(key, facts, at: now)
     wipe()
     return .success(facts.serial)

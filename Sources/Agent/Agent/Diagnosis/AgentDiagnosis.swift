@@ -16,8 +16,10 @@ package struct AgentDiagnosis: Sendable {
     var findings = await VaultDiagnosis.findings(of: vault).list
     findings += await checkStore().list
     findings += checkConfiguration().list
+    findings += checkPrompts().list
     findings += checkAdministrator().list
     guard await vault.isOpen else { return findings }
+    await agent.accounts.settle()
     findings += await agent.policySource.status()?.findings.list ?? []
     var isSound = true
     let accounts = try? await vault.read { vault throws(AgentFailure) in vault.directory.sortedProfiles.map(\.id) }
@@ -69,7 +71,7 @@ package struct AgentDiagnosis: Sendable {
       findings.notice(
         "providerRefusal", "The provider \(name) refused the last request, with status \(refusal.status): \(words)",
         refusal.error == "invalid_client"
-          ? "`lanyard provider update \(name)` changes the client's id or its secret."
+          ? "Correct the client's id or its secret: `lanyard help provider update` tells how."
           : "If this goes on, ask the administrator of the provider, and quote this answer.")
     }
     return findings
@@ -108,6 +110,25 @@ package struct AgentDiagnosis: Sendable {
     return findings
   }
 
+  /// Why the last question to the person could not be shown.
+  private func checkPrompts() -> Findings {
+    var findings = Findings()
+    switch agent.environment.prompter.trouble {
+    case .noProgram:
+      findings.problem(
+        "prompt", "The agent found no pinentry, which shows its questions.",
+        "Install one, such as pinentry-gnome3 or pinentry-curses; `lanyard-agent --pinentry PATH` names another.",
+        "Where a command asks for a passphrase or a PIN itself, leave out --pinentry.")
+    case .notShown:
+      findings.problem(
+        "prompt", "pinentry was started for the last question, and ended without showing it.",
+        "It has to reach your display, or a terminal that GPG_TTY names (`export GPG_TTY=$(tty)`). `lanyard stop` ends the agent; the next command starts one with the display and the terminal that it has then.",
+        "Where a command asks for a passphrase or a PIN itself, leave out --pinentry.")
+    case nil: break
+    }
+    return findings
+  }
+
   /// The administrator's files, and which of them are ignored.
   private func checkAdministrator() -> Findings {
     var findings = Findings()
@@ -118,6 +139,9 @@ package struct AgentDiagnosis: Sendable {
         "administratorFiles", problem,
         "Ask the administrator of this machine. The agent keeps the last valid content of this file, and uses the other files."
       )
+    }
+    if let demanding = agent.environment.configuration.hardSignOutDemandedBy {
+      findings.sound("signOut", "\(demanding) demands that every sign-out erases the account's data (`signOut`).")
     }
     if let file = settings.file {
       let enforced = settings.enforced.joined(separator: ", ")

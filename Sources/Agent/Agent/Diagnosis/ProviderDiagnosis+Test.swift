@@ -110,7 +110,7 @@ extension ProviderDiagnosis {
 
   private static func keys(of client: ProviderClient) async -> Result<Int, DocumentFailure> {
     do throws(DocumentFailure) {
-      return .success(try await client.documents.readKeys(into: nil)?.keys.count ?? 0)
+      return .success(try await client.documents.readKeys(into: nil)?.set.keys.count ?? 0)
     } catch {
       return .failure(error)
     }

@@ -40,8 +40,8 @@ package struct ProviderDiagnosis: Sendable {
       if let ignored = provider.ignoredEndpoints {
         findings.notice(
           "providerPlainHTTP",
-          "The provider \(name) names addresses that are plain HTTP or on this machine, which are not used: "
-            + "\(ignored.joined(separator: ", ")).",
+          "The provider \(name) names addresses that the agent does not use, since they are no whole https addresses or are "
+            + "on this machine: \(ignored.map(\.found).joined(separator: ", ")).",
           "Ask the administrator of the provider for addresses with https.")
       }
       if provider.refusesItsRevocations {

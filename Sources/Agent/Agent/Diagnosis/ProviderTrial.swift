@@ -52,7 +52,7 @@ struct ProviderTrial {
     report(
       answer, "authorizationEndpoint", "The sign-in by browser", works: "begins. The browser comes back to \(shown).",
       "Register the redirect URI \(shown) for the client \(provider.configuration.clientID) at the provider.",
-      "`lanyard provider update \(name.text)` changes the client, its scopes or its redirect.")
+      "Or name another client, other scopes or another redirect: `lanyard help provider update` tells how.")
   }
 
   mutating func reportToken(_ answer: EndpointTrials.Answer) {
@@ -154,7 +154,7 @@ struct ProviderTrial {
   }
 
   private var clientRemedy: String {
-    "`lanyard provider update \(name.text)` changes the client's id, its secret or how it authenticates."
+    "Correct the client's id, its secret or how it authenticates: `lanyard help provider update` tells how."
   }
 
   private func told(_ error: String?) -> String {

@@ -139,19 +139,27 @@ package struct VaultDiagnosis {
       )
       return findings
     }
-    switch vault.tables.tokenCache.state(of: id) ?? profile.restingState {
+    switch vault.tables.tokenCache.session(of: profile).state {
     case .reauthenticationRequired:
-      findings.notice(
-        "session", of: profile, "The provider wants a new sign-in.", "`lanyard login --account \(profile.name)`")
+      findings.problem(
+        "session", AgentFailure.token(.reauthenticate(reason: reasonToSignIn(profile)), id).message,
+        subject: profile.name, account: id, "`lanyard login --account \(profile.name)` signs in again.")
     case .interactionRequired:
       findings.notice(
         "session", of: profile, "The provider demands an interaction with the person.",
         "`lanyard login --account \(profile.name)`")
     case .locked:
-      findings.notice(
-        "session", of: profile, "The provider says that this account is disabled.",
-        "Ask the administrator of the provider.")
+      findings.problem(
+        "session", "The provider says that this account is disabled. The agent gives nothing of it out.",
+        subject: profile.name, account: id, "Ask the administrator of the provider.")
     default: break
+    }
+    if profile.signInStatus == .signedIn, let dropped = (try? vault.journal.load(profile))?.grant.droppedIDToken {
+      findings.notice(
+        "idToken", of: profile,
+        "The provider's last refresh brought an ID token that is not given out: \(dropped.meaning). The session goes on, with its access tokens.",
+        "Only programs that use ID tokens notice it. `lanyard login --account \(profile.name)` gets a new one.",
+        "If it goes on, ask the administrator of the provider.")
     }
     if profile.tokenBinding == .downgraded {
       findings.notice(
@@ -163,6 +171,13 @@ package struct VaultDiagnosis {
     return findings
   }
 
+  /// Why the person has to sign in again: what the provider said, or else a refresh in doubt.
+  private func reasonToSignIn(_ profile: AccountProfile) -> String {
+    if case .reauthenticate(let reason) = profile.health { return reason }
+    let grant = try? vault.journal.load(profile)?.grant
+    return grant.map { $0.refreshToken == nil } == true ? TokenMachine.noRefreshToken : TokenMachine.outcomeUnknown
+  }
+
   /// Checks the outstanding work, and the time.
   package func work() -> Findings {
     var findings = Findings()
@@ -172,8 +187,8 @@ package struct VaultDiagnosis {
       try revocations(&findings)
       if try vault.erasures.arePending() {
         findings.notice(
-          "erasures", "Erased data may still be in the database's write-ahead log.",
-          "Nothing to do: the agent wipes it when no other program reads the database.")
+          "erasures", "Erased data may still be in the database's files.",
+          "Nothing to do: the agent overwrites it when no other program reads the database.")
       }
     } catch {
       findings.add(error, "revocations")
@@ -182,13 +197,29 @@ package struct VaultDiagnosis {
   }
 
   private func clock(_ findings: inout Findings) {
-    let suspect = vault.providerTable.all.keys.sorted().filter { vault.time.reading(for: $0).clock == .suspect }
-    guard let first = suspect.first else { return findings.sound("clock", "The clock has not gone back.") }
-    findings.problem(
-      "clock",
-      "This machine's clock shows a time that is over already. Until it is right, the agent extends no offline window.",
-      subject: first.text, "Set the clock, or connect to the network: any answer of the provider sets this right.")
+    let readings = vault.providerTable.all.keys.sorted().map { ($0, vault.time.reading(for: $0)) }
+    if let (name, time) = readings.first(where: { $0.1.clock == .suspect }) {
+      return findings.problem(
+        "clock",
+        "This machine's clock is \(time.behind.spelledOut) behind the time of the provider \(name.text) that was known before. Policies deny what depends on the time, and no offline window gets longer.",
+        subject: name.text,
+        "Set the clock. Or connect to the network: the next decision has the provider tell the time, and from then on its time counts."
+      )
+    }
+    if let (name, time) = readings.first(where: {
+      // What a provider told before this boot may have been put right since.
+      $0.1.serverTimeOffset != nil && $0.1.behind > Self.notableDifference
+    }) {
+      return findings.notice(
+        "clock",
+        "This machine's clock is \(time.behind.spelledOut) behind the provider \(name.text). The agent counts by the provider's time; other programs do not.",
+        "Set the clock of this machine, or ask the administrator of the provider if that one is wrong.")
+    }
+    findings.sound("clock", "The clock has not gone back.")
   }
+
+  /// Honest clocks differ by less.
+  private static let notableDifference = Milliseconds.seconds(120)
 
   private func revocations(_ findings: inout Findings) throws(AgentFailure) {
     let waiting = try vault.outbox.entries()
@@ -208,6 +239,15 @@ package struct VaultDiagnosis {
 
   /// A revocation older than this was refused, or its provider is out of reach in every way.
   private static let oldRevocation = Milliseconds.seconds(24 * 60 * 60)
+}
+
+extension Milliseconds {
+  /// For a sentence: in the largest unit of which it has two.
+  fileprivate var spelledOut: String {
+    for (seconds, unit) in [(86_400, "days"), (3600, "hours"), (60, "minutes")] as [(Int64, String)]
+    where wholeSeconds >= 2 * seconds { return "\(wholeSeconds / seconds) \(unit)" }
+    return "\(wholeSeconds) s"
+  }
 }
 
 extension Findings {
@@ -246,6 +286,12 @@ extension Findings {
       problem(
         check, "Others could read or replace the store's files, or other files are in their place.",
         "Let only yourself use the state directory: `chmod 700` it, and `chmod 600` the files in it.")
+    case .vault(.store(.link(let name)), _):
+      problem(
+        check,
+        "`\(name)` in the state directory is a symbolic link. The store follows none: its files must lie in one private directory.",
+        "Put the file itself, and those beside it (-wal), in the place of the link.",
+        "Or move the whole directory, and name it by `LANYARD_STATE_DIR`.")
     case .vault(.store(.hardLinked(let name)), _):
       problem(
         check,

@@ -50,7 +50,7 @@ final class AccountIdentity {
       guard let stored = found?.idToken, let now = identity.now(of: account) else { continue }
       let isKnown = Fingerprint.of(stored) == found?.grant.verifiedIDToken
       guard var token = try? identity.read(stored, of: account) else { continue }
-      token.isVerified = token.isVerified || isKnown
+      if isKnown, token.proof == .none { token.proof = .beforeThisStart }
       identity.keep(token, lifetime: token.issuedAt.map { token.expiresAt - $0 }, at: now)
     }
   }
@@ -96,10 +96,23 @@ final class AccountIdentity {
   }
 
   private func read(_ token: Secret, of account: isolated Account) throws(IDTokenFailure) -> KeptIDToken {
-    guard let profile = account.loaded?.profile, let now = now(of: account) else { throw .malformed }
-    let keys = account.dependencies.keySets.keys(of: profile.provider, issuer: profile.issuedBy.issuer)
+    guard let loaded = account.loaded, let now = now(of: account) else { throw .malformed }
+    let keys = knownKeys(of: account)
     return try KeptIDToken(
-      token, of: profile, keys: keys, signatures: account.dependencies.environment.signatures, now: now)
+      token, of: loaded.profile, nonce: loaded.grant.nonce, before: loaded.idTokenIdentity,
+      // Keys that were read long ago may have been withdrawn: the first caller has them read again.
+      keys: keys.flatMap { isRecent($0.readAt, of: account) ? $0 : nil },
+      signatures: account.dependencies.environment.signatures, now: now)
+  }
+
+  private func knownKeys(of account: isolated Account) -> IssuerKeys? {
+    account.loaded.flatMap {
+      account.dependencies.keySets.keys(of: $0.profile.provider, issuer: $0.profile.issuedBy.issuer)
+    }
+  }
+
+  private func isRecent(_ readAt: BootInstant, of account: isolated Account) -> Bool {
+    account.clock.boot() < readAt + KeySets.lifetime
   }
 
   private func keep(_ token: KeptIDToken, lifetime: Milliseconds?, at now: Timestamp) {
@@ -169,34 +182,56 @@ final class AccountIdentity {
     for (_, caller) in resumed { caller.resume(returning: failure) }
   }
 
-  /// Checks the signature with keys that are read now.
+  /// Checks the signatures with keys that are read now.
   private func checkSignature(of account: isolated Account) async -> AgentFailure? {
-    guard let facts = machine.unverified, let token = tokens[facts.serial] else { return nil }
-    let keys: JWKSet?
+    guard !tokens.isEmpty else { return nil }
+    let change = changes
+    let keys: IssuerKeys?
     do throws(AgentFailure) {
       keys = try await Self.keys(of: account)
     } catch {
       return error
     }
     (held, failedChecks) = (nil, 0)
-    var isValid = false
-    do throws(IDTokenFailure) {
-      let parsed = try token.secret.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
-      guard let keys else { throw .keyNotFound }
-      isValid = try keys.hasSigned(parsed, by: account.dependencies.environment.signatures)
-      if !isValid { throw .signatureInvalid }
-    } catch {
-      log(error, of: account)
-    }
-    machine.checked(serial: facts.serial, isValid: isValid)
-    wipe()
+    // The callers look again at what came meanwhile.
+    if change == changes { judge(tokens.keys.sorted(), by: keys, of: account) }
     return nil
   }
 
-  private static func keys(of account: isolated Account) async throws(AgentFailure) -> JWKSet? {
+  private func judge(_ serials: [UInt64], by keys: IssuerKeys?, of account: isolated Account) {
+    for serial in serials {
+      var isValid = false
+      do throws(IDTokenFailure) {
+        isValid = try tokens[serial]?.isSigned(by: keys, account.dependencies.environment.signatures) ?? false
+        if !isValid { throw .signatureInvalid }
+      } catch {
+        log(error, of: account)
+      }
+      if isValid, let keys { tokens[serial]?.proof = .keys(readAt: keys.readAt) }
+      machine.checked(serial: serial, isValid: isValid)
+    }
+    wipe()
+  }
+
+  /// Looks again at the keys of a token that was verified before: at those that were read since, for another account or a
+  /// sign-in. Returns true if they have to be read anew before the token is given out.
+  func mustReadKeys(for serial: UInt64, of account: isolated Account) -> Bool {
+    guard let token = tokens[serial] else { return false }
+    if let keys = knownKeys(of: account), isRecent(keys.readAt, of: account) {
+      if token.proof != .keys(readAt: keys.readAt) { judge([serial], by: keys, of: account) }
+      return false
+    }
+    return held.map { account.clock.boot() >= $0.until } ?? true
+  }
+
+  private static func keys(of account: isolated Account) async throws(AgentFailure) -> IssuerKeys? {
     let provider = try await account.dependencies.vault.receiver(ofTokensOf: account.id)
+    let documents = account.dependencies.client(of: provider).documents
+    let sets = account.dependencies.keySets
+    let tokens = account.identity.tokens.values.map(\.secret)
     do throws(DocumentFailure) {
-      return try await account.dependencies.client(of: provider).documents.readKeys(into: account.dependencies.keySets)
+      guard let keys = try await documents.readKeys(into: sets) else { return nil }
+      return await documents.withAlgorithms(of: tokens, keys, into: sets)
     } catch {
       throw account.identity.hold(error, of: account)
     }
@@ -206,12 +241,13 @@ final class AccountIdentity {
   private func hold(_ failure: DocumentFailure, of account: isolated Account) -> AgentFailure {
     failedChecks += 1
     let jitter = account.dependencies.environment.entropy.fraction()
-    let pause = max(Backoff.shortest, Backoff.pause(failures: failedChecks, jitter: jitter))
+    let pause = Backoff.forCallers(
+      max(Backoff.shortest, Backoff.pause(failures: failedChecks, jitter: jitter)), jitter: jitter)
     let refusal: TokenMachine.Refusal =
       switch failure {
       case .offline: .offline(retryAfter: pause)
       case .untrusted(let reason): .untrustedServer(reason)
-      case .unavailable, .malformed, .issuerMismatch: .unavailable(retryAfter: pause)
+      case .unavailable, .malformed, .issuerMismatch, .redirected: .unavailable(retryAfter: pause)
       }
     let told = AgentFailure.token(refusal, account.id)
     held = (told, account.clock.boot() + pause)

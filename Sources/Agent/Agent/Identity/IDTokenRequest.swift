@@ -8,18 +8,31 @@ struct IDTokenRequest {
 
   func answer(from account: isolated Account) async throws(AgentFailure) -> IDTokenAnswer {
     var hasRefreshed = false
+    var hasReadKeys = false
     while true {
       try await account.load()
       if account.loaded?.machine.health == .signedOut { throw .token(.signedOut, account.id) }
+      // Where no access token is served, no ID token is: a look at the provider comes first.
+      if account.loaded?.machine.servesTokens == false {
+        _ = try await account.answer(to: .forced, for: .standard)
+        hasRefreshed = true
+        continue
+      }
       try await AccountIdentity.open(of: account)
       guard let loaded = account.loaded else { throw .locked }
       let now = account.dependencies.time.now(for: loaded.profile.provider)
-      // A disabled account is given no ID token, as it is given no access token.
-      let step =
-        loaded.machine.health == .locked && !hasRefreshed
-        ? .refresh : account.identity.machine.step(minimum: minimumLifetime, isLast: hasRefreshed, at: now)
-      switch step {
+      switch account.identity.machine.step(minimum: minimumLifetime, isLast: hasRefreshed, at: now) {
       case .answer(let serial):
+        let mustReadKeys = account.identity.mustReadKeys(for: serial, of: account)
+        // Its key was withdrawn.
+        guard account.identity[serial] != nil else { continue }
+        if mustReadKeys, !hasReadKeys {
+          hasReadKeys = true
+          // Without an answer the token is as good as it was.
+          try? await AccountIdentity.check(of: account)
+          if Task.isCancelled { throw .cancelled }
+          continue
+        }
         guard let answer = answer(serial, at: now, from: account) else { throw .locked }
         return answer
       case .verify:
@@ -52,24 +65,23 @@ struct IDTokenRequest {
     // An attempt would end the session of an access token that still lives.
     if loaded.grant.refreshToken == nil, loaded.machine.health == .ok {
       if !account.identity.wasIssued { throw .identityLacks(.noIDToken, account.id) }
-      throw .token(.reauthenticate(reason: "noRefreshToken"), account.id)
+      throw .token(.misconfigured(TokenMachine.noRefreshToken), account.id)
     }
     _ = try await account.answer(to: .forced, for: .standard)
   }
 
   private func answer(_ serial: UInt64, at now: Timestamp, from account: isolated Account) -> IDTokenAnswer? {
-    guard let token = account.identity[serial], let provider = account.loaded?.profile.provider else { return nil }
+    guard let token = account.identity[serial] else { return nil }
     return IDTokenAnswer(
       secret: token.secret, account: account.id, issuer: token.issuer, audiences: token.audiences,
-      expiresAt: account.dependencies.time.wall(token.expiresAt, of: provider),
+      expiresAt: token.expiresAt,
       expiresInSeconds: max(0, (token.expiresAt - now).wholeSeconds))
   }
 
-  /// A failed refresh spoils nothing that still works, but for an account that ended or was disabled.
-  private func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
-    guard case .token(let refusal, _) = failure, refusal != .signedOut, refusal != .locked,
-      let loaded = account.loaded,
-      loaded.machine.health != .locked, loaded.machine.health != .signedOut
+  /// A failed refresh spoils nothing that still works, but for a grant that was refused and an account that was disabled.
+  func answer(after failure: AgentFailure, from account: isolated Account) -> IDTokenAnswer? {
+    guard case .token(let refusal, _) = failure, refusal != .signedOut, let loaded = account.loaded,
+      loaded.machine.servesTokens
     else { return nil }
     let now = account.dependencies.time.now(for: loaded.profile.provider)
     return account.identity.machine.live(at: now).flatMap { answer($0, at: now, from: account) }

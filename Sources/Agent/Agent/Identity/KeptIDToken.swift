@@ -6,34 +6,64 @@ package import Secrets
 
 /// An ID token of an account whose claims were checked.
 struct KeptIDToken: Sendable {
+  /// Which keys proved its signature.
+  enum Proof: Sendable, Equatable {
+    case none
+    /// Those of an earlier start of the agent.
+    case beforeThisStart
+    case keys(readAt: BootInstant)
+  }
+
   var secret: Secret
-  var issuer: String
-  var audiences: [String]
+  /// What a later one has to keep.
+  var identity: IDTokenIdentity
   var expiresAt: Timestamp
   /// Nil if the token does not say when it was issued.
   var issuedAt: Timestamp?
-  /// True if the signature was checked, too.
-  var isVerified: Bool
+  var proof: Proof
 
-  /// Checks the claims (OpenID Connect Core §3.1.3.7) for the person, the client and the issuer of the account's sign-in.
-  /// The signature is checked with `keys`, if they have the token's key.
+  var issuer: String { identity.issuer }
+  var audiences: [String] { identity.audiences }
+  var isVerified: Bool { proof != .none }
+
+  /// Checks the claims (OpenID Connect Core §3.1.3.7 and §12.2) for the person, the client and the issuer of the
+  /// account's sign-in, and for what the ID token before this one had. The signature is checked with `keys`, if they have
+  /// the token's key.
+  ///
+  /// `nonce`: that of the sign-in; nil if it sent none, or it is not known.
   init(
-    _ token: Secret, of profile: AccountProfile, keys: JWKSet?, signatures: any SignatureVerifier, now: Timestamp
+    _ token: Secret, of profile: AccountProfile, nonce: String?, before: IDTokenIdentity?, keys: IssuerKeys?,
+    signatures: any SignatureVerifier, now: Timestamp
   ) throws(IDTokenFailure) {
     let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
     let claims = try IDTokenClaims(parsed)
+    // What the sign-in trusted beside the client is what the token before has: `changes` compares it.
     let verdict = IDTokenPolicy.check(
-      claims, issuer: profile.identity.issuer, clientID: profile.issuedBy.clientID, nonce: .unasked, now: now)
+      claims, issuer: profile.identity.issuer, clientID: profile.issuedBy.clientID,
+      nonce: nonce.map { .ifPresent($0) } ?? .unasked, now: now,
+      trustsAudience: { audience in before?.audiences.contains { equalCodePoints($0, audience) } ?? false })
     if let failure = verdict.failures.first { throw failure }
-    guard let issuer = claims.issuer, let expiresAt = claims.expiresAt else { throw .expiryMissing }
-    guard claims.subject == profile.identity.subject else { throw .subjectChanged }
+    guard let identity = IDTokenIdentity(claims), let expiresAt = claims.expiresAt, let issuedAt = claims.issuedAt
+    else {
+      throw .expiryMissing
+    }
+    guard equalCodePoints(identity.subject, profile.identity.subject) else { throw .subjectChanged }
+    if let change = before?.changes(in: identity, issuedAt: issuedAt).first { throw change }
     secret = token
-    self.issuer = issuer
-    audiences = claims.audiences
+    self.identity = identity.sharingTexts(of: profile)
     self.expiresAt = expiresAt
-    issuedAt = claims.issuedAt
+    self.issuedAt = issuedAt
     // The provider may have changed its keys since they were read: what they don't prove is checked with newer ones.
-    isVerified = (try? keys?.hasSigned(parsed, by: signatures)) ?? false
+    proof =
+      keys.flatMap { keys in (try? keys.haveSigned(parsed, by: signatures)) == true ? .keys(readAt: keys.readAt) : nil }
+      ?? .none
+  }
+
+  /// True if one of the keys signed it.
+  func isSigned(by keys: IssuerKeys?, _ signatures: any SignatureVerifier) throws(IDTokenFailure) -> Bool {
+    let parsed = try secret.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+    guard let keys else { throw .keyNotFound }
+    return try keys.haveSigned(parsed, by: signatures)
   }
 }
 

@@ -146,10 +146,10 @@ package struct OperationClaims: Sendable {
     }
     watch(until: until)
     let name = operation.name
-    let told = try await dependencies.vault.read { vault throws(AgentFailure) in
-      try vault.operations.told(name, of: .id(id))
+    let (told, provider) = try await dependencies.vault.read { vault throws(AgentFailure) in
+      (try vault.operations.told(name, of: .id(id)), try vault.directory.profile(.id(id)).provider)
     }
-    return Claimed(told: told, claim: claim, expiresAt: clock.wall() + (until - clock.boot()))
+    return Claimed(told: told, claim: claim, expiresAt: dependencies.time.moment(until, of: provider))
   }
 
   /// The same report again, by a client that lost the answer, changes nothing and is answered as the first.

@@ -54,10 +54,10 @@ struct OperationDelivery: Sendable {
       }
     case _ where decision.decision.remedies.first == .connect:
       // The provider could not be asked after all.
-      await pause(id, operation.caller)
+      await pause(id, operation.caller, because: decision)
     case _ where decision.decision.retryAfter != nil:
       // It waits for a use of the budget.
-      await pause(id, operation.caller, for: decision.decision.retryAfter)
+      await pause(id, operation.caller, for: decision.decision.retryAfter, because: decision)
     default:
       try await worker.change(operation, of: id) { operation in
         operation.decision = decision
@@ -108,6 +108,7 @@ struct OperationDelivery: Sendable {
     outgoing.beforeSending = { [self] in await mayLeave(operation, of: id, by: permit.decision, departure) }
     // The answer is kept, and told to callers that may not have the token.
     outgoing.showsToken = false
+    outgoing.isOfLimitedCaller = operation.requester.grant != nil
     var judge = RequestJudge(worker.decisions, for: operation.requester)
     judge.permit = permit
     let sender = RequestSender(outgoing, of: worker.accounts.account(id), judge: judge) { () throws(AgentFailure) in }
@@ -203,8 +204,8 @@ struct OperationDelivery: Sendable {
     case .challenged: try await settle(operation, of: id, .personWanted, error: told)
     case .request(let request, _, _):
       if hasLeft { try await settle(operation, of: id, .withheld, error: told) }
-      guard request != .notSent(reason: "withheld") else { return await pause(id, operation.caller, isElsewhere: true) }
-      await pause(id, operation.caller, isElsewhere: !request.isOfNetwork)
+      let isElsewhere = request == .notSent(reason: "withheld") || !request.isOfNetwork
+      await pause(id, operation.caller, isElsewhere: isElsewhere, because: (failure.kind, failure.requestReason))
     case .denied where hasLeft, .stepUpWanted where hasLeft, .caller where hasLeft:
       // A redirect led to what the policy does not allow.
       try await settle(operation, of: id, .withheld, error: told)
@@ -259,15 +260,26 @@ struct OperationDelivery: Sendable {
         }
       }
     case .agentLocked, .signedOut, .dataLocked, .accountNotFound, .integrity, .rolledBack: throw failure
-    case .accountLocked: await pause(id, nil, for: .seconds(900))
-    default: await pause(id, operation?.caller, for: failure.retryAfter)
+    case .accountLocked: await pause(id, nil, for: .seconds(900), because: (failure.kind, nil))
+    default:
+      await pause(id, operation?.caller, for: failure.retryAfter, because: (failure.kind, failure.requestReason))
     }
   }
 
   private func pause(
-    _ id: AccountID, _ caller: OperationCaller?, for pause: Milliseconds? = nil, isElsewhere: Bool = false
+    _ id: AccountID, _ caller: OperationCaller?, for pause: Milliseconds? = nil, because decision: RecordedDecision
   ) async {
-    await worker.failed(id, caller, at: await now(of: id), pause: pause, isElsewhere: isElsewhere)
+    await self.pause(id, caller, for: pause, because: (.denied, decision.decision.reason.rawValue))
+  }
+
+  private func pause(
+    _ id: AccountID, _ caller: OperationCaller?, for pause: Milliseconds? = nil, isElsewhere: Bool = false,
+    because cause: (kind: FailureKind, reason: String?)
+  ) async {
+    let now = await now(of: id)
+    await worker.failed(
+      id, caller, at: now, pause: pause, isElsewhere: isElsewhere,
+      because: OperationQueue.HoldUp(cause.kind, reason: cause.reason, at: now))
   }
 
   /// The provider's time, or the clock's for an account that is gone.

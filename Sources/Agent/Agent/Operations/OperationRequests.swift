@@ -22,7 +22,8 @@ package struct OperationRequests: Sendable {
     let (profile, repeated) = try await dependencies.vault.read { vault throws(AgentFailure) in
       let profile = try vault.operations.enqueueable(selector)
       if let request = enqueued.content.request {
-        try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
+        try vault.providers.provider(named: profile.provider.text).requireSendable(
+          request, of: profile.id, for: enqueued.requester)
       }
       return (profile, try vault.operations.repeated(enqueued, of: profile))
     }
@@ -81,7 +82,8 @@ package struct OperationRequests: Sendable {
       let content = try vault.operations.told(name, of: .id(profile.id)).content
       guard limits?.covers(operation, content?.request) ?? true else { throw .caller(.notCovered) }
       if let request = content?.request {
-        try vault.providers.provider(named: profile.provider.text).requireTarget(request.url, of: profile.id)
+        try vault.providers.provider(named: profile.provider.text).requireSendable(
+          request, of: profile.id, for: operation.requester)
       }
       return (profile, operation, content?.request)
     }
@@ -120,7 +122,7 @@ package struct OperationRequests: Sendable {
     guard let changed else { throw Self.notNow }
     var told = before
     told.operation = changed
-    told.updatedAt = worker.clock.wall()
+    told.updatedAt = changed.updatedAt
     told.nextAttemptAt = nil
     await worker.wake(id)
     return told
@@ -171,12 +173,18 @@ extension OperationContent.Request {
 }
 
 extension Provider {
-  /// Throws if a request to this URL would not be sent with a token.
-  func requireTarget(_ url: String, of account: AccountID, at path: String = "/request/url") throws(AgentFailure) {
+  /// Throws if this request would not be sent with a token.
+  func requireSendable(
+    _ request: OperationContent.Request, of account: AccountID, for requester: RequestCaller
+  ) throws(AgentFailure) {
+    let route = RequestRoutes.Route(self)
     do throws(RequestTarget.Refusal) {
-      _ = try RequestTarget(url, allowedOrigins: RequestTarget.origins(configuration.allowedOrigins))
+      _ = try RequestTarget(request.url, allowedOrigins: route.origins, names: route.names)
     } catch {
-      throw error.failure(of: account, at: path)
+      throw error.failure(of: account, at: "/request/url")
     }
+    // Its own fields were checked when it was read.
+    try request.fields(key: nil)?.check(
+      request.body, by: route.names, isOfLimitedCaller: requester.grant != nil, at: "/request")
   }
 }

@@ -46,30 +46,41 @@ package struct OperationStore {
     return all[place]
   }
 
-  package func told(_ name: String, of selector: AccountSelector) throws(AgentFailure) -> ToldOperation {
+  package func told(
+    _ name: String, of selector: AccountSelector, heldUpBy queue: OperationQueue? = nil
+  ) throws(AgentFailure) -> ToldOperation {
     let profile = try readable(selector)
-    return try told(operation(name, of: profile), of: profile)
+    return try told(operation(name, of: profile), of: profile, heldUpBy: queue)
   }
 
-  /// With its content and its answer, and its moments by the wall clock.
-  func told(_ operation: Operation, of profile: AccountProfile) throws(AgentFailure) -> ToldOperation {
+  /// With its content and its answer. What holds it up now is its last error where that
+  /// is later.
+  func told(
+    _ operation: Operation, of profile: AccountProfile, heldUpBy queue: OperationQueue? = nil
+  ) throws(AgentFailure) -> ToldOperation {
+    var operation = operation
+    if [.queued, .unknown].contains(operation.machine.status), operation.machine.isPending,
+      let holdUp = queue?.holdUp(of: operation.caller), operation.lastError.map({ $0.at < holdUp.at }) ?? true
+    {
+      operation.lastError = LastFailure(kind: holdUp.kind, at: holdUp.at, reason: holdUp.reason)
+    }
     let (content, answer) = try vault.withRecords(of: profile.id) { (records) throws(VaultFailure) in
       (
         try records.read(profile.partition, .operationContent, id: operation.id),
         operation.hasAnswer ? try records.read(profile.partition, .operationAnswer, id: operation.id) : nil
       )
     }
-    func wall(_ moment: Timestamp?) -> Timestamp? { moment.map { vault.time.wall($0, of: profile.provider) } }
     return ToldOperation(
       operation: operation, content: content.flatMap { OperationContent($0) },
-      answer: answer.flatMap { OperationAnswer($0) }, enqueuedAt: wall(operation.enqueuedAt)!,
-      updatedAt: wall(operation.updatedAt)!, nextAttemptAt: wall(operation.machine.nextAttemptAt),
-      lastErrorAt: wall(operation.lastError?.at))
+      answer: answer.flatMap { OperationAnswer($0) }, enqueuedAt: operation.enqueuedAt,
+      updatedAt: operation.updatedAt, nextAttemptAt: operation.machine.nextAttemptAt,
+      lastErrorAt: operation.lastError?.at)
   }
 
   /// The operations of an account, as many as one answer holds. `more`: others follow the last one.
   package func page(
-    of selector: AccountSelector, _ status: OperationMachine.Status?, after name: String?, limit: Int
+    of selector: AccountSelector, _ status: OperationMachine.Status?, after name: String?, limit: Int,
+    heldUpBy queue: OperationQueue? = nil
   ) throws(AgentFailure) -> (AccountID, [ToldOperation], more: Bool) {
     let profile = try readable(selector)
     let first = try name.map { (name) throws(AgentFailure) in try place(of: name, in: profile) } ?? .min
@@ -80,7 +91,7 @@ package struct OperationStore {
       guard page.count < limit, page.isEmpty || bytes + operation.bytes <= Self.mostPageBytes else {
         return (profile.id, page, more: true)
       }
-      page.append(try told(operation, of: profile))
+      page.append(try told(operation, of: profile, heldUpBy: queue))
       bytes += operation.bytes + Self.headerBytes
     }
     return (profile.id, page, more: false)
@@ -139,7 +150,7 @@ package struct OperationStore {
     var operation = Operation(
       id: number, account: id, sequence: sequence, enqueued, decision: decision, epoch: profile.epoch,
       key: enqueued.idempotencyKey ?? Base32.encode(vault.entropy.bytes(16)), at: now,
-      // Counted from now, so that a wall clock that is set later changes nothing.
+      // The client's clock is this machine's. Counted from now, so that one that is set later changes nothing.
       expiresAt: enqueued.expiresAt.map { now + ($0 - vault.clock.wall()) }, bytes: bytes)
     if isOffered { _ = operation.machine.offered() }
     var after = before

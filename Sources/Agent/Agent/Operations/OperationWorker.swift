@@ -1,4 +1,4 @@
-internal import AgentCore
+package import AgentCore
 package import AgentModel
 internal import AgentPorts
 internal import AgentStore
@@ -218,7 +218,7 @@ package actor OperationWorker {
     }
     switch failure {
     case nil, .rights?: queues[id, default: OperationQueue()].confirmed()
-    case .token(.reauthenticate(reason: "noRefreshToken"), _)?:
+    case .token(.misconfigured(TokenMachine.noRefreshToken), _)?:
       // The token at hand is all that there is.
       queues[id, default: OperationQueue()].confirmed()
     case let failure?: try await delivery.couldNotSend(nil, failure, for: id)
@@ -239,11 +239,16 @@ package actor OperationWorker {
   /// Nothing of the account, or of one caller of it, can be sent now. `now` is its provider's time.
   func failed(
     _ id: AccountID, _ caller: OperationCaller?, at now: Timestamp, pause: Milliseconds? = nil,
-    isElsewhere: Bool = false
+    isElsewhere: Bool = false, because cause: OperationQueue.HoldUp
   ) {
     queues[id, default: OperationQueue()].failed(
-      caller, at: now, pause: pause, isElsewhere: isElsewhere, jitter: dependencies.environment.entropy.fraction())
+      caller, at: now, pause: pause, isElsewhere: isElsewhere, because: cause,
+      jitter: dependencies.environment.entropy.fraction())
   }
+
+  /// The pauses of an account's operations, with their causes. In memory only: after a start the first attempt finds the
+  /// cause again.
+  package func queue(of id: AccountID) -> OperationQueue { queues[id] ?? OperationQueue() }
 
   /// The person wants an operation sent again: the pause is over.
   func retried(_ id: AccountID) {

@@ -5,21 +5,64 @@ package import AgentStore
 
 /// The requests to a provider while it is being configured.
 extension AgentService {
-  package func discover(_ provider: inout Provider) async throws(AgentFailure) {
-    let metadata = try await client(of: provider).documents.discoverOrExplain()
+  /// Reads the provider's documents.
+  ///
+  /// - Parameter isTyped: a person gave the issuer. Whether it ends with a slash is easily mistaken, and both forms have
+  ///   their document at the same place: the issuer becomes the one that the document names. It is compared exactly from
+  ///   then on (RFC 8414 §3.3).
+  package func discover(_ provider: inout Provider, isTyped: Bool = false) async throws(AgentFailure) {
+    let metadata: ServerMetadata
+    do throws(AgentFailure) {
+      metadata = try await client(of: provider).documents.discoverOrExplain()
+    } catch {
+      guard isTyped, !provider.configuration.isExact, case .provider(.document(let failure)) = error,
+        failure.isNoDocument
+      else { throw error }
+      var other = provider
+      let issuer = provider.configuration.issuer
+      other.configuration.issuer = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer + "/"
+      guard let found = try? await client(of: other).documents.discover() else { throw error }
+      (provider, metadata) = (other, found)
+    }
     provider.learn(metadata, at: time.now(for: provider.configuration.name))
     try provider.requirePKCE()
   }
 
   /// Gives the client an id where the person gave none: the Client ID Metadata Document of the agent's configuration
   /// where the provider takes one, else one that the provider makes (docs/providers.md, The client's id).
-  package func identifyClient(_ provider: inout Provider) async throws(AgentFailure) {
+  ///
+  /// - Parameters:
+  ///   - mayTakeClient: for a resource: a client that the person configured for the same authorization server comes first,
+  ///     in the order of MCP.
+  ///   - keepsRedirectPath: the person chose the path of the redirect URI. Else a client that the provider makes gets a
+  ///     path of its own.
+  package func identifyClient(
+    _ provider: inout Provider, mayTakeClient: Bool, keepsRedirectPath: Bool
+  ) async throws(AgentFailure) {
+    if mayTakeClient, let known = try await knownClient(for: provider) {
+      provider.takeClient(of: known)
+      return
+    }
     guard provider.metadata?.clientIDMetadataDocuments == true,
       let document = environment.configuration.clientIDMetadataDocument
-    else { return try await register(&provider) }
+    else {
+      if !keepsRedirectPath {
+        provider.configuration.redirect.path = ProviderConfiguration.Redirect.ownPath(of: provider.configuration.name)
+      }
+      return try await register(&provider)
+    }
     provider.configuration.clientID = document
     // The document is public, so that no secret can stand in it.
     provider.configuration.tokenEndpointAuthMethod = .publicClient
+  }
+
+  /// The first by name, so that each resource of a server gets the same client.
+  private func knownClient(for provider: Provider) async throws(AgentFailure) -> Provider? {
+    let document = environment.configuration.clientIDMetadataDocument
+    return try await vault.read { vault throws(AgentFailure) in
+      vault.providerTable.all.values.filter { $0.lendsClient(to: provider, notOf: document) }
+        .min { $0.configuration.name < $1.configuration.name }
+    }
   }
 
   /// Registers the agent at a provider that is being added without a client of its own.
@@ -51,9 +94,9 @@ extension AgentService {
     for _ in 0..<16 {
       let drawn = environment.entropy.fraction() * Double(Self.redirectPorts.count)
       let port = Self.redirectPorts.lowerBound + UInt16(drawn)
-      let listener = try? environment.redirects.listen(host: redirect.host, port: port, path: redirect.path) { _ in
-        SignInPage.ended()
-      }
+      let listener = try? environment.redirects.listen(
+        host: redirect.host, port: port, path: redirect.path, onRequest: { _ in SignInPage.ended() },
+        onRefusal: { _ in })
       guard let listener else { continue }
       listener.stop()
       return port

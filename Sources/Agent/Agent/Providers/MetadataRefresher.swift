@@ -79,6 +79,7 @@ extension DocumentFailure {
     case .unavailable: "unavailable"
     case .malformed: "malformed"
     case .issuerMismatch: "issuerMismatch"
+    case .redirected: "redirected"
     }
   }
 }

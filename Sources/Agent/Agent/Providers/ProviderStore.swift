@@ -104,7 +104,8 @@ package struct ProviderStore {
     _ metadata: ServerMetadata, of asked: ProviderConfiguration, isUnasked: Bool = false
   ) throws(AgentFailure) -> ChangeSet<Provider?> {
     // Another issuer may have the name by now.
-    guard let before = vault.providerTable.all[asked.name], before.configuration.issuer == asked.issuer else {
+    guard let before = vault.providerTable.all[asked.name], equalCodePoints(before.configuration.issuer, asked.issuer)
+    else {
       return .unchanged(nil)
     }
     var provider = before

@@ -12,6 +12,8 @@ package struct RequestToAuthorize: Sendable {
   package var url: String
   /// Only these origins count, in normal form; nil: all of the provider's.
   package var origins: Set<String>?
+  /// Whose tokens an answer must not repeat, beside the account's own; nil: those of all that the limits cover.
+  package var reach: Set<AccountID>?
   /// The caller's own limits, and those of the grant that it named.
   package var limits: RequestLimits
   package var token: TokenKey
@@ -22,13 +24,14 @@ package struct RequestToAuthorize: Sendable {
   package var mayPrompt: Bool
 
   package init(
-    account: AccountID, method: String, url: String, origins: Set<String>?, limits: RequestLimits, token: TokenKey,
-    rejected: String?, nonce: String?, mayPrompt: Bool
+    account: AccountID, method: String, url: String, origins: Set<String>?, reach: Set<AccountID>?,
+    limits: RequestLimits, token: TokenKey, rejected: String?, nonce: String?, mayPrompt: Bool
   ) {
     self.account = account
     self.method = method
     self.url = url
     self.origins = origins
+    self.reach = reach
     self.limits = limits
     self.token = token
     self.rejected = rejected
@@ -41,6 +44,8 @@ package struct RequestToAuthorize: Sendable {
 package struct AuthorizedRequest: Sendable {
   package var decision: RecordedDecision?
   package var accessToken: Secret
+  /// Other tokens that an answer must not repeat, parted by spaces; nil if there are none, and for a limited caller.
+  package var otherTokens: Secret?
   package var tokenType: String
   package var proof: Secret?
   package var fingerprint: String
@@ -77,6 +82,7 @@ package struct RequestAuthorizer: Sendable {
           try requireLive(wanted.limits)
         }
         authorized.decision = permit.decision
+        authorized.otherTokens = otherTokens(than: authorized, for: wanted, account)
         return authorized
       }
       permit = try await self.permit(question, wanted)
@@ -99,14 +105,15 @@ package struct RequestAuthorizer: Sendable {
     let url: HTTPURL
     do throws(RequestTarget.Refusal) {
       url = try RequestTarget(
-        wanted.url, allowedOrigins: wanted.origins.map { route.origins.intersection($0) } ?? route.origins
+        wanted.url, allowedOrigins: wanted.origins.map { route.origins.intersection($0) } ?? route.origins,
+        names: route.names
       ).url
     } catch {
       throw error.failure(of: wanted.account, at: "/url")
     }
     guard permission?.covers(origin: url.origin) ?? true else { throw .caller(.notCovered) }
     guard RequestMachine.canSend(wanted.method) else {
-      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
+      throw .invalidParameter("/method", expected: RequestMachine.expectedMethod)
     }
     let question = RequestQuestion(
       account: wanted.account, provider: route.provider.configuration.name, method: wanted.method, url: url,
@@ -183,6 +190,30 @@ package struct RequestAuthorizer: Sendable {
     }
     return authorized
   }
+
+  private func otherTokens(
+    than given: AuthorizedRequest, for wanted: RequestToAuthorize, _ account: Account
+  ) -> Secret? {
+    guard wanted.limits.own == nil else { return nil }
+    let covered = wanted.limits.permission?.accounts
+    let reach = wanted.reach.map { reach in covered.map(reach.intersection) ?? reach } ?? covered
+    let others = account.dependencies.validTokens.tokens(
+      of: reach, and: account.id, isGivenOut: true, at: decisions.clock.boot())
+    var text = SecretBuilder()
+    for other in others {
+      let isNew = other.withBytes { other in
+        given.accessToken.withBytes { !$0.elementsEqual(other) } && !other.contains(0x20)
+          && text.count + other.count < Self.mostOtherBytes
+      }
+      guard isNew else { continue }
+      if text.count > 0 { " ".withCString { text.append(UnsafeRawBufferPointer(start: $0, count: 1)) } }
+      other.withBytes { text.append($0) }
+    }
+    return text.count > 0 ? text.finish() : nil
+  }
+
+  /// Some hundred tokens.
+  private static let mostOtherBytes = 256 << 10
 
   /// Throws if a grant was revoked or has ended.
   private func requireLive(_ limits: RequestLimits) throws(AgentFailure) {

@@ -8,14 +8,16 @@ internal import Synchronization
 /// Only `VaultActor` writes it, from its memory, and forgets an account with each change of it, and all accounts with
 /// each change of a provider.
 final class RequestRoutes: Sendable {
-  /// The provider of an account, and the origins that it allows.
+  /// The provider of an account, and the origins and names that it allows.
   struct Route: Sendable {
     let provider: Provider
     /// In normal form.
     let origins: Set<String>
+    let names: RequestNames
 
     init(_ provider: Provider) {
       self.provider = provider
+      names = RequestNames(allowed: provider.configuration.allowedFields)
       origins = RequestTarget.origins(provider.configuration.allowedOrigins)
     }
   }

@@ -32,6 +32,8 @@ package struct RequestSender: Sendable {
     var nonce: String?
     /// The token that the server refused.
     var refused: RequestToken?
+    /// The server refused the last sending: it performed nothing.
+    var refusal: ResourceResponse?
   }
 
   /// - Parameters:
@@ -99,7 +101,8 @@ package struct RequestSender: Sendable {
       if case .answer = action, received.response.body.count <= Self.shortBodyBytes {
         return .ended(.success(response(received, progress)))
       }
-      let otherwise = sendings.stopped(.shuttingDown, progress.machine)
+      let isRefused = received.response.status == 401
+      let otherwise = isRefused ? .shuttingDown : sendings.stopped(.shuttingDown, progress.machine)
       return .goesOn(otherwise: otherwise) { [progress] () async throws(AgentFailure) in
         var progress = progress
         if let response = try await perform(action, after: received, &progress) { return response }
@@ -127,7 +130,7 @@ package struct RequestSender: Sendable {
         if Task.isCancelled { throw .cancelled }
         sending = try sendings.make(progress.machine, progress.token, nonce: progress.nonce, by: route)
       } catch {
-        throw sendings.stopped(error, progress.machine)
+        return try ended(by: error, progress)
       }
       let outcome = await dependencies.environment.http.send(sending.request)
       let received = try sendings.judge(outcome, of: sending, &progress.machine, isCancelled: Task.isCancelled)
@@ -148,20 +151,23 @@ package struct RequestSender: Sendable {
     _ action: RequestMachine.Action, after received: RequestSendings.Received, _ progress: inout Progress
   ) async throws(AgentFailure) -> ResourceResponse? {
     let answered = response(received, progress)
+    progress.refusal = answered.status == 401 ? answered : nil
     var action = action
     if case .replaceToken(let fingerprint) = action {
       progress.refused = progress.token
       do throws(AgentFailure) {
         progress.token = try await token(.replacing(fingerprint: fingerprint))
       } catch {
-        throw sendings.stopped(error, progress.machine)
+        return try ended(by: error, progress)
       }
       action = progress.machine.replaced(by: progress.token.fingerprint)
     }
     switch action {
     case .send: return nil
     case .interact where answered.repeatsToken: throw sendings.failure(.tokenRepeated, progress.machine)
-    case .interact(let demand): throw .challenged(demand, account.id)
+    case .interact(let demand):
+      dependencies.demands.note(demand, of: account.id)
+      throw .challenged(demand, account.id)
     case .answer, .replaceToken:
       var answered = answered
       answered.isRefreshed = progress.machine.isRefreshed
@@ -169,18 +175,34 @@ package struct RequestSender: Sendable {
     }
   }
 
+  /// The end of a request that would have been sent again. A write that the server refused is answered with the refusal,
+  /// since nothing was performed. The caller of a read, which has no outcome to tell, wants to know what is in the way; a
+  /// queued operation waits until that is gone.
+  private func ended(by failure: AgentFailure, _ progress: Progress) throws(AgentFailure) -> ResourceResponse {
+    guard var refusal = progress.refusal else { throw sendings.stopped(failure, progress.machine) }
+    guard !progress.machine.isRead, !request.isOfOperation else { throw failure }
+    guard !refusal.repeatsToken else { throw sendings.failure(.tokenRepeated, progress.machine) }
+    refusal.isRefreshed = progress.machine.isRefreshed
+    return refusal
+  }
+
   private func response(_ received: RequestSendings.Received, _ progress: Progress) -> ResourceResponse {
     let response = received.response
-    let repeatsToken =
-      !request.showsToken && [progress.token, progress.refused].contains { $0.map(response.repeats) ?? false }
+    let repeatsToken = !request.showsToken && response.repeats(oneOf: sought(progress))
     return ResourceResponse(
       status: response.status, fields: received.fields, body: response.body, share: response.share,
       attempts: progress.machine.attempts, isRefreshed: progress.machine.isRefreshed, repeatsToken: repeatsToken)
   }
 
+  /// The tokens that the caller must not see.
+  private func sought(_ progress: Progress) -> [Secret] {
+    [progress.token, progress.refused].compactMap { $0?.credential.token }
+      + dependencies.validTokens.tokens(of: request.reach, and: account.id, at: clock.boot())
+  }
+
   private func machine(by route: RequestRoutes.Route) throws(AgentFailure) -> RequestMachine {
     RequestMachine(
-      method: request.method, target: try sendings.target(at: request.url, by: route),
+      method: request.method, target: try sendings.target(by: route),
       hasKey: request.hasIdempotencyKey, allowsAuthRetry: request.allowsAuthRetry)
   }
 
@@ -215,7 +237,9 @@ package struct RequestSender: Sendable {
   private func token(_ demand: TokenMachine.Demand) async throws(AgentFailure) -> RequestToken {
     let answer = try await withDeadline(at: sendings.deadline, clock: clock) {
       [account, request] () async throws(AgentFailure) in
-      try await account.token(request.key, demand, within: request.limit)
+      try await account.token(
+        request.key, demand, within: request.limit,
+        patience: request.timeout == nil && !request.isOfOperation ? TokenMachine.callersPatience : nil)
     }
     guard let answer else { throw .timedOut(account.id) }
     return RequestToken(answer.token)
@@ -223,16 +247,25 @@ package struct RequestSender: Sendable {
 }
 
 extension HTTPResponse {
-  /// The token stands in its body, or in one of its fields.
-  fileprivate func repeats(_ token: RequestToken) -> Bool {
-    token.credential.token.withBytes { token in
-      body.withBytes { RepeatedToken.occurs(token, in: $0) }
-        || fields.contains { field in
-          [field.name, field.value].contains { text in
-            Array(text.utf8).withUnsafeBytes { RepeatedToken.occurs(token, in: $0) }
-          }
-        }
+  /// One of the tokens stands in its body, or in one of its fields.
+  fileprivate func repeats(oneOf tokens: [Secret]) -> Bool {
+    var lent: [UnsafeRawBufferPointer] = []
+    // The memory of each is lent for the time of a call.
+    func isFound(from index: Int) -> Bool {
+      guard index < tokens.count else { return hasOne(of: RepeatedToken(lent)) }
+      return tokens[index].withBytes { bytes in
+        lent.append(bytes)
+        return isFound(from: index + 1)
+      }
     }
+    return isFound(from: 0)
+  }
+
+  private func hasOne(of search: RepeatedToken) -> Bool {
+    body.withBytes { search.occurs(in: $0) }
+      || fields.contains { field in
+        [field.name, field.value].contains { text in Array(text.utf8).withUnsafeBytes { search.occurs(in: $0) } }
+      }
   }
 }
 

@@ -3,6 +3,7 @@ internal import AgentModel
 internal import AgentOAuth
 internal import AgentPorts
 internal import AgentStore
+internal import Secrets
 
 /// Makes the sendings of one request, one for each time that it leaves, and judges how each of them ended. Waits for
 /// nothing.
@@ -10,7 +11,6 @@ struct RequestSendings: Sendable {
   /// How long a response may take if the request names no time. Long enough for a slow report.
   private static let longestResponse = Milliseconds.seconds(60)
   private static let longestConnect = Milliseconds.seconds(10)
-  private static let hidingFields: Set<String> = ["accept-charset", "accept-encoding", "if-range", "range"]
 
   /// A request that is ready to leave.
   struct Sending: Sendable {
@@ -48,9 +48,12 @@ struct RequestSendings: Sendable {
     self.requireAllowed = requireAllowed
   }
 
-  func target(at url: String, by route: RequestRoutes.Route) throws(AgentFailure) -> RequestTarget {
+  /// The request's target, if the provider allows its origin and the names in the whole request.
+  func target(by route: RequestRoutes.Route) throws(AgentFailure) -> RequestTarget {
+    try request.fields.check(
+      request.body, by: route.names, isOfLimitedCaller: request.isOfLimitedCaller)
     do throws(RequestTarget.Refusal) {
-      return try RequestTarget(url, allowedOrigins: route.origins)
+      return try RequestTarget(request.url, allowedOrigins: route.origins, names: route.names)
     } catch {
       throw error.failure(of: account.id, at: "/url")
     }
@@ -69,7 +72,11 @@ struct RequestSendings: Sendable {
     guard let authorization = proofs.authorization(by: token.credential, for: request.method, url, nonce: nonce) else {
       throw .request(.notSent(reason: "other"), account.id, isRepeatable: true)
     }
-    let outgoing = httpRequest(to: url, authorization, by: client, within: left, isRead: machine.isRead)
+    let told = request.fields.outgoing(by: route.names, isSearched: !request.showsToken)
+    let fields = told.map { HTTPField($0.name, $0.value) } + authorization.fields
+    let outgoing = httpRequest(
+      to: url, fields, by: client, within: left,
+      isRepeatable: machine.isRead && !authorization.hasProof)
     return Sending(
       request: outgoing, url: url, authorization: authorization, credential: token.credential, proofs: proofs)
   }
@@ -108,10 +115,7 @@ struct RequestSendings: Sendable {
 
   /// A read, and a write with an idempotency key, may be repeated also if it was performed.
   func failure(_ failure: RequestFailure, _ machine: RequestMachine) -> AgentFailure {
-    let isRepeatable = machine.isRead || request.hasIdempotencyKey
-    let failed = AgentFailure.request(failure, account.id, isRepeatable: isRepeatable)
-    guard failure.outcome == .notSent, machine.mayBePerformed, !machine.isRead else { return failed }
-    return .sentBefore(failed, isRepeatable: isRepeatable)
+    .request(failure, account.id, isRepeatable: machine.isRead || request.hasIdempotencyKey)
   }
 
   // MARK: the request
@@ -124,12 +128,8 @@ struct RequestSendings: Sendable {
   }
 
   private func httpRequest(
-    to url: HTTPURL, _ authorization: RequestAuthorization, by client: ProviderClient, within left: Milliseconds,
-    isRead: Bool
+    to url: HTTPURL, _ fields: [HTTPField], by client: ProviderClient, within left: Milliseconds, isRepeatable: Bool
   ) -> HTTPRequest {
-    // What a caller without the token gets is searched for it: whole, and decoded by the agent.
-    let told = request.fields.all.filter { request.showsToken || !Self.hidingFields.contains($0.name.lowercased()) }
-    let fields = told.map { HTTPField($0.name, $0.value) } + authorization.fields
     var outgoing = client.request(request.method, to: url, fields: fields, body: request.body)
     outgoing.timeout = left
     outgoing.beforeSending = request.beforeSending
@@ -139,7 +139,7 @@ struct RequestSendings: Sendable {
     outgoing.memory = request.beforeSending == nil ? dependencies.environment.answers : nil
     outgoing.isForLimitedCaller = request.isOfLimitedCaller
     // Also with an idempotency key: Q2 counts each time that a write is sent.
-    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRead && !authorization.hasProof)
+    outgoing.reuse = ConnectionReuse(user: account.id.text, isRepeatable: isRepeatable)
     return outgoing
   }
 }
@@ -152,6 +152,43 @@ extension RequestTarget.Refusal {
       .invalidParameter(
         path, expected: "an https URL without user information and fragment; http only on a loopback host")
     case .originNotAllowed: .originNotAllowed(account)
+    case .telling(let meaning):
+      .invalidParameter(
+        path,
+        expected: "a query whose parameters name no \(meaning.rawValue), unless the provider's allowedFields allow it")
+    }
+  }
+}
+
+extension RequestFields {
+  /// The rule for the names in fields and body.
+  ///
+  /// - Parameter path: where the request stands in the params.
+  func check(
+    _ body: Secret?, by names: RequestNames, isOfLimitedCaller: Bool, at path: String = ""
+  ) throws(AgentFailure) {
+    do throws(RequestFields.Refusal) {
+      try check(by: names, isOfLimitedCaller: isOfLimitedCaller)
+    } catch {
+      throw .invalidParameter(path + error.path, expected: error.expected)
+    }
+    guard let body else { return }
+    let refusal = body.withBytes { bytes -> FormNames.Refusal? in
+      do throws(FormNames.Refusal) {
+        try check(form: bytes, by: names)
+        return nil
+      } catch {
+        return error
+      }
+    }
+    switch refusal {
+    case nil: return
+    case .telling(let meaning):
+      throw .invalidParameter(
+        path + "/body",
+        expected: "a form whose parameters name no \(meaning.rawValue), unless the provider's allowedFields allow it")
+    case .unreadable:
+      throw .invalidParameter(path + "/body", expected: "a form in UTF-8, neither compressed nor encoded")
     }
   }
 }

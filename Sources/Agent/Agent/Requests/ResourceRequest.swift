@@ -19,10 +19,14 @@ package struct ResourceRequest: Sendable {
   package var timeout: Milliseconds?
   /// False for a caller that could not ask for the token: it gets no response that repeats it.
   package var showsToken = true
+  /// The accounts whose tokens such a caller must not see either; nil: all of them.
+  package var reach: Set<AccountID>?
   /// The caller presented a grant: its answers take at most half of the memory for all.
   package var isOfLimitedCaller = false
   /// Asked once the connection stands, before the first byte of each request leaves; if it says no, nothing is sent.
   package var beforeSending: (@Sendable () async -> Bool)?
+  /// A queued operation, which is sent again later.
+  var isOfOperation: Bool { beforeSending != nil }
 
   package init(
     method: String, url: String, fields: RequestFields, body: Secret?, hasIdempotencyKey: Bool, allowsAuthRetry: Bool,

@@ -39,7 +39,7 @@ extension Account {
       // token.
       _ = try await token(.standard, .usable(minimumLifetime: .zero))
       let provider = try await dependencies.vault.provider(named: start.profile.provider.text)
-      guard provider.tellsBesideTokens else { throw .token(.reauthenticate(reason: "noRefreshToken"), id) }
+      guard provider.tellsBesideTokens else { throw .token(.misconfigured(TokenMachine.noRefreshToken), id) }
     }
     let ended = await dependencies.background.race { await RightsFetcher.next(after: begun, for: self) }
     guard let ended else { throw Task.isCancelled ? .cancelled : .shuttingDown }

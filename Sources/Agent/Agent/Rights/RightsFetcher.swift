@@ -115,7 +115,8 @@ final class RightsFetcher {
     let asksEntitlements = provider.rightsRule.hasEntitlementsURL
     guard asksUserInfo || asksEntitlements else { return nil }
     guard let token = account.tokens.standard(of: account) else { return .rights(.noAccessToken) }
-    let requests = RightsRequests(by: account.dependencies.client(of: provider))
+    let requests = RightsRequests(
+      by: account.dependencies.client(of: provider), keySets: account.dependencies.keySets)
     let subject = start.profile.identity.subject
     var failure: AgentFailure?
     if asksUserInfo {

@@ -28,8 +28,8 @@ extension RightsMemory {
       else { return nil }
       return RightsMemory(
         scopes: Part(ScopeSet(scopes), toldAt: scopesToldAt),
-        roles: node["roles"]?.part.map { Part(Set($0.names), toldAt: $0.toldAt) },
-        entitlements: node["entitlements"]?.part.map { Part(Set($0.names), toldAt: $0.toldAt) },
+        roles: node["roles"]?.part.map { Part(NameSet($0.names), toldAt: $0.toldAt) },
+        entitlements: node["entitlements"]?.part.map { Part(NameSet($0.names), toldAt: $0.toldAt) },
         hasNoEntitlements: node["hasNoEntitlements"] != nil, rolesAreOwed: node["rolesAreOwed"] != nil,
         version: UInt64(clamping: version),
         revision: UInt64(clamping: revision), source: source)

@@ -10,10 +10,14 @@ extension Account {
   package func credentials(of role: RoleSession) async throws(AgentFailure) -> RoleAnswer {
     try await load()
     if loaded?.machine.health == .signedOut { throw .token(.signedOut, id) }
+    // Where no access token is served, no role's credentials are: a look at the provider comes first.
+    if loaded?.machine.servesTokens == false {
+      _ = try await answer(to: .usable(minimumLifetime: .zero), for: .standard)
+    }
     try await AccountRoles.open(of: self)
     noticeReachability()
-    // A disabled account gives none from memory, as it gives no access token.
-    switch loaded?.machine.health == .locked ? .ask : roles.wanted(role, at: clock.boot()) {
+    try requireTokensServed()
+    switch roles.wanted(role, at: clock.boot()) {
     case .answer(let serial): return try answer(serial)
     case .refuse(_, _, let stale?): return try answer(stale)
     case .refuse(let failure, let pause, nil): throw .role(failure, retryAfter: pause, id)
@@ -23,7 +27,7 @@ extension Account {
       return try answer(try await AccountRoles.ask(role, of: self))
     } catch {
       // A failure spoils nothing that still works.
-      guard error.mayPass, loaded?.machine.health != .locked, let stale = roles.live(role, at: clock.boot()) else {
+      guard error.mayPass, loaded?.machine.servesTokens == true, let stale = roles.live(role, at: clock.boot()) else {
         throw error
       }
       if case .cancelled = error { throw error }
@@ -32,9 +36,10 @@ extension Account {
   }
 
   private func answer(_ serial: UInt64) throws(AgentFailure) -> RoleAnswer {
-    guard let kept = roles[serial], let provider = loaded?.profile.provider else { throw .token(.signedOut, id) }
+    guard let (kept, end) = roles[serial], let loaded else { throw .token(.signedOut, id) }
     return RoleAnswer(
       accessKeyID: kept.accessKeyID, secretAccessKey: kept.secretAccessKey, sessionToken: kept.sessionToken,
-      account: id, expiresAt: dependencies.time.wall(kept.expiresAt, of: provider))
+      account: id, expiresAt: dependencies.time.moment(end, of: loaded.profile.provider),
+      expiresInSeconds: max(0, (end - clock.boot()).wholeSeconds))
   }
 }

@@ -12,7 +12,7 @@ final class AccountRoles {
   private static let tokenLifetime = Milliseconds.seconds(60)
 
   private var machine = DerivedTokens<RoleSession>()
-  private var credentials: [UInt64: KeptRole] = [:]
+  private var credentials: [UInt64: (kept: KeptRole, expiresAt: BootInstant)] = [:]
   private var serials: UInt64 = 0
   private let flights = AccountFlights<RoleSession, UInt64>("roles of one account")
   /// True once the sealed credentials are in memory.
@@ -20,7 +20,7 @@ final class AccountRoles {
   /// Counts sign-ins and sign-outs: a flight that began before belongs to another session.
   private var session: UInt64 = 0
 
-  subscript(serial: UInt64) -> KeptRole? { credentials[serial] }
+  subscript(serial: UInt64) -> (kept: KeptRole, expiresAt: BootInstant)? { credentials[serial] }
 
   func wanted(_ role: RoleSession, at now: BootInstant) -> DerivedTokenStep { machine.wanted(role, at: now) }
   func live(_ role: RoleSession, at now: BootInstant) -> UInt64? { machine.live(role, at: now) }
@@ -147,7 +147,7 @@ final class AccountRoles {
   ) -> UInt64 {
     let now = account.clock.boot()
     serials += 1
-    credentials[serials] = kept
+    credentials[serials] = (kept, now + left)
     let facts = DerivedTokenFacts(
       serial: serials, lifetime: kept.lifetime, lead: RoleLeadTime.of(lifetime: kept.lifetime),
       expiresAt: now + left, fingerprint: Fingerprint.of(kept.sessionToken))

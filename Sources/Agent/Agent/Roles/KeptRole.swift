@@ -21,8 +21,9 @@ package struct RoleAnswer: Sendable {
   package var secretAccessKey: Secret
   package var sessionToken: Secret
   package var account: AccountID
-  /// By the wall clock, as it is now.
+  /// On the provider's timeline.
   package var expiresAt: Timestamp
+  package var expiresInSeconds: Int64
 }
 
 /// The credentials of an account's roles as they are sealed: one record under the account's token key, which goes with

@@ -29,7 +29,6 @@ package final class AgentService: Sendable {
   package let accounts: AccountDirectory
   package let signIns: SignInCoordinator
   package let revocations: RevocationWorker
-  package let erasures: ErasureWorker
   package let operations: OperationWorker
   package let policySource: PolicySourceWorker
   package let signOuts: SignOutCoordinator
@@ -39,6 +38,7 @@ package final class AgentService: Sendable {
   package let grantRevocations: CallerGrantRevocations
   package let backups: BackupCoordinator
   package let administrator: AdministratorWatch
+  private let erasures: ErasureWorker
   private let tables: AgentTables
   private let dependencies: AccountDependencies
   private let onShutDown: @Sendable () -> Void
@@ -65,10 +65,13 @@ package final class AgentService: Sendable {
     self.onShutDown = onShutDown
     startedAt = environment.clock.wall()
     let vaultHandle = Handle<VaultActor>()
+    let erasureHandle = Handle<ErasureWorker>()
+    let directory = Handle<AccountDirectory>()
     let tables = AgentTables(
       clock: environment.clock, events: events, background: background, ownerGrant: ownerGrant,
       grantableMethods: grantableMethods, policySource: environment.policySource,
-      rememberTime: { await vaultHandle.value?.rememberTime() })
+      rememberTime: { await vaultHandle.value?.rememberTime() },
+      timeWasSet: { directory.value?.clockChanged(of: $0) })
     self.tables = tables
     let settling = Alarm(clock: environment.clock, background: background)
     administrator = AdministratorWatch(
@@ -85,6 +88,9 @@ package final class AgentService: Sendable {
             guard let vault = vaultHandle.value else { return nil }
             return await AuditRecorder.settleRepeats(for: vault)
           }
+        },
+        erasureIsHeldUp: { [background] holdUp in
+          background.start { await erasureHandle.value?.retry(after: holdUp) }
         }))
     vaultHandle.value = vault
     stepUpCoordinator = StepUpCoordinator(vault: vault, methods: [PINMethod()] + environment.stepUpMethods)
@@ -99,14 +105,16 @@ package final class AgentService: Sendable {
       vault: vault, tables: tables, background: background, events: events, environment: environment, revoker: revoker,
       operations: operationHandle)
     accounts = AccountDirectory(dependencies: dependencies)
+    directory.value = accounts
     signIns = SignInCoordinator(dependencies: dependencies, accounts: accounts)
     backups = BackupCoordinator(
       vault: vault, accounts: accounts, events: events, files: environment.backups, clock: environment.clock)
     revocations = RevocationWorker(dependencies: dependencies)
     revoker.value = revocations
-    erasures = ErasureWorker(dependencies: dependencies)
+    erasures = ErasureWorker(vault: vault, clock: environment.clock, background: background)
+    erasureHandle.value = erasures
     signOuts = SignOutCoordinator(
-      dependencies: dependencies, accounts: accounts, revocations: revocations, erasures: erasures)
+      dependencies: dependencies, accounts: accounts, revocations: revocations)
     operations = OperationWorker(
       dependencies: dependencies, accounts: accounts, revocations: revocations,
       decisions: PolicyDecisionPoint(
@@ -132,6 +140,7 @@ package final class AgentService: Sendable {
   package var time: TimeKeeper { tables.time }
   package var connectivity: ConnectivityState { dependencies.connectivity }
   package var gate: ExchangeGate { dependencies.gate }
+  package var demands: LastDemands { dependencies.demands }
 
   // MARK: life
 
@@ -177,7 +186,6 @@ package final class AgentService: Sendable {
   /// Resumes work that an end of the agent or a lock of the vault interrupted.
   func resumeWork() {
     background.start { [revocations] in await revocations.resume(.due) }
-    background.start { [erasures] in await erasures.resume() }
     background.start { [operations] in await operations.resume() }
     background.start { [policySource] in await policySource.resume() }
     background.start { [self] in try? await finishRotation() }
@@ -223,6 +231,7 @@ package final class AgentService: Sendable {
   package func connectivityMayHaveReturned() {
     environment.http.closeConnections(of: nil)
     connectivity.connectivityMayHaveReturned()
+    gate.reconnected()
     accounts.reconnected()
     background.start { [revocations] in await revocations.resume(.unreached) }
     background.start { [operations] in await operations.reconnected() }

@@ -12,6 +12,7 @@ struct AgentTables: Sendable {
   ]
 
   let tokenCache = TokenCache()
+  let validTokens: ValidTokens
   let decisions = DecisionCache()
   let stepUps: StepUps
   let policyCache: PolicyCache
@@ -27,16 +28,17 @@ struct AgentTables: Sendable {
   /// and the administrator's files last; who adds entries to a commit comes before the recorder, which charges them.
   var watchers: [any VaultWatcher] { [InboxDrain.Watcher(), time, auditRecorder, administrator] }
 
-  /// Empty tables. `rememberTime` makes the trusted time durable.
+  /// Empty tables. `rememberTime` makes the trusted time durable; `timeWasSet` follows a provider that told another time.
   init(
     clock: any AgentClock, events: any EventPublishing, background: BackgroundWork, ownerGrant: Secret?,
     grantableMethods: [GrantableMethod], policySource: PolicySource?,
-    rememberTime: @escaping @Sendable () async -> Void
+    rememberTime: @escaping @Sendable () async -> Void, timeWasSet: @escaping @Sendable (ProviderName) -> Void
   ) {
+    validTokens = ValidTokens(tokenCache)
     stepUps = StepUps(clock: clock, events: events, background: background, decisions: decisions)
-    time = TimeKeeper(clock: clock, events: events, background: background, decisions: decisions) {
-      background.start(rememberTime)
-    }
+    time = TimeKeeper(
+      clock: clock, events: events, background: background, decisions: decisions,
+      remember: { background.start(rememberTime) }, wasSet: timeWasSet)
     policyCache = PolicyCache(decisions: decisions, source: policySource) { [time] in time.elapsed(since: $0) }
     callerGrants = CallerGrantTable(
       clock: clock, time: time, background: background, owner: ownerGrant, methods: grantableMethods)
@@ -44,7 +46,8 @@ struct AgentTables: Sendable {
     // there is none. The time is filled before the grants, whose lifetimes it measures. The last three outlast a locking:
     // what the files say, what is not stored yet of operations, quotas and missed entries of the log.
     published = PublishedTables([
-      tokenCache, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator, operationAttempts,
+      tokenCache, validTokens, time, stepUps, policyCache, callerGrants, requestRoutes, decisions, administrator,
+      operationAttempts,
       auditRecorder,
     ])
   }

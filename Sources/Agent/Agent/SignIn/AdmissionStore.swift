@@ -29,6 +29,13 @@ extension VaultActor {
     else { return nil }
     return ScopeSet(provider.configuration.scopes + loaded.grant.scopes.names).names
   }
+
+  /// The scopes of a sign-in again that asks for more: those of the provider, those that the account has, and these.
+  package func scopes(of profile: AccountProfile, adding more: [String]) -> [String]? {
+    guard let vault, let provider = vault.providerTable.all[profile.provider] else { return nil }
+    let granted = (try? vault.journal.load(profile))?.grant.scopes.names ?? []
+    return ScopeSet(provider.configuration.scopes + granted + more).names
+  }
 }
 
 /// The records that a completed sign-in adds to the vault.
@@ -140,7 +147,7 @@ struct AdmissionStore {
   }
 
   private func state(of known: AccountProfile?) -> AccountState {
-    known.map { vault.tables.tokenCache.state(of: $0.id) ?? $0.restingState } ?? .signedOut
+    known.map { vault.tables.tokenCache.session(of: $0).state } ?? .signedOut
   }
 
   /// The account as it is after this sign-in, and what goes of a damaged incarnation.
@@ -157,7 +164,7 @@ struct AdmissionStore {
       profile = AccountProfile(
         id: AccountID(bytes: vault.entropy.bytes(AccountID.byteCount))!, partition: newPartition(),
         identity: admission.identity, provider: admission.provider, issuedBy: admission.issuedBy,
-        createdAt: vault.clock.wall())
+        createdAt: vault.time.now(for: admission.provider))
     }
     // A partition that was tampered with is not repaired: a new incarnation takes its place. So it does of data that was
     // put away for the same person, where nothing can prove that this is the same person.
@@ -178,7 +185,7 @@ struct AdmissionStore {
     // One text for all accounts, and not one for each.
     profile.identity.issuer = profile.identity.issuer.shared(with: admission.issuedBy.issuer)
     profile.isIssuedElsewhere = vault.providerTable.all[profile.provider]?.mayReceive(profile.issuedBy) == false
-    profile.noteState(after: known?.restingState, at: vault.time.now(for: profile.provider))
+    profile.noteState(after: known.map { state(of: $0) }, at: vault.time.now(for: profile.provider))
     return (profile, replaced)
   }
 

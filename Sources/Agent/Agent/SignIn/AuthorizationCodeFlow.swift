@@ -15,9 +15,12 @@ final class AuthorizationCodeFlow {
   private let admission: SignInAdmission
   private var redirects = RedirectListeners()
 
-  init(dependencies: AccountDependencies, admission: SignInAdmission) {
+  private let providers: SignInProviders
+
+  init(dependencies: AccountDependencies, admission: SignInAdmission, providers: SignInProviders) {
     self.dependencies = dependencies
     self.admission = admission
+    self.providers = providers
   }
 
   // MARK: beginning
@@ -39,9 +42,13 @@ final class AuthorizationCodeFlow {
       way = .paste(request)
     } else {
       do throws(RedirectFailure) {
-        let uri = try redirects.open(redirect, for: id, by: dependencies.environment.redirects) { listener, query in
-          await Self.redirected(at: listener, query, of: signIns)
-        }
+        let background = dependencies.background
+        let uri = try redirects.open(
+          redirect, for: id, by: dependencies.environment.redirects,
+          onRequest: { listener, query in await Self.redirected(at: listener, query, of: signIns) },
+          onRefusal: { listener, refusal in
+            background.start { await Self.refused(refusal, at: listener, of: signIns) }
+          })
         request = AuthorizationRequest(redirectURI: uri, entropy: entropy)
         way = .browser(request)
       } catch {
@@ -118,7 +125,7 @@ final class AuthorizationCodeFlow {
   ) async -> RedirectPage {
     guard let (job, request, answer) = recipient(of: query, at: listener, of: signIns) else {
       if redirects.isOfEndedSignIn(query) { return SignInPage.ended() }
-      countForeignAnswer(at: listener, of: signIns)
+      count(.foreignState, at: listener, of: signIns)
       return SignInPage.foreign(error: SecretQuery(query)?.text("error").map(AuthorizationAnswer.known))
     }
     guard !job.isAnswered else { return SignInPage.ended() }
@@ -152,13 +159,20 @@ final class AuthorizationCodeFlow {
     return nil
   }
 
-  /// Remembers for the sign-ins that wait there that an answer came which was for none of them.
-  private func countForeignAnswer(at listener: String, of signIns: isolated SignInCoordinator) {
+  private static func refused(
+    _ refusal: RedirectRefusal, at listener: String, of signIns: isolated SignInCoordinator
+  ) async {
+    signIns.codeFlow.count(refusal, at: listener, of: signIns)
+  }
+
+  /// Remembers for the sign-ins that wait there what came and was refused: their callers are told.
+  private func count(_ refusal: RedirectRefusal, at listener: String, of signIns: isolated SignInCoordinator) {
     for id in redirects.signIns(at: listener) {
-      guard let count = signIns.jobs[id]?.foreignAnswers, count < SignInJob.foreignAnswersAtMost else { continue }
-      signIns.jobs[id]?.foreignAnswers = count + 1
+      guard let count = signIns.jobs[id]?.refusals.count, count < SignInJob.refusalsAtMost else { continue }
+      signIns.jobs[id]?.refusals = SignInJob.Refusals(count: count + 1, last: refusal)
       dependencies.environment.log.log(
-        .notice, "foreign redirect answer", [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1)))])
+        .notice, "redirect answer refused",
+        [(.signIn, .hashed(id)), (.count, .number(Int64(count + 1))), (.reason, .name(refusal.rawValue))])
     }
   }
 
@@ -175,18 +189,29 @@ final class AuthorizationCodeFlow {
       throw .invalidParameter(
         "/signIn", expected: "a sign-in by browser or paste; one by device ends by itself, once the person has agreed")
     }
+    let hasOthers = try await providers.hasOthers(than: job.provider)
+    guard let job = signIns.jobs[id], job.isPending else { return try await signIns.progress(id) }
     guard !job.isAnswered else { return try await signIns.wait(id) }
     let code: Secret
-    let hasState: Bool
-    switch PastedAnswer(pasted) {
-    case .query(let query)?:
-      hasState = true
-      switch AuthorizationAnswer(query: query, to: request, of: job.provider) {
+    var hasState = true
+    let answer = PastedAnswer(pasted)
+    switch answer {
+    case .address(_, let query)?, .query(let query)?:
+      let judged = AuthorizationAnswer(query: query, to: request, of: job.provider)
+      if case .foreign(let failure) = judged { throw tryAgain(id, .signIn(.answer(failure)), of: signIns) }
+      // Another server may have been sent on to with this sign-in's state.
+      if answer?.isElsewhere(than: request.redirectURI) == true {
+        throw tryAgain(id, .signIn(.answer(.anotherAddress)), of: signIns)
+      }
+      if case .query? = answer, hasOthers, !job.provider.namesItselfInAnswers {
+        throw tryAgain(id, .signIn(.wholeAddressNeeded), of: signIns)
+      }
+      switch judged {
       case .code(let found): code = found
-      case .foreign(let failure): throw tryAgain(id, .signIn(.answer(failure)), of: signIns)
-      case .refused(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
+      case .refused(let failure), .foreign(let failure): throw fail(id, .signIn(.answer(failure)), of: signIns)
       }
     case .code(let found)?:
+      guard !hasOthers else { throw tryAgain(id, .signIn(.wholeAddressNeeded), of: signIns) }
       guard job.provider.bindsCodes(askedWith: job.scopes) else {
         throw tryAgain(id, .signIn(.codeWithoutState), of: signIns)
       }

@@ -21,18 +21,19 @@ struct RedirectListeners {
   private static let remembered = 64
 
   /// The redirect URI of a sign-in, at a listener that is open already or is opened now. `onRequest` gets the
-  /// listener's name, for `signIns(at:)`, and the query.
+  /// listener's name, for `signIns(at:)`, and the query; `onRefusal` the name and why a request was refused.
   mutating func open(
     _ redirect: ProviderConfiguration.Redirect, for id: String, by factory: any RedirectListenerFactory,
-    onRequest: @escaping @Sendable (_ listener: String, _ query: Secret) async -> RedirectPage
+    onRequest: @escaping @Sendable (_ listener: String, _ query: Secret) async -> RedirectPage,
+    onRefusal: @escaping @Sendable (_ listener: String, RedirectRefusal) -> Void
   ) throws(RedirectFailure) -> String {
     if redirect.port != nil, let shared = entries.first(where: { $0.value.redirect == redirect }) {
       entries[shared.key]?.signIns.insert(id)
       return shared.value.listener.redirectURI
     }
-    let listener = try factory.listen(host: redirect.host, port: redirect.port, path: redirect.path) { query in
-      await onRequest(id, query)
-    }
+    let listener = try factory.listen(
+      host: redirect.host, port: redirect.port, path: redirect.path,
+      onRequest: { query in await onRequest(id, query) }, onRefusal: { onRefusal(id, $0) })
     entries[id] = Entry(redirect: redirect, listener: listener, signIns: [id])
     return listener.redirectURI
   }

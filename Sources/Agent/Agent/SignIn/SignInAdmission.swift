@@ -61,8 +61,12 @@ struct SignInAdmission: Sendable {
     _ answer: IssuedAnswer, _ client: ProviderClient, _ found: inout IdentityProof.Person?,
     of signIns: isolated SignInCoordinator
   ) async throws(AgentFailure) -> Admitted {
-    guard let response = TokenResponse(body: answer.body)?.usable(with: answer.deviceKey), response.accessToken != nil
+    guard
+      let response = TokenResponse(body: answer.body, client.provider.scopeSeparators)?.usable(with: answer.deviceKey)
     else { throw .signIn(.notATokenResponse) }
+    guard response.accessToken != nil else {
+      throw .signIn(response.unknownTokenType.map { .unknownTokenType($0) } ?? .notATokenResponse)
+    }
     let configuration = client.provider.configuration
     let deviceKey = response.isBound ? answer.deviceKey : nil
     if deviceKey == nil, client.provider.refusesBearerTokens { throw .signIn(.notBound) }
@@ -89,8 +93,12 @@ struct SignInAdmission: Sendable {
     var grant = GrantRecord(
       refreshToken: response.refreshToken ?? answer.imported, generation: 1, memory: GrantMemory(health: .ok),
       scopes: .granted(response.scope, orAsked: ScopeSet(answer.scopes)),
-      refreshTokenExpiresAt: response.refreshTokenExpiresIn.map { dependencies.time.now(for: configuration.name) + $0 })
+      refreshTokenExpiresAt: response.refreshTokenLifetime?.end.map {
+        dependencies.time.now(for: configuration.name) + $0
+      })
     grant.verifiedIDToken = person.idToken.map(Fingerprint.of)
+    grant.authTime = person.idToken.flatMap(IDTokenIdentity.read)?.authTime
+    if person.idToken != nil, case .required(let nonce) = answer.nonce { grant.nonce = nonce }
     grant.deviceKey = deviceKey
     grant.requestedDetails = answer.details
     // Without a word of the provider nothing shows that it knows them (RFC 9396 §7).
@@ -171,9 +179,9 @@ struct SignInAdmission: Sendable {
       dependencies.events.publish(
         .accountAdded(alias: profile.alias, provider: profile.provider, issuer: profile.identity.issuer),
         account: profile.id)
-    } else if admitted.previousState != .active {
+    } else if admitted.previousState != profile.restingState {
       dependencies.events.publish(
-        .sessionStateChanged(.active, previous: admitted.previousState), account: profile.id)
+        .sessionStateChanged(profile.restingState, previous: admitted.previousState), account: profile.id)
     }
     if !admitted.isNew, let rightsChange = admitted.rightsChange, rightsChange.isChanged {
       dependencies.events.publish(.snapshotChanged(rightsChange.rights.snapshot), account: profile.id)

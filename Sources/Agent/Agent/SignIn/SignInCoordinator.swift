@@ -41,7 +41,7 @@ package actor SignInCoordinator {
     self.dependencies = dependencies
     providers = SignInProviders(dependencies: dependencies)
     admission = SignInAdmission(dependencies: dependencies, accounts: accounts)
-    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission)
+    codeFlow = AuthorizationCodeFlow(dependencies: dependencies, admission: admission, providers: providers)
     deviceFlow = DeviceFlow(dependencies: dependencies, admission: admission)
     alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
     patience = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
@@ -75,6 +75,7 @@ package actor SignInCoordinator {
     _ flow: SignInFlow, provider name: String, wishes: SignInJob.Wishes
   ) async throws(AgentFailure) -> Begun {
     let provider = try await providers.provider(name, for: flow)
+    if flow != .device { try await providers.requireDistinctAnswers(of: provider) }
     try provider.requireSupport(of: wishes.details)
     try await requireAlias(wishes, at: provider)
     let quotas = Caller.current?.signInQuotas ?? []
@@ -110,6 +111,7 @@ package actor SignInCoordinator {
       expiresAt: expiresAt, way: way)
     if case .device = way { deviceFlow.drainWhileThePersonTypes(id, of: self) }
     watch()
+    // By the machine's clock: a sign-in is no account's yet, and programs count down to it.
     return Begun(id: id, page: page, expiresAt: clock.wall() + (expiresAt - clock.boot()))
   }
 
@@ -166,7 +168,7 @@ package actor SignInCoordinator {
       if !job.isPending {
         jobs[job.id] = nil
       } else if job.expiresAt <= now {
-        finish(job.id, .failed(.signIn(.expired(foreignAnswers: job.foreignAnswers))))
+        finish(job.id, .failed(.signIn(.expired(refused: job.refusals.count, last: job.refusals.last))))
       } else {
         deviceFlow.ask(job.id, of: self)
       }
@@ -252,6 +254,9 @@ package actor SignInCoordinator {
     return status
   }
 
+  /// What came to the redirect URI of a sign-in and was refused.
+  package func refusals(of id: String) -> SignInJob.Refusals { jobs[id]?.refusals ?? SignInJob.Refusals() }
+
   private func leave(_ id: String, _ waiter: UInt64) { waiters.remove(waiter, for: id) }
 
   /// A sign-in that a limited caller does not see is as none.
@@ -289,17 +294,44 @@ package actor SignInCoordinator {
   }
 
   func finish(_ id: String, _ status: SignInJob.Status) {
-    guard jobs[id]?.isPending == true else { return }
+    guard let job = jobs[id], job.isPending else { return }
     jobs[id]?.status = status
+    settleDemand(of: job, status)
     codeFlow.leave(id, state: jobs[id]?.request?.state)
     jobs[id]?.way = .ended
     jobs[id]?.deviceKey = nil
     waiters.resumeAll(for: id)
   }
 
+  /// A demand is met by a sign-in of its account. One that the provider can't meet would stop each later sign-in, too, so
+  /// the next one asks for nothing of it.
+  private func settleDemand(of job: SignInJob, _ status: SignInJob.Status) {
+    switch status {
+    case .completed(let account): dependencies.demands.forget(account)
+    case .failed(let failure) where failure.isOfTheDemand && job.wishes.answersDemand:
+      if let account = job.wishes.account { dependencies.demands.forget(account) }
+    case .pending, .failed: break
+    }
+  }
+
   /// Outcomes can be asked for a while; a client that begins and cancels in a loop gets no more memory for it.
   private func forgetOldest() {
     let ended = jobs.values.filter { !$0.isPending }.sorted { ($0.expiresAt, $0.id) < ($1.expiresAt, $1.id) }
     for job in ended.dropLast(Self.remembered) { jobs[job.id] = nil }
+  }
+}
+
+extension AgentFailure {
+  /// The provider refused what a sign-in asked for, or did not do it. All others have causes of their own: the network, the
+  /// person, the vault.
+  fileprivate var isOfTheDemand: Bool {
+    switch self {
+    case .signIn(.answer(.refused(let error))): error != "server_error" && error != "temporarily_unavailable"
+    case .provider(.pushRefused): true
+    case .signIn(.identity(.idTokenInvalid(let reason))):
+      [.contextMissing, .contextMismatch, .authTimeMissing, .authenticationTooOld].contains(reason)
+    case .signIn(.answerRejected(let failure, _)): failure.isOfTheDemand
+    default: false
+    }
   }
 }

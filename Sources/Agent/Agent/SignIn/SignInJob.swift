@@ -1,7 +1,7 @@
 package import AgentCore
 package import AgentModel
 package import AgentOAuth
-internal import AgentPorts
+package import AgentPorts
 package import AgentStore
 internal import Secrets
 
@@ -42,11 +42,16 @@ package struct SignInJob: Sendable {
   /// The number of malformed answers that a person may still bring. A typing error or two are normal; guessing gets
   /// nowhere.
   var answersLeft = Self.answersAtMost
-  /// Answers that came to its redirect URI and had another `state`, or none; at most `foreignAnswersAtMost` are counted.
-  var foreignAnswers = 0
+  /// Requests that came to its redirect URI and were refused; at most `refusalsAtMost` are counted.
+  package var refusals = Refusals()
+
+  package struct Refusals: Sendable {
+    package var count = 0
+    package var last: RedirectRefusal?
+  }
 
   static let answersAtMost = 10
-  static let foreignAnswersAtMost = 100
+  static let refusalsAtMost = 100
 
   var isPending: Bool { if case .pending = status { true } else { false } }
 
@@ -76,6 +81,8 @@ package struct SignInJob: Sendable {
     /// Rights in detail; nil asks for none.
     package var details: AuthorizationDetails?
     package var authentication: RequestedAuthentication
+    /// It asks for what `LastDemands` has of the account.
+    package var answersDemand = false
 
     package init(
       account: AccountID? = nil, alias: Alias? = nil, scopes: [String]? = nil, prompt: String? = nil,

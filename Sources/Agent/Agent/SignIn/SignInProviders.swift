@@ -14,7 +14,9 @@ struct SignInProviders: Sendable {
     case .browser, .paste:
       let provider = try await provider(name) { $0.authorization != nil && $0.token != nil }
       guard provider.endpoints.authorization.flatMap(HTTPURL.init) != nil, provider.endpoints.token != nil else {
-        throw .provider(.noSignInEndpoints)
+        let needed = ["authorization", "token"]
+        throw .provider(
+          .noSignInEndpoints(ignored: (provider.ignoredEndpoints ?? []).filter { needed.contains($0.name) }))
       }
       return provider
     case .device: return try await providerWithDeviceFlow(name)
@@ -39,6 +41,28 @@ struct SignInProviders: Sendable {
     }
     try provider.requirePKCE()
     return provider
+  }
+
+  /// Refuses a sign-in whose answer another provider's could pass for (`Provider.canPassOff`).
+  func requireDistinctAnswers(of provider: Provider) async throws(AgentFailure) {
+    guard let other = try await others(than: provider, { provider.canPassOff($0) }) else { return }
+    throw .provider(
+      .redirectShared(
+        provider.configuration.name, with: other.configuration.name, provider.remedy(forPassingOff: other)))
+  }
+
+  /// True if another server of this agent could have made an answer that shows neither its address nor its `iss`.
+  func hasOthers(than provider: Provider) async throws(AgentFailure) -> Bool {
+    try await others(than: provider, { !provider.isSameServer(as: $0) }) != nil
+  }
+
+  private func others(
+    than provider: Provider, _ isMeant: @Sendable (Provider) -> Bool
+  ) async throws(AgentFailure) -> Provider? {
+    let name = provider.configuration.name
+    return try await dependencies.vault.read { vault throws(AgentFailure) in
+      vault.providerTable.all.filter { $0.key != name && isMeant($0.value) }.min { $0.key < $1.key }?.value
+    }
   }
 
   /// The provider, with a place that gives device codes. Real servers name it only in the second document, and one may

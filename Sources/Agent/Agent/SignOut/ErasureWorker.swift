@@ -1,47 +1,44 @@
 internal import AgentModel
-internal import AgentPorts
-internal import AgentStore
+package import AgentPorts
+package import AgentStore
 
-/// Finishes an erasure that an open reader of the store prevented: after that reader closes, or at the next start.
+/// Finishes erasures that the store could not finish in their own commit (docs/sign-out.md, Modes).
 package actor ErasureWorker {
-  private let dependencies: AccountDependencies
+  private let vault: VaultActor
+  private let clock: any AgentClock
   private let alarm: Alarm
-  private var isWaiting = false
-  private var pause = ErasureWorker.shortest
+  /// The cause that held up the last attempts, and how often in a row.
+  private var heldUp: (by: ErasureHoldUp, times: Int)?
 
-  private static let shortest = Milliseconds.seconds(30)
-  private static let longest = Milliseconds.seconds(600)
-
-  package init(dependencies: AccountDependencies) {
-    self.dependencies = dependencies
-    alarm = Alarm(clock: dependencies.environment.clock, background: dependencies.background)
+  package init(vault: VaultActor, clock: any AgentClock, background: BackgroundWork) {
+    self.vault = vault
+    self.clock = clock
+    alarm = Alarm(clock: clock, background: background)
   }
 
-  /// Tries outstanding erasures after a start, an unlock, and a sign-out with an unfinished erasure.
-  package func resume() async {
-    guard !isWaiting else { return }
-    for id in (try? await dependencies.vault.commit { vault throws(AgentFailure) in try vault.erasures.finish() }) ?? []
-    {
-      dependencies.events.publish(.accountErased, account: id)
-    }
-    guard
-      (try? await dependencies.vault.read { vault throws(AgentFailure) in try vault.erasures.arePending() }) == true,
-      !isWaiting
-    else {
-      pause = Self.shortest
-      return
-    }
-    isWaiting = true
-    let due = dependencies.environment.clock.boot() + pause
-    pause = min(pause * 2, Self.longest)
-    alarm.set(due) {
-      await self.lookAgain()
+  /// An attempt is planned after each commit that was held up. The earliest counts (`Alarm`): an attempt that waits for
+  /// a reader delays none that waits for the store.
+  package func retry(after holdUp: ErasureHoldUp) {
+    alarm.set(clock.boot() + Self.pause(holdUp, afterRetries: 0)) { await self.lookAgain() }
+  }
+
+  private func lookAgain() async -> BootInstant? {
+    guard let holdUp = await vault.resumeErasures() else {
+      heldUp = nil
       return nil
     }
+    let times = heldUp.map { $0.by == holdUp ? $0.times + 1 : 1 } ?? 1
+    heldUp = (holdUp, times)
+    return clock.boot() + Self.pause(holdUp, afterRetries: times)
   }
 
-  private func lookAgain() async {
-    isWaiting = false
-    await resume()
+  private static func pause(_ holdUp: ErasureHoldUp, afterRetries retries: Int) -> Milliseconds {
+    // A reader ends in its own time, which may be hours. A store that failed may work again at once.
+    let (shortest, longest): (Int64, Int64) =
+      switch holdUp {
+      case .reader: (30, 600)
+      case .failure: (1, 30)
+      }
+    return .seconds(min(shortest << Int64(min(retries, 5)), longest))
   }
 }

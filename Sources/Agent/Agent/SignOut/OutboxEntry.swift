@@ -1,3 +1,4 @@
+internal import AgentCore
 package import AgentModel
 package import AgentOAuth
 internal import JSONRPC
@@ -18,9 +19,11 @@ package struct OutboxEntry: Sendable {
   /// The provider as it was configured when the entry was made. Nil if its record did not open then.
   package var sender: Provider?
   package var createdAt: Timestamp
-  /// The end of the attempts.
+  /// When the token expires, as far as it is known.
   package var expiresAt: Timestamp
   package var attempts: Int
+  /// The provider answered an attempt.
+  package var isAnswered = false
   package var nextAttemptAt: Timestamp
   package var lastError: String?
   package var lastErrorAt: Timestamp?
@@ -29,6 +32,21 @@ package struct OutboxEntry: Sendable {
   mutating func erase(as identity: Identity, of account: AccountID) {
     self.identity = identity
     accountLabel = account.text
+  }
+
+  /// The entry after one more attempt, which failed.
+  func tried(because error: String, isAnswered: Bool) -> OutboxEntry {
+    var tried = self
+    tried.attempts += 1
+    tried.lastError = error
+    tried.isAnswered = self.isAnswered || isAnswered
+    return tried
+  }
+
+  /// The end of the attempts.
+  package var end: Timestamp {
+    RevocationOutbox.end(
+      createdAt: createdAt, expiresAt: expiresAt, isRefreshToken: kind == .refreshToken, isAnswered: isAnswered)
   }
 
   /// The entry's id on the wire.
@@ -47,6 +65,7 @@ package struct OutboxEntry: Sendable {
       writer.member("createdAt", createdAt.milliseconds)
       writer.member("expiresAt", expiresAt.milliseconds)
       writer.member("attempts", Int64(attempts))
+      if isAnswered { writer.member("isAnswered", 1) }
       writer.member("nextAttemptAt", nextAttemptAt.milliseconds)
       writer.member("lastError", lastError)
       writer.member("lastErrorAt", lastErrorAt?.milliseconds)
@@ -82,6 +101,7 @@ package struct OutboxEntry: Sendable {
       entry.sender = node["sender"]?.secret.flatMap { Provider($0) }
       entry.kind = node["kind"]?.string.flatMap { TokenTypeHint(rawValue: $0) } ?? .refreshToken
       entry.attempts = Int(node["attempts"]?.integer ?? 0)
+      entry.isAnswered = node["isAnswered"] != nil
       entry.nextAttemptAt = node["nextAttemptAt"]?.timestamp ?? createdAt
       entry.lastError = node["lastError"]?.string
       entry.lastErrorAt = node["lastErrorAt"]?.timestamp

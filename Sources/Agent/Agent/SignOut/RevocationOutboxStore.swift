@@ -114,9 +114,7 @@ package struct RevocationOutboxStore {
     else { return nil }
     // A provider may answer the second sign-in with the token of the first.
     if let successor, successor.equals(token) { return nil }
-    return entry(
-      for: token, of: profile,
-      expiresAt: grant.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
+    return entry(for: token, of: profile, expiresAt: grant.grant.refreshTokenExpiresAt)
   }
 
   /// An entry for a refresh token that came too late for its account. Nil if its revocation would end the account's new
@@ -192,7 +190,7 @@ package struct RevocationOutboxStore {
     }
     // What else was changed while the request was on its way stays.
     guard var current = plain.flatMap({ OutboxEntry($0, id: entry.id) }) else { return .unchanged(false) }
-    current.attempts = entry.attempts
+    (current.attempts, current.isAnswered) = (entry.attempts, entry.isAnswered)
     current.nextAttemptAt = entry.nextAttemptAt
     (current.lastError, current.lastErrorAt) = (entry.lastError, entry.lastErrorAt)
     return ChangeSet([putting(current)], result: true)

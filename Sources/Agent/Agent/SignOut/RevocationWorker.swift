@@ -116,10 +116,7 @@ package actor RevocationWorker {
     guard let current = try? await outbox().first(where: { $0.id == entry.id }) else {
       return .queued
     }
-    guard current.expiresAt > now(for: current) else {
-      await giveUp(current, reason: "expired")
-      return .queued
-    }
+    guard !isOver(current) else { return await abandonExpired(current) }
     let found: RevocationOutboxStore.Sender?
     do throws(AgentFailure) {
       let read = try await dependencies.vault.read { vault throws(AgentFailure) in
@@ -138,6 +135,7 @@ package actor RevocationWorker {
     }
     let answer = await client(found).revoke(current.token, current.kind)
     let jitter = dependencies.environment.entropy.fraction()
+    let tried = current.tried(because: Self.word(answer), isAnswered: answer != .none)
     switch RevocationOutbox.verdict(answer, attempts: current.attempts + 1, jitter: jitter) {
     case .confirmed:
       await wasConfirmed(current)
@@ -145,11 +143,13 @@ package actor RevocationWorker {
     case .unsupported:
       await giveUp(current, reason: "unsupported")
       return .unsupported
+    case .refused where isOver(tried), .again where isOver(tried):
+      return await abandonExpired(current)
     case .refused(let pause):
-      let isThere = await postpone(current, by: pause, because: Self.refusal)
+      let isThere = await postpone(current.tried(because: Self.refusal, isAnswered: true), by: pause)
       return isThere ? .refused : .queued
     case .again(let pause):
-      await postpone(current, by: pause, because: Self.word(answer))
+      await postpone(tried, by: pause)
       return .queued
     }
   }
@@ -171,11 +171,9 @@ package actor RevocationWorker {
 
   /// False if the entry was given up or superseded while it was on its way: then it does not come back.
   @discardableResult
-  private func postpone(_ entry: OutboxEntry, by pause: Milliseconds, because error: String) async -> Bool {
-    var entry = entry
-    entry.attempts += 1
+  private func postpone(_ tried: OutboxEntry, by pause: Milliseconds) async -> Bool {
+    var entry = tried
     entry.nextAttemptAt = now(for: entry) + pause
-    entry.lastError = error
     entry.lastErrorAt = now(for: entry)
     let isThere = try? await dependencies.vault.commit { [entry] vault throws(AgentFailure) in
       try vault.outbox.reschedule(entry)
@@ -219,6 +217,16 @@ package actor RevocationWorker {
     case .none: FailureKind.offline.rawValue
     case .response: FailureKind.providerUnavailable.rawValue
     }
+  }
+
+  private func isOver(_ entry: OutboxEntry) -> Bool {
+    RevocationOutbox.isOver(
+      at: now(for: entry), end: entry.end, isRefreshToken: entry.kind == .refreshToken, attempts: entry.attempts)
+  }
+
+  private func abandonExpired(_ entry: OutboxEntry) async -> RevocationOutcome {
+    await giveUp(entry, reason: "expired")
+    return .abandoned
   }
 
   private func giveUp(_ entry: OutboxEntry, reason: String) async {

@@ -10,14 +10,15 @@ package struct SignOutCoordinator: Sendable {
   let dependencies: AccountDependencies
   package let accounts: AccountDirectory
   package let revocations: RevocationWorker
-  package let erasures: ErasureWorker
 
   /// The result of a sign-out, for its caller.
   package struct Answer: Sendable {
     package var outcome: SignOutMachine.Outcome
+    /// The mode that counted.
+    package var mode: SignOutMode
     /// It holds the ID token.
     package var endSessionURL: Secret?
-    /// When the next revocation that waits is sent, by the wall clock. Nil if none waits.
+    /// When the next revocation that waits is sent, on the timeline of its provider. Nil if none waits.
     package var nextAttemptAt: Timestamp?
   }
 
@@ -36,7 +37,9 @@ package struct SignOutCoordinator: Sendable {
     _ id: AccountID, _ mode: SignOutMode, revocationTimeoutSeconds: Int
   ) async throws(AgentFailure) -> Answer {
     var job = Job(
-      machine: SignOutMachine(mode), account: accounts.account(id), revocationTimeoutSeconds: revocationTimeoutSeconds)
+      machine: SignOutMachine(
+        mode, isHardDemanded: dependencies.environment.configuration.hardSignOutDemandedBy != nil),
+      account: accounts.account(id), revocationTimeoutSeconds: revocationTimeoutSeconds)
     while true {
       if let result = job.result { return try result.get() }
       let effects = await carryOut(&job)
@@ -50,6 +53,7 @@ package struct SignOutCoordinator: Sendable {
     switch job.machine.state {
     case .committing: return await commit(&job)
     case .releasing:
+      dependencies.demands.forget(job.account.id)
       await job.account.release(.token(.signedOut, job.account.id))
       return job.machine.released()
     case .surrendering:
@@ -66,7 +70,7 @@ package struct SignOutCoordinator: Sendable {
       let outcome = await revoke(entries.compactMap { job.entries[$0] }, within: job.revocationTimeoutSeconds)
       return job.machine.revoked(outcome)
     case .signedOut(let outcome):
-      var answer = Answer(outcome: outcome, endSessionURL: job.signedOut?.endSessionURL)
+      var answer = Answer(outcome: outcome, mode: job.machine.mode, endSessionURL: job.signedOut?.endSessionURL)
       if [.queued, .refused].contains(outcome.revocation) { answer.nextAttemptAt = await nextAttempt(of: job) }
       job.result = .success(answer)
       return []
@@ -77,8 +81,9 @@ package struct SignOutCoordinator: Sendable {
   private func commit(_ job: inout Job) async -> [SignOutMachine.Effect] {
     do throws(AgentFailure) {
       let (id, mode, tokens) = (job.account.id, job.machine.mode, await job.account.liveTokens)
+      let staysOffline = job.machine.staysOffline
       let done = try await dependencies.vault.commit { vault throws(AgentFailure) in
-        try vault.signOuts.signOut(id, mode, accessTokens: tokens)
+        try vault.signOuts.signOut(id, mode, staysOffline: staysOffline, accessTokens: tokens)
       }
       let entries = [done.entry].compactMap { $0 } + done.others
       job.entries = Dictionary(uniqueKeysWithValues: (entries + done.earlier).map { ($0.id, $0) })
@@ -110,7 +115,7 @@ package struct SignOutCoordinator: Sendable {
     }
     return waiting?.compactMap { entry -> Timestamp? in
       guard entry.nextAttemptAt > dependencies.time.now(for: entry.provider) else { return nil }
-      return dependencies.time.wall(entry.nextAttemptAt, of: entry.provider)
+      return entry.nextAttemptAt
     }.min()
   }
 
@@ -139,7 +144,7 @@ package struct SignOutCoordinator: Sendable {
     guard let done = job.signedOut else { return }
     let (id, events) = (job.account.id, dependencies.events)
     switch effect {
-    case .publishState: dependencies.tokenCache.setState(.signedOut, of: id)
+    case .tellState where done.previousState == .signedOut: break  // a hard sign-out after a soft one
     case .tellState: events.publish(.sessionStateChanged(.signedOut, previous: done.previousState), account: id)
     case .tellSwitched: events.publish(.accountSwitched(active: nil, previous: id), account: id)
     case .send(let entry):
@@ -150,7 +155,6 @@ package struct SignOutCoordinator: Sendable {
       events.publish(
         .accountSignedOut(job.machine.mode, data: outcome.data, revocation: outcome.revocation), account: id)
     case .tellErased: for erased in done.erased { events.publish(.accountErased, account: erased) }
-    case .resumeErasure: dependencies.background.start { [erasures] in await erasures.resume() }
     }
   }
 }

@@ -36,9 +36,10 @@ package struct SignOutStore {
   /// The records that an account has only while it is signed in.
   static let tokenRecords = [RecordKind.grant, .intent, .staged, .idToken, .accessTokens, .roleCredentials]
 
-  /// `accessTokens` are those in memory, with their remaining lifetimes.
+  /// `staysOffline`: the revocation waits until the network may be back. `accessTokens` are those in memory, with their
+  /// remaining lifetimes.
   package func signOut(
-    _ id: AccountID, _ mode: SignOutMode, accessTokens: [(token: Secret, lives: Milliseconds)] = []
+    _ id: AccountID, _ mode: SignOutMode, staysOffline: Bool, accessTokens: [(token: Secret, lives: Milliseconds)] = []
   ) throws(AgentFailure) -> ChangeSet<SignedOut> {
     let before = try vault.directory.profile(.id(id))
     // A hard sign-out erases the data that a soft one kept; otherwise the sign-out was done already.
@@ -48,7 +49,7 @@ package struct SignOutStore {
     let loaded = try vault.journal.load(before)
     let (profile, leaving) = try leaving(before, mode)
     // After a hard sign-out nothing readable of the person stands in what waits, either.
-    let (entry, others) = outboxEntries(of: mode == .hard ? profile : before, loaded, accessTokens, mode)
+    let (entry, others) = outboxEntries(of: mode == .hard ? profile : before, loaded, accessTokens, staysOffline)
     let earlier = try vault.outbox.refreshTokens(of: before.identity, at: before.provider)
     let wasActive = vault.directory.active == id
     let orphaned =
@@ -61,7 +62,7 @@ package struct SignOutStore {
     if wasActive { changes.append(.delete(.vault, .activeAccount)) }
     changes += leaving.records + orphaned.records
     changes.append(vault.audited(.accountSignOut, account: id, .mode(mode.rawValue)))
-    let previousState = vault.tables.tokenCache.state(of: id) ?? before.restingState
+    let previousState = vault.tables.tokenCache.session(of: before).state
     let provider = vault.providers.issuer(of: before)
     return ChangeSet(
       changes + vault.trustedTime.changes,
@@ -78,12 +79,10 @@ package struct SignOutStore {
   /// The tokens to revoke: the refresh token, and access tokens that its revocation does not reach.
   private func outboxEntries(
     of profile: AccountProfile, _ loaded: LoadedGrant?, _ accessTokens: [(token: Secret, lives: Milliseconds)],
-    _ mode: SignOutMode
+    _ staysOffline: Bool
   ) -> (entry: OutboxEntry?, others: [OutboxEntry]) {
     var entry = loaded?.livingRefreshToken.map {
-      vault.outbox.entry(
-        for: $0, of: profile,
-        expiresAt: loaded?.grant.refreshTokenExpiresAt.map { vault.time.wall($0, of: profile.provider) })
+      vault.outbox.entry(for: $0, of: profile, expiresAt: loaded?.grant.refreshTokenExpiresAt)
     }
     let now = vault.time.now(for: profile.provider)
     var others: [OutboxEntry] = []
@@ -95,7 +94,7 @@ package struct SignOutStore {
         others.append(other)
       }
     }
-    if mode == .offline {
+    if staysOffline {
       // Sent when the provider may be reachable again or the agent starts, and otherwise at this latest time.
       let pause = RevocationOutbox.postponed(jitter: vault.entropy.fraction())
       entry?.nextAttemptAt = now + pause

@@ -11,6 +11,7 @@ extension OpenVault {
 
 package struct StepUpState: Sendable {
   package var account: AccountID
+  package var provider: ProviderName
   package var isEnrolled: Bool
   package var attemptsLeft: Int
 }
@@ -29,7 +30,7 @@ package struct StepUpStore {
 
   package static func status(of profile: AccountProfile, _ record: StepUpRecord?) -> StepUpState {
     StepUpState(
-      account: profile.id, isEnrolled: record.map { !$0.isDestroyed } ?? false,
+      account: profile.id, provider: profile.provider, isEnrolled: record.map { !$0.isDestroyed } ?? false,
       attemptsLeft: record?.attempts.left ?? StepUpAttempts.maximum)
   }
 

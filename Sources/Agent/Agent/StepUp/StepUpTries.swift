@@ -79,9 +79,9 @@ package struct StepUpTries {
     changes.append(
       vault.audited(.stepUpVerify, account: profile.id, .attemptsLeft(Int64(record.attempts.left))))
     let duration = duration ?? longestAge(of: profile)
-    let stepUps = vault.tables.stepUps
+    let (stepUps, time) = (vault.tables.stepUps, vault.time)
     return ChangeSet(changes, of: profile.id) { _ in
-      stepUps.grant(profile.id, by: record.method, for: duration, inPrompt: inPrompt)
+      time.moment(stepUps.grant(profile.id, by: record.method, for: duration, inPrompt: inPrompt), of: profile.provider)
     }
   }
 

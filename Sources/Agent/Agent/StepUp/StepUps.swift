@@ -29,10 +29,9 @@ package final class StepUps: Sendable {
 
   // MARK: questions
 
-  /// As the wall clock shows it now; nil if there is no valid step-up.
-  package func validUntil(_ id: AccountID) -> Timestamp? {
-    let now = clock.boot()
-    return moments.withLock { $0.validUntil(id, at: now) }.map { clock.wall() + ($0 - now) }
+  /// Nil if there is no valid step-up.
+  package func validUntil(_ id: AccountID) -> BootInstant? {
+    moments.withLock { $0.validUntil(id, at: clock.boot()) }
   }
 
   /// How long ago the person confirmed a capability for this grant, by capability.
@@ -56,23 +55,22 @@ package final class StepUps: Sendable {
 
   // MARK: changes
 
-  /// The person proved to be there. Until when that counts, on the wall clock.
+  /// The person proved to be there. Returns until when that counts.
   ///
   /// - Parameter inPrompt: in the agent's own prompt, so that it counts as a confirmation of every capability, too.
   package func grant(
     _ id: AccountID, by method: StepUpMethod, for duration: Milliseconds, inPrompt: Bool = false
-  ) -> Timestamp {
+  ) -> BootInstant {
     let now = clock.boot()
-    let validUntil = clock.wall() + duration
     let earliest = moments.withLock { moments in
       moments.granted(id, by: method, at: now, for: duration)
       if inPrompt { moments.granted(id, by: .pinentry, at: now, for: duration) }
       decisions.withdraw(id)
-      events.publish(.stepUpGranted(validUntil: validUntil), account: id)
+      events.publish(.stepUpGranted(validUntil: clock.wall() + duration), account: id)
       return moments.earliest
     }
     if let earliest { alarm.set(earliest) { [self] in expire() } }
-    return validUntil
+    return now + duration
   }
 
   /// The person confirmed these capabilities for one grant. It ends with the account's step-ups.

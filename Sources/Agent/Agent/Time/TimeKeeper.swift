@@ -21,18 +21,24 @@ package final class TimeKeeper: ProviderClock {
   private let events: any EventPublishing
   /// Stores the record in the background: the wall clock was set forward, and that must outlast the agent.
   private let remember: @Sendable () -> Void
+  /// A provider told another time than the agent counted by: what was answered in its time is not right any more.
+  private let wasSet: @Sendable (ProviderName) -> Void
   private let hourly: Alarm
   private let decisions: DecisionCache
   /// The most running time that a kill or a power cut can take from the record.
   static let recordInterval = Milliseconds.seconds(3600)
+  /// Of a `Date`: less is no other time.
+  private static let resolution = Milliseconds.seconds(1)
 
   package init(
     clock: any AgentClock, events: any EventPublishing, background: BackgroundWork,
-    decisions: DecisionCache = DecisionCache(), remember: @escaping @Sendable () -> Void
+    decisions: DecisionCache = DecisionCache(), remember: @escaping @Sendable () -> Void,
+    wasSet: @escaping @Sendable (ProviderName) -> Void
   ) {
     self.clock = clock
     self.events = events
     self.remember = remember
+    self.wasSet = wasSet
     self.decisions = decisions
     hourly = Alarm(clock: clock, background: background)
   }
@@ -70,11 +76,16 @@ package final class TimeKeeper: ProviderClock {
     let machine = machine
     guard let date = date.flatMap({ Timestamp(httpDate: $0, now: machine.wall) }) else { return }
     let sample = ServerSample(date: date, sentAt: sentAt, receivedAt: receivedAt)
-    state.withLock { state in
+    let moved = state.withLock { state in
+      let before = state.time?.reading(for: provider, at: machine).now
       state.time?.apply(sample, from: provider, at: machine)
       tell(&state, at: machine)
+      let after = state.time?.reading(for: provider, at: machine).now
+      guard let before, let after else { return Milliseconds.zero }
+      return max(after - before, before - after)
     }
     decisions.withdrawAll()
+    if moved > Self.resolution { wasSet(provider) }
   }
 
   package func reading(for provider: ProviderName) -> ProviderTime { reading(for: provider, at: machine) }
@@ -82,7 +93,15 @@ package final class TimeKeeper: ProviderClock {
   /// The time for the accounts of a provider.
   package func now(for provider: ProviderName) -> Timestamp { reading(for: provider).now }
 
-  /// A moment of a provider's timeline as the wall clock shows it now: clients compare with their own clock.
+  /// A moment of the boot clock on a provider's timeline: all instants of an answer about an account stand on that one,
+  /// so that a client may subtract them.
+  package func moment(_ boot: BootInstant, of provider: ProviderName) -> Timestamp {
+    let machine = machine
+    return reading(for: provider, at: machine).now + (boot - machine.boot)
+  }
+
+  /// A moment of a provider's timeline as the wall clock shows it now, for answers about the accounts of all providers: a
+  /// client may compare and subtract them.
   package func wall(_ instant: Timestamp, of provider: ProviderName) -> Timestamp {
     let machine = machine
     return instant + (machine.wall - reading(for: provider, at: machine).now)

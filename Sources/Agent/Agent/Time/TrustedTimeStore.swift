@@ -40,6 +40,7 @@ extension TrustedTime.Record {
         writer.member("provider", line.provider.text)
         writer.member("mark", line.mark.milliseconds)
         writer.member("wallOffset", line.wallOffset.count)
+        writer.member("toldBehind", line.toldBehind.count)
         writer.key("isAnchored")
         writer.bool(line.isAnchored)
         writer.endObject()
@@ -61,7 +62,7 @@ extension TrustedTime.Record {
           else { return nil }
           return Line(
             provider: provider, mark: mark, wallOffset: Milliseconds(wallOffset),
-            isAnchored: line["isAnchored"]?.bool ?? false)
+            toldBehind: Milliseconds(line["toldBehind"]?.integer ?? 0), isAnchored: line["isAnchored"]?.bool ?? false)
         })
     }
     guard let read else { return nil }

@@ -6,6 +6,8 @@ package enum AuthorizationFailure: Error, Sendable {
   case withoutCode
   /// The answer's `state` is not the sign-in's.
   case stateMismatch
+  /// A person brought an address to which another sign-in's browser was sent back.
+  case anotherAddress
   /// The answer's `iss` is not the provider's.
   case issuerMismatch
   /// The person, or the provider for them, said no.

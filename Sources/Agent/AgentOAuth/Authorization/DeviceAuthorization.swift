@@ -23,7 +23,7 @@ package struct DeviceAuthorization: Sendable {
 
   /// Nil if a person could not follow it, or the agent could not ask about it.
   package init?(body: Secret) {
-    let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> DeviceAuthorization? in
+    let read = ProviderJSON.read(body) { node -> DeviceAuthorization? in
       guard let deviceCode = node["device_code"]?.secret, deviceCode.count > 0,
         let userCode = node["user_code"]?.string, Self.isTypeable(userCode),
         // Google said `verification_url` before there was a standard, and others took it over.

@@ -6,10 +6,21 @@ package import Secrets
 /// An address carries the state, which is checked. A code alone carries none: that it belongs to this sign-in is then
 /// proved by PKCE at the token endpoint (RFC 7636 §1: a code that another client asked for has another challenge) and
 /// by the nonce in the ID token, so that a code that an attacker made a person paste completes no sign-in. A
-/// provider with neither takes no code alone (`Provider.bindsCodes(askedWith:)`).
+/// provider with neither takes no code alone (`Provider.bindsCodes(askedWith:)`). Nothing in a code shows which server made
+/// it, and in an end of an address its `iss` alone: beside other providers the whole address is needed.
 package enum PastedAnswer: Equatable {
+  /// `base`: the address up to its query.
+  case address(base: Secret, query: Secret)
   case query(Secret)
   case code(Secret)
+
+  /// True for an address to which another request had the browser sent back: another host, port or path. A browser may
+  /// leave out the scheme, and a person the port, which no provider is known by.
+  package func isElsewhere(than redirectURI: String) -> Bool {
+    guard case .address(let base, _) = self, let url = HTTPURL(redirectURI) else { return false }
+    let known = [redirectURI, "http://\(url.hostText)\(url.path)"]
+    return !known.contains { base.equals(Secret(text: $0)) || base.equals(Secret(text: String($0.dropFirst(7)))) }
+  }
 
   /// Parameters by which an address is known that was copied without its beginning.
   private static let parameters = ["code", "error", "iss", "scope", "session_state", "state"].map {
@@ -18,15 +29,39 @@ package enum PastedAnswer: Equatable {
 
   /// Nil if it is neither.
   package init?(_ pasted: Secret) {
-    guard let answer = pasted.withBytes({ Self.read($0.trimmed) }) else { return nil }
+    let whole = pasted.withBytes { Self.joined($0.trimmed) }
+    guard let answer = whole.withBytes({ Self.read($0[...]) }) else { return nil }
     self = answer
+  }
+
+  /// An address as it was before a terminal wrapped it, a mail put blanks into it or a page wrote it as HTML. A code is
+  /// joined over the ends of lines alone: words with blanks between them are a sentence, and no code.
+  private static func joined(_ text: Slice<UnsafeRawBufferPointer>) -> Secret {
+    let isAddress = text.contains(UInt8(ascii: "?")) || parameters.contains { text.starts(with: $0) }
+    var plain = SecretBuilder()
+    var isAfterLineEnd = false
+    var rest = text
+    while let byte = rest.popFirst() {
+      switch byte {
+      case UInt8(ascii: "\r"), UInt8(ascii: "\n"): isAfterLineEnd = true
+      case UInt8(ascii: " "), UInt8(ascii: "\t"):
+        if !isAddress, !isAfterLineEnd { plain.append(byte) }
+      default:
+        isAfterLineEnd = false
+        plain.append(byte)
+        if isAddress, byte == UInt8(ascii: "&"), rest.starts(with: "amp;".utf8) { rest = rest.dropFirst(4) }
+      }
+    }
+    return plain.finish()
   }
 
   private static func read(_ text: Slice<UnsafeRawBufferPointer>) -> PastedAnswer? {
     // Some pages add one (`#_=_`); the answer is never in it (response_mode=query).
     let address = text.prefix { $0 != UInt8(ascii: "#") }
     if let mark = address.firstIndex(of: UInt8(ascii: "?")) {
-      return .query(address[address.index(after: mark)...].secret)
+      let (base, query) = (address[..<mark], address[address.index(after: mark)...].secret)
+      let isWhole = base.first.map { $0 != UInt8(ascii: "/") } ?? false
+      return isWhole ? .address(base: base.secret, query: query) : .query(query)
     }
     if parameters.contains(where: { address.starts(with: $0) }) { return .query(address.secret) }
     // As it stands in an address, or as a page shows it.
@@ -37,6 +72,7 @@ package enum PastedAnswer: Equatable {
 
   package static func == (a: PastedAnswer, b: PastedAnswer) -> Bool {
     switch (a, b) {
+    case (.address(let a, let first), .address(let b, let second)): a.equals(b) && first.equals(second)
     case (.query(let a), .query(let b)), (.code(let a), .code(let b)): a.equals(b)
     default: false
     }

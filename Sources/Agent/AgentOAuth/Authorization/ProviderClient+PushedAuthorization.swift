@@ -34,13 +34,14 @@ extension ProviderClient {
   private func read(_ response: HTTPResponse, isBound: Bool) -> PushAnswer {
     if (200...299).contains(response.status) {
       // 201 by §2.2; some servers say 200.
-      let uri = SecretJSON.read(response.body, duplicateKeys: .allowed) { node -> String? in
+      let uri = ProviderJSON.read(response.body) { node -> String? in
         guard let text = node["request_uri"]?.string, (1...Self.longestRequestURI).contains(text.utf8.count),
           text.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
         else { return nil }
         return text
       }
-      return uri.map { .pushed(requestURI: $0) } ?? .failed(.transient("notAnOAuthAnswer", retryAfter: nil))
+      return uri.map { .pushed(requestURI: $0) }
+        ?? .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil))
     }
     let refusal = TokenEndpointRefusal(response, now: now)
     if refusal.error == nil, [404, 405, 410, 501].contains(refusal.status) { return .notThere }

@@ -2,10 +2,16 @@ internal import AgentModel
 package import Secrets
 
 /// The query of a redirect, with its values in guarded memory: one of them is the authorization code.
+///
+/// Only the parameters of the answer have to be clean and single (RFC 6749 §3.1). Others may be there twice, or hold what
+/// is no UTF-8: gateways and consent pages add their own.
 package struct SecretQuery {
+  private static let ofTheAnswer = ["state", "code", "iss", "error"]
+
   private let items: [(name: String, value: Secret)]
 
-  /// Nil for an incomplete escape, invalid UTF-8 or more than `HTTPQuery.maximumItems` parameters.
+  /// Nil if a parameter of the answer has an incomplete escape or invalid UTF-8, or for more than
+  /// `HTTPQuery.maximumItems` parameters.
   package init?(_ query: Secret) {
     guard let items = query.withBytes(Self.read) else { return nil }
     self.items = items
@@ -13,18 +19,23 @@ package struct SecretQuery {
 
   private static func read(_ query: UnsafeRawBufferPointer) -> [(name: String, value: Secret)]? {
     var items: [(name: String, value: Secret)] = []
-    for pair in query.split(separator: UInt8(ascii: "&")) {
+    for (count, pair) in query.split(separator: UInt8(ascii: "&")).enumerated() {
+      guard count < HTTPQuery.maximumItems else { return nil }
       let encodedName = pair.prefix { $0 != UInt8(ascii: "=") }
-      guard items.count < HTTPQuery.maximumItems, let name = PercentCoding.decode(encodedName, form: true),
-        let value = Secret.percentDecoding(pair.dropFirst(encodedName.count + 1), form: true)
-      else { return nil }
+      guard let name = PercentCoding.decode(encodedName, form: true) else { continue }
+      guard let value = Secret.percentDecoding(pair.dropFirst(encodedName.count + 1), form: true) else {
+        if ofTheAnswer.contains(name) { return nil }
+        continue
+      }
       items.append((name, value))
     }
     return items
   }
 
-  /// True if a parameter occurs more than once.
-  package var hasDuplicates: Bool { Set(items.map(\.name)).count < items.count }
+  /// True if a parameter of the answer occurs more than once.
+  package var hasDuplicates: Bool {
+    Self.ofTheAnswer.contains { name in items.count { $0.name == name } > 1 }
+  }
 
   /// The value of a parameter that occurs exactly once.
   package func secret(_ name: String) -> Secret? {

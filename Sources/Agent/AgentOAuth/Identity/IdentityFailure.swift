@@ -10,6 +10,19 @@ package enum IdentityFailure: Error, Sendable {
   /// The provider has no endpoint that names the person.
   case noEndpoint
   /// Userinfo or introspection did not name the person.
-  case notNamed
+  case notNamed(UnnamedPerson)
+  /// The keys that verify ID tokens could not be read.
+  case keysUnread(DocumentFailure)
   case accessTokenMissing
+}
+
+/// Why an answer does not name the person.
+package enum UnnamedPerson: Sendable {
+  /// The answer could not be had.
+  case document(DocumentFailure)
+  case userInfo(UserInfoFailure)
+  /// It has no subject; its members, as `JSONNode.membersForPeople` tells them.
+  case members(String)
+  /// Introspection says that the token is not active, or is another client's, or it names no subject.
+  case introspection
 }

@@ -10,10 +10,10 @@ extension IdentityProof {
     let clientID = client.provider.configuration.clientID
     typealias Found = (subject: String, tenant: String?, name: String?)
     let found: Found
-    do {
+    do throws(DocumentFailure) {
       found = try await client.documents.introspect(accessToken, at: endpoint) { node -> Found? in
         // An inactive token, or one of another client, proves no identity.
-        guard node["active"]?.bool == true, node["client_id"]?.string ?? clientID == clientID,
+        guard node["active"]?.bool == true, node["client_id"]?.string.map({ equalCodePoints($0, clientID) }) ?? true,
           let subject = node["sub"]?.string
         else { return nil }
         return (
@@ -22,7 +22,8 @@ extension IdentityProof {
         )
       }
     } catch {
-      throw .notNamed
+      if case .malformed = error { throw .notNamed(.introspection) }
+      throw .notNamed(.document(error))
     }
     return try person(Claims(subject: found.subject, tenant: found.tenant, name: found.name))
   }

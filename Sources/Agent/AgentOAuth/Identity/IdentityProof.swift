@@ -32,7 +32,7 @@ package struct IdentityProof {
     package var displayName: String?
     package var email: String?
     /// The roles in the answer of userinfo, if the agent asked it for the identity; nil if it did not.
-    package var roles: Set<String>?
+    package var roles: NameSet?
     /// Oddities of the ID token.
     package var warnings: [IDTokenWarning] = []
     /// The ID token that names this person; nil if there is none, or it was not judged.
@@ -46,7 +46,7 @@ package struct IdentityProof {
     var tenant: String?
     var name: String?
     var email: String?
-    var roles: Set<String>?
+    var roles: NameSet?
     var warnings: [IDTokenWarning] = []
   }
 
@@ -54,12 +54,16 @@ package struct IdentityProof {
   package func identify(
     _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, scopes: [String]
   ) async throws(IdentityFailure) -> Person {
-    guard client.provider.configuration.identity == .resource else { return try await prove(response, nonce: nonce) }
-    return try await proveOrMake(response, nonce: nonce, isOpenID: scopes.contains("openid"))
+    guard client.provider.configuration.identity == .resource else {
+      return try await prove(response, nonce: nonce, scopes)
+    }
+    return try await proveOrMake(response, nonce: nonce, scopes)
   }
 
-  private func prove(_ response: TokenResponse, nonce: IDTokenPolicy.Nonce) async throws(IdentityFailure) -> Person {
-    if let idToken = response.idToken { return try await person(named: idToken, in: response, nonce: nonce) }
+  private func prove(
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
+  ) async throws(IdentityFailure) -> Person {
+    if let idToken = response.idToken { return try await person(named: idToken, in: response, nonce: nonce, scopes) }
     if case .required = nonce, client.provider.configuration.scopes.contains("openid") {
       throw .idTokenMissing
     }
@@ -70,23 +74,25 @@ package struct IdentityProof {
       return try await fromIntrospection(accessToken, at: endpoint)
     }
     guard let url = client.provider.endpoints.userinfo else { throw .noEndpoint }
-    guard let found = await userInfo(accessToken, at: url) else { throw .notNamed }
-    return try person(found)
+    let found = try await userInfo(accessToken, at: url)
+    guard found.claims.subject?.isEmpty == false else { throw .notNamed(.members(found.members)) }
+    return try person(found.claims)
   }
 
   /// For `IdentitySource.resource`: where the server names no person, the agent makes an identity of its own for this
   /// sign-in. An ID token that was not asked for proves nothing, and none is required; one that was asked for and can't
   /// be believed is refused as at any provider.
   private func proveOrMake(
-    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, isOpenID: Bool
+    _ response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Person {
+    let isOpenID = scopes.contains("openid")
     guard let accessToken = response.accessToken else { throw .accessTokenMissing }
     if isOpenID, let idToken = response.idToken {
-      return try await person(named: idToken, in: response, nonce: nonce)
+      return try await person(named: idToken, in: response, nonce: nonce, scopes)
     }
     // Userinfo is of OpenID Connect (Core §5.3): without the scope it refuses the token.
-    if isOpenID, let url = client.provider.endpoints.userinfo, let found = await userInfo(accessToken, at: url),
-      let person = try? person(found)
+    if isOpenID, let url = client.provider.endpoints.userinfo,
+      let found = try? await userInfo(accessToken, at: url), let person = try? person(found.claims)
     {
       return person
     }
@@ -105,9 +111,9 @@ package struct IdentityProof {
   private static let madeSubjectBytes = 16
 
   private func person(
-    named idToken: Secret, in response: TokenResponse, nonce: IDTokenPolicy.Nonce
+    named idToken: Secret, in response: TokenResponse, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Person {
-    let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce)
+    let told = try await fromIDToken(idToken, beside: response.accessToken, nonce: nonce, scopes)
     var person = try person(await completed(told, by: response.accessToken))
     person.idToken = idToken
     return person
@@ -116,19 +122,28 @@ package struct IdentityProof {
   // MARK: ID token (OpenID Connect Core §3.1.3.7)
 
   private func fromIDToken(
-    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce
+    _ token: Secret, beside accessToken: Secret?, nonce: IDTokenPolicy.Nonce, _ scopes: [String]
   ) async throws(IdentityFailure) -> Claims {
     let configuration = client.provider.configuration
+    let parsed: CompactJWT
+    do throws(IDTokenFailure) {
+      parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
+    } catch {
+      throw .idTokenInvalid(error)
+    }
+    let keys = try await keys()
     let claims: IDTokenClaims
     let warnings: [IDTokenWarning]
     do throws(IDTokenFailure) {
-      let parsed = try token.withBytes { (bytes) throws(IDTokenFailure) in try CompactJWT(parsing: bytes) }
-      try await verify(parsed)
+      guard let keys else { throw .keyNotFound }
+      let listed = await client.documents.withAlgorithms(of: [token], keys, into: keySets)
+      guard try listed.haveSigned(parsed, by: client.signatures) else { throw .signatureInvalid }
       claims = try IDTokenClaims(parsed, names: claimNames)
       guard let issuer = client.provider.issuer(ofTenant: claims.tenantID) else { throw .issuerMismatch }
       let verdict = IDTokenPolicy.check(
         claims, issuer: issuer, clientID: configuration.clientID, nonce: nonce, now: now,
-        maximumAge: authentication.maximumAge, context: authentication.context)
+        maximumAge: authentication.maximumAge, context: authentication.context,
+        trustsAudience: { client.provider.trusts(audience: $0, askedWith: scopes) })
       warnings = verdict.warnings
       if let failure = verdict.failures.first { throw failure }
       try requireFit(of: accessToken, to: claims.accessTokenHash, parsed.algorithm)
@@ -140,13 +155,14 @@ package struct IdentityProof {
       name: claims.name ?? claims.preferredUsername, email: claims.email, warnings: warnings)
   }
 
-  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so.
+  /// The access token is the one that the ID token came with (OpenID Connect Core §3.1.3.8), where it says so. Some
+  /// servers pad the hash.
   private func requireFit(
     of accessToken: Secret?, to hash: String?, _ algorithm: SignatureAlgorithm
   ) throws(IDTokenFailure) {
     guard let hash, let accessToken else { return }
     let half = accessToken.withBytes { client.signatures.halfHash($0, algorithm: algorithm) }
-    guard half.map({ Base64URL.encode($0) }) == hash else { throw .accessTokenMismatch }
+    guard let half, Base64URL.decodeLeniently(hash.utf8) == half else { throw .accessTokenMismatch }
   }
 
   var claimNames: ClaimNames {
@@ -156,16 +172,14 @@ package struct IdentityProof {
     return ClaimNames(tenant: tenant)
   }
 
-  private func verify(_ token: CompactJWT) async throws(IDTokenFailure) {
-    // Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
-    let keys: JWKSet?
-    do {
-      keys = try await client.documents.readKeys(into: keySets)
+  /// Read anew for each sign-in, which is as rare as a key change: nothing to go stale.
+  private func keys() async throws(IdentityFailure) -> IssuerKeys? {
+    do throws(DocumentFailure) {
+      return try await client.documents.readKeys(into: keySets)
     } catch {
-      throw .keySetMalformed
+      if case .malformed = error { throw .idTokenInvalid(.keySetMalformed) }
+      throw .keysUnread(error)
     }
-    guard let keys else { throw .keyNotFound }
-    guard try keys.hasSigned(token, by: client.signatures) else { throw .signatureInvalid }
   }
 
   // MARK: userinfo (OpenID Connect Core §5.3)
@@ -178,8 +192,10 @@ package struct IdentityProof {
   private func completed(_ told: Claims, by accessToken: Secret?) async -> Claims {
     guard told.name == nil || told.email == nil || told.tenant == nil && claimNames.tenant != nil,
       let accessToken, let url = client.provider.endpoints.userinfo,
-      let found = await userInfo(accessToken, at: url, ofSubject: told.subject)
+      let answer = try? await userInfo(accessToken, at: url, for: Self.userInfoTimeout),
+      let subject = answer.sub, told.subject.map({ equalCodePoints($0, subject) }) == true
     else { return told }
+    let found = answer.claims
     var whole = told
     whole.tenant = told.tenant ?? found.tenant
     whole.name = told.name ?? found.name
@@ -188,24 +204,39 @@ package struct IdentityProof {
     return whole
   }
 
-  /// Nil if there is no answer. With `subject`, nil also if the answer does not name it.
-  private func userInfo(_ accessToken: Secret, at url: String, ofSubject subject: String? = nil) async -> Claims? {
+  /// The claims, `sub` itself, and the answer's members for a person to be told.
+  private func userInfo(
+    _ accessToken: Secret, at url: String, for timeout: Milliseconds? = nil
+  ) async throws(IdentityFailure) -> (claims: Claims, sub: String?, members: String) {
+    let documents = client.documents
+    let fetched = await documents.fetch(
+      documents.userInfoRequest(url, timeout: timeout), authorizedBy: AccessCredential(accessToken, boundTo: device))
+    let json: Secret
+    do throws(DocumentFailure) {
+      json = try documents.body(of: fetched)
+    } catch {
+      throw .notNamed(.document(error))
+    }
+    let claims: Secret
+    do throws(UserInfoFailure) {
+      claims = try await documents.userInfoClaims(json, keySets)
+    } catch {
+      throw .notNamed(.userInfo(error))
+    }
     let names = claimNames
     let rolesClaim = client.provider.configuration.authorization.rolesClaim
-    let timeout = subject == nil ? nil : Self.userInfoTimeout
-    return try? await client.documents.read(
-      url, credential: AccessCredential(accessToken, boundTo: device), timeout: timeout, duplicateKeys: .refused
-    ) { node -> Claims? in
+    let read = ProviderJSON.read(claims, duplicateKeys: .refused) { node -> (Claims, String?, String)? in
       guard node.kind == .object else { return nil }
-      if let subject, node["sub"]?.string != subject { return nil }
       var found = Claims()
       found.subject = node.subject(namedBy: client.provider.preset)
       found.tenant = names.tenant.flatMap { node.text(ofMember: $0) }
       found.name = node["name"]?.string ?? node["login"]?.string ?? node["preferred_username"]?.string
       found.email = node["email"]?.string
       if rolesClaim != nil { found.roles = RightsClaims(node, rolesClaim: rolesClaim).roles ?? [] }
-      return found
+      return (found, node["sub"]?.string, node.membersForPeople)
     }
+    guard let read else { throw .notNamed(.userInfo(.malformed)) }
+    return read
   }
 
   func person(_ told: Claims) throws(IdentityFailure) -> Person {
@@ -229,14 +260,7 @@ package struct IdentityProof {
 }
 
 extension IDTokenIdentity {
-  /// `sub` alone, also of an ID token that can't be read otherwise.
-  package static func subject(of token: Secret) -> String? {
-    token.withBytes { bytes in (try? CompactJWT(parsing: bytes)).flatMap { IDTokenClaims.subject(of: $0) } }
-  }
-
-  /// The subject of an ID token from the token endpoint; nil if it can't be read. It came from the endpoint
-  /// itself, over TLS, so the claims are compared without another look at the signature (OpenID Connect Core §3.1.3.7,
-  /// 6).
+  /// What a stored ID token says; nil if it can't be read.
   package static func read(_ token: Secret) -> IDTokenIdentity? {
     token.withBytes { bytes in
       (try? CompactJWT(parsing: bytes)).flatMap { try? IDTokenClaims($0) }.flatMap { IDTokenIdentity($0) }
@@ -246,5 +270,7 @@ extension IDTokenIdentity {
 
 extension JSONNode {
   /// The text of a member whose name is configured.
-  package func text(ofMember name: String) -> String? { members.first { $0.key.string == name }?.value.string }
+  package func text(ofMember name: String) -> String? {
+    members.first { equalCodePoints($0.key.string, name) }?.value.string
+  }
 }

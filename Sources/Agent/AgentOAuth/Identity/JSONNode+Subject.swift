@@ -1,5 +1,6 @@
 package import AgentCore
-internal import JSONRPC
+internal import AgentModel
+package import JSONRPC
 
 extension JSONNode {
   /// The person whom an answer of userinfo names: `sub` (OpenID Connect Core §5.3.2), else the member that the preset
@@ -7,8 +8,51 @@ extension JSONNode {
   package func subject(namedBy preset: ProviderPreset?) -> String? {
     if let subject = self["sub"]?.string { return subject }
     if let name = preset?.subjectMember {
-      return members.first { $0.key.string == name }?.value.string
+      return text(ofMember: name)
     }
     return self["id"]?.string ?? self["id"]?.integer.map(String.init)
+  }
+
+  /// True if an answer of userinfo is about this person. One that names no person must not be used (OpenID Connect Core
+  /// §5.3.2).
+  package func names(_ subject: String, by preset: ProviderPreset?) -> Bool {
+    self.subject(namedBy: preset).map { equalCodePoints($0, subject) } ?? false
+  }
+}
+
+extension JSONNode {
+  /// What stands in an object that names no person, for people: the names of its members, and what they are where that
+  /// helps. Never a value.
+  var membersForPeople: String {
+    guard kind == .object else { return kindForPeople }
+    let all = Array(members)
+    guard !all.isEmpty else { return "nothing" }
+    let told = all.prefix(Self.mostTold).map { key, value -> String in
+      let name = "`\(ProviderRefusals.cleaned(key.string ?? ""))`"
+      switch value.kind {
+      case .object:
+        let inside = value.members.first { ["sub", "id"].contains($0.key.string) }?.key.string
+        return "\(name) (\(inside.map { "an object with `\($0)`" } ?? value.kindForPeople))"
+      case .string where ["sub", "id"].contains(key.string): return "\(name) (empty)"
+      case .string: return name
+      default: return "\(name) (\(value.kindForPeople))"
+      }
+    }
+    return told.joined(separator: ", ") + (all.count > Self.mostTold ? ", …" : "")
+  }
+
+  private static let mostTold = 8
+
+  /// What a value is, in words.
+  var kindForPeople: String {
+    switch kind {
+    case .null: "null"
+    case .true: "true"
+    case .false: "false"
+    case .number: "a number"
+    case .string: "a text"
+    case .array: "a list"
+    case .object: "an object"
+    }
   }
 }

@@ -30,20 +30,28 @@ package struct ClientRegistrar: Sendable {
   ) async throws(RegistrationFailure) -> ClientRegistration.Answer {
     let body = registrationRequest(method, scopes)
     let fields = [HTTPField("Content-Type", "application/json"), HTTPField("Accept", "application/json")]
-    switch await client.send(client.request("POST", endpoint, fields: fields, body: body)) {
-    case .response(let response) where (200...299).contains(response.status):
-      if let answer = ClientRegistration.Answer(body: response.body) { return answer }
-      throw .unsuitable
-    case .response(let response):
+    switch await client.documents.fetch(client.request("POST", endpoint, fields: fields, body: body)) {
+    case .outcome(.response(let response)) where (200...299).contains(response.status):
+      do throws(ClientRegistration.Answer.Problem) {
+        return try ClientRegistration.Answer(
+          body: response.body, redirectURI: client.provider.configuration.redirect.registeredURI)
+      } catch {
+        switch error {
+        case .unusable: throw .unsuitable
+        case .otherRedirects: throw .otherRedirects
+        }
+      }
+    case .outcome(.response(let response)):
       let refusal = TokenEndpointRefusal(response, now: client.now)
       if refusal.status == 429 || refusal.status >= 500 {
         throw .unavailable(retryAfter: refusal.retryAfter.map { min($0, FailureClassifier.longestPause) })
       }
       let error = refusal.error.flatMap { Self.errors.contains($0) ? $0 : nil }
       throw .refused(error: error)
-    case .notConnected: throw .offline
-    case .untrusted(let reason): throw .untrusted(reason)
-    case .unknown: throw .answerLost
+    case .outcome(.notConnected): throw .offline
+    case .outcome(.untrusted(let reason)): throw .untrusted(reason)
+    case .outcome(.unknown): throw .answerLost
+    case .redirected(_, let origin): throw .redirected(to: origin)
     }
   }
 

@@ -16,6 +16,20 @@ package struct IssuingClient: Hashable, Sendable {
     self.tokenEndpoint = tokenEndpoint
   }
 
+  package static func == (a: Self, b: Self) -> Bool {
+    a.isClient(b.clientID, of: b.issuer) && equalCodePoints(a.tokenEndpoint, b.tokenEndpoint)
+  }
+
+  package func hash(into hasher: inout Hasher) {
+    hasher.combine(ExactText(issuer))
+    hasher.combine(ExactText(clientID))
+    hasher.combine(tokenEndpoint.map(ExactText.init))
+  }
+
+  func isClient(_ clientID: String, of issuer: String) -> Bool {
+    equalCodePoints(self.issuer, issuer) && equalCodePoints(self.clientID, clientID)
+  }
+
   package func write(to writer: inout JSONWriter, as name: String) {
     writer.key(name)
     writer.beginObject()
@@ -44,8 +58,10 @@ extension Provider {
   /// Whether what was issued there is this provider's as it is configured now. A token endpoint that the
   /// issuer's own documents name may move within its origin; one that a person configures may not.
   package func isIssuer(of issued: IssuingClient) -> Bool {
-    guard issued.issuer == configuration.issuer, issued.clientID == configuration.clientID else { return false }
-    guard let before = issued.tokenEndpoint, let now = endpoints.token, before != now else { return true }
+    guard issued.isClient(configuration.clientID, of: configuration.issuer) else { return false }
+    guard let before = issued.tokenEndpoint, let now = endpoints.token, !equalCodePoints(before, now) else {
+      return true
+    }
     guard configuration.endpoints.token == nil, let old = HTTPURL(before), let new = HTTPURL(now) else { return false }
     return old.origin == new.origin
   }
@@ -80,7 +96,8 @@ extension Provider {
     var (newPlaces, oldPlaces) = (new.endpoints, old.endpoints)
     (newPlaces.token, oldPlaces.token) = (nil, nil)
     return newPlaces != oldPlaces || new.caFile != old.caFile || new.proxy != old.proxy || new.pins != old.pins
-      || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins || new.dpop != old.dpop
+      || new.pinsExpireAt != old.pinsExpireAt || new.allowedOrigins != old.allowedOrigins
+      || new.allowedFields != old.allowedFields || new.dpop != old.dpop
       || new.requiresPKCE != old.requiresPKCE || new.identity != old.identity
       || new.authorization.entitlementsURL != old.authorization.entitlementsURL
   }

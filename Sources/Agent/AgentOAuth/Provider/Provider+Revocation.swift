@@ -10,6 +10,7 @@ extension Provider {
     part.configuration.errorCodes = [:]
     part.configuration.authorization = .init()
     part.configuration.allowedOrigins = []
+    part.configuration.allowedFields = []
     part.configuration.policy = nil
     part.former = []
     part.own = []
@@ -37,6 +38,6 @@ extension Provider {
 
   /// True if both are the same client at the same issuer: a token of one may be sent by the other.
   package func isSameClient(as other: Provider) -> Bool {
-    configuration.issuer == other.configuration.issuer && configuration.clientID == other.configuration.clientID
+    issuingClient.isClient(other.configuration.clientID, of: other.configuration.issuer)
   }
 }

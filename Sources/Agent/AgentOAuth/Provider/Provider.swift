@@ -55,6 +55,29 @@ package struct Provider: Sendable {
     (credentialsOf, credentialPlaces) = (nil, nil)
   }
 
+  /// Takes the client that is configured for the same authorization server, with its secret or key, method and redirect.
+  package mutating func takeClient(of known: Provider) {
+    configuration.clientID = known.configuration.clientID
+    configuration.tokenEndpointAuthMethod = known.configuration.tokenEndpointAuthMethod
+    configuration.redirect = known.configuration.redirect
+    authenticate(by: known.clientSecret, key: known.clientKey)
+  }
+
+  /// True if a provider of a resource may have this provider's client: one that its operator gave, of the same server.
+  /// A secret goes along only where the server is reached in the same way.
+  package func lendsClient(to other: Provider, notOf document: String?) -> Bool {
+    guard configuration.issuer == other.configuration.issuer, endpoints.token == other.endpoints.token,
+      endpoints.authorization == other.endpoints.authorization, registration == nil, !isGone,
+      !configuration.clientID.isEmpty, configuration.clientID != document
+    else { return false }
+    guard hasStoredSecret || hasStoredKey else { return true }
+    let isReachedAlike =
+      configuration.caFile == other.configuration.caFile && configuration.proxy == other.configuration.proxy
+      && configuration.pins == other.configuration.pins
+      && configuration.pinsExpireAt == other.configuration.pinsExpireAt
+    return isReachedAlike && (clientSecret != nil || clientKey != nil)
+  }
+
   /// The secret and the key stay those of the client that they were given for.
   package mutating func keepCredentials(of before: Provider) {
     guard hasStoredSecret || hasStoredKey, credentialsOf == nil else { return }
@@ -94,7 +117,7 @@ package struct Provider: Sendable {
   }
 
   /// The endpoints that its documents name in vain and the configuration does not replace; nil if there are none.
-  package var ignoredEndpoints: [String]? {
+  package var ignoredEndpoints: [ServerMetadata.IgnoredEndpoint]? {
     let ignored = configuration.endpoints.missing(of: metadata?.ignoredEndpoints ?? [])
     return ignored.isEmpty ? nil : ignored
   }
@@ -119,7 +142,13 @@ package struct Provider: Sendable {
     rule.narrowing = configuration.narrowing
     rule.refusesBearerTokens = configuration.dpop == .required
     rule.standardResource = configuration.standardResource
+    rule.scopeSeparators = scopeSeparators
     return rule
+  }
+
+  /// What stands between the scopes of its answers.
+  package var scopeSeparators: ScopeSet.Separators {
+    preset?.commaSeparatedScopes == true ? .spacesAndCommas : .spaces
   }
 
   /// How the provider treats refresh tokens, as `provider.get` tells it.
@@ -220,6 +249,7 @@ package struct Provider: Sendable {
       writer.key("persistAccessTokens")
       writer.bool(it.persistAccessTokens)
       writer.member("allowedOrigins", it.allowedOrigins)
+      if !it.allowedFields.isEmpty { writer.member("allowedFields", it.allowedFields) }
       writer.key("pins")
       writer.beginObject()
       for (host, pins) in it.pins.sorted(by: { $0.key < $1.key }) {
@@ -292,6 +322,7 @@ package struct Provider: Sendable {
       it.postLogoutRedirectURI = node["postLogoutRedirectUri"]?.string
       it.persistAccessTokens = node["persistAccessTokens"]?.bool ?? false
       it.allowedOrigins = node["allowedOrigins"]?.strings ?? []
+      it.allowedFields = node["allowedFields"]?.strings ?? []
       for (host, pins) in node.members(of: "pins") {
         if let host = host.string, let pins = pins.strings { it.pins[host] = pins }
       }

@@ -7,6 +7,10 @@ package enum RegistrationFailure: Error, Sendable {
   case answerLost
   /// The provider registered a client that this agent can't be.
   case unsuitable
+  /// The provider registered other redirect addresses than the one that was asked for.
+  case otherRedirects
+  /// The endpoint leads to this other origin, or nil if its redirects are not followed for another reason.
+  case redirected(to: String?)
   /// The provider does not register this agent; its error, where the standards have it.
   case refused(error: String?)
   case unavailable(retryAfter: Milliseconds?)

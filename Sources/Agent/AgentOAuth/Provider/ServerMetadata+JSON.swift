@@ -7,14 +7,19 @@ extension ServerMetadata {
   package init?(_ node: JSONNode) {
     guard let issuer = node["issuer"]?.string else { return nil }
     self.init(issuer: issuer)
-    (endpoints, ignoredEndpoints) = Endpoints(node).reachable(from: issuer)
-    // The agent's own records have the names only.
-    ignoredEndpoints += node["ignoredEndpoints"]?.strings ?? []
+    (endpoints, ignoredEndpoints) = Endpoints(node).reachable(from: issuer, in: node)
+    // The agent's own records.
+    let found = node["ignoredEndpointTexts"]?.strings ?? []
+    for (index, name) in (node["ignoredEndpoints"]?.strings ?? []).enumerated() {
+      let text = index < found.count ? found[index] : "its `\(name)` endpoint is no https address"
+      ignoredEndpoints.append(IgnoredEndpoint(name: name, found: text))
+    }
     authorizationResponseIssuer = node["authorization_response_iss_parameter_supported"]?.bool ?? false
     requiresPushedAuthorization = node["require_pushed_authorization_requests"]?.bool ?? false
     tokenEndpointAuthMethods = node["token_endpoint_auth_methods_supported"]?.strings ?? []
     revocationEndpointAuthMethods = node["revocation_endpoint_auth_methods_supported"]?.strings ?? []
     codeChallengeMethods = node["code_challenge_methods_supported"]?.strings ?? []
+    idTokenAlgorithms = node["id_token_signing_alg_values_supported"]?.strings ?? []
     dpopAlgorithms = node["dpop_signing_alg_values_supported"]?.strings ?? []
     authorizationDetailsTypes = node["authorization_details_types_supported"]?.strings ?? []
     scopesSupported = node["scopes_supported"]?.strings.map { Self.bounded($0) }
@@ -37,6 +42,7 @@ extension ServerMetadata {
     writer.member("token_endpoint_auth_methods_supported", tokenEndpointAuthMethods)
     writer.member("revocation_endpoint_auth_methods_supported", revocationEndpointAuthMethods)
     writer.member("code_challenge_methods_supported", codeChallengeMethods)
+    if !idTokenAlgorithms.isEmpty { writer.member("id_token_signing_alg_values_supported", idTokenAlgorithms) }
     if !dpopAlgorithms.isEmpty { writer.member("dpop_signing_alg_values_supported", dpopAlgorithms) }
     if !authorizationDetailsTypes.isEmpty {
       writer.member("authorization_details_types_supported", authorizationDetailsTypes)
@@ -45,13 +51,16 @@ extension ServerMetadata {
       writer.key("client_id_metadata_document_supported")
       writer.bool(true)
     }
-    if !ignoredEndpoints.isEmpty { writer.member("ignoredEndpoints", ignoredEndpoints) }
+    if !ignoredEndpoints.isEmpty {
+      writer.member("ignoredEndpoints", ignoredEndpoints.map(\.name))
+      writer.member("ignoredEndpointTexts", ignoredEndpoints.map(\.found))
+    }
     writer.endObject()
   }
 
   /// Joins the OpenID and the RFC 8414 document: real servers list some endpoints only in the second.
   package func joined(with other: ServerMetadata?) -> ServerMetadata {
-    guard let other, other.issuer == issuer else { return self }
+    guard let other, equalCodePoints(other.issuer, issuer) else { return self }
     var joined = self
     joined.endpoints = endpoints.completed(from: other.endpoints)
     joined.authorizationResponseIssuer = authorizationResponseIssuer || other.authorizationResponseIssuer
@@ -61,11 +70,13 @@ extension ServerMetadata {
       joined.revocationEndpointAuthMethods = other.revocationEndpointAuthMethods
     }
     if codeChallengeMethods.isEmpty { joined.codeChallengeMethods = other.codeChallengeMethods }
+    if idTokenAlgorithms.isEmpty { joined.idTokenAlgorithms = other.idTokenAlgorithms }
     if dpopAlgorithms.isEmpty { joined.dpopAlgorithms = other.dpopAlgorithms }
     if authorizationDetailsTypes.isEmpty { joined.authorizationDetailsTypes = other.authorizationDetailsTypes }
     joined.scopesSupported = scopesSupported ?? other.scopesSupported
     joined.clientIDMetadataDocuments = clientIDMetadataDocuments || other.clientIDMetadataDocuments
-    joined.ignoredEndpoints = joined.endpoints.missing(of: Set(ignoredEndpoints + other.ignoredEndpoints).sorted())
+    let others = other.ignoredEndpoints.filter { one in !ignoredEndpoints.contains { $0.name == one.name } }
+    joined.ignoredEndpoints = joined.endpoints.missing(of: ignoredEndpoints + others).sorted { $0.name < $1.name }
     return joined
   }
 }
@@ -73,33 +84,39 @@ extension ServerMetadata {
 extension ServerMetadata.Endpoints {
   /// Without those that no issuer may name: plain text, but from loopback to loopback. Some end up in a browser, and a
   /// server elsewhere has no business with what listens on this machine.
-  fileprivate func reachable(from issuer: String) -> (Self, ignored: [String]) {
+  fileprivate func reachable(from issuer: String, in document: JSONNode) -> (Self, [ServerMetadata.IgnoredEndpoint]) {
     let isLocal = HTTPURL(issuer)?.isLoopback == true
     func isGood(_ text: String) -> Bool {
       HTTPURL(text).map { $0.isLoopback ? isLocal : $0.scheme == .https } ?? false
     }
     var reachable = self
-    var ignored: [String] = []
-    for (name, place) in Self.all {
-      guard let text = self[keyPath: place], !isGood(text) else { continue }
+    var ignored: [ServerMetadata.IgnoredEndpoint] = []
+    for (name, member, place) in Self.all {
+      guard let node = document[member], node.kind != .null, !(self[keyPath: place].map(isGood) ?? false) else {
+        continue
+      }
       reachable[keyPath: place] = nil
-      ignored.append(name)
+      let value = node.string.map { "`\"\(ProviderRefusals.shown($0))\"`" } ?? node.kindForPeople
+      ignored.append(.init(name: name, found: "`\(member)` is \(value)"))
     }
-    return (reachable, ignored.sorted())
+    return (reachable, ignored.sorted { $0.name < $1.name })
   }
 
-  /// Those of `names` that are not here.
-  func missing(of names: [String]) -> [String] {
-    names.filter { name in Self.all.contains { $0.name == name && self[keyPath: $0.place] == nil } }
+  /// Those that are not here.
+  func missing(of ignored: [ServerMetadata.IgnoredEndpoint]) -> [ServerMetadata.IgnoredEndpoint] {
+    ignored.filter { one in Self.all.contains { $0.name == one.name && self[keyPath: $0.place] == nil } }
   }
 
-  /// The endpoints by their names in the contract.
-  private static var all: [(name: String, place: WritableKeyPath<Self, String?>)] {
+  /// The endpoints by their names in the contract, and in documents.
+  private static var all: [(name: String, member: StaticString, place: WritableKeyPath<Self, String?>)] {
     [
-      ("authorization", \.authorization), ("token", \.token), ("jwks", \.jwks), ("userinfo", \.userinfo),
-      ("revocation", \.revocation), ("introspection", \.introspection),
-      ("deviceAuthorization", \.deviceAuthorization), ("endSession", \.endSession), ("registration", \.registration),
-      ("pushedAuthorizationRequest", \.pushedAuthorizationRequest),
+      ("authorization", "authorization_endpoint", \.authorization), ("token", "token_endpoint", \.token),
+      ("jwks", "jwks_uri", \.jwks), ("userinfo", "userinfo_endpoint", \.userinfo),
+      ("revocation", "revocation_endpoint", \.revocation),
+      ("introspection", "introspection_endpoint", \.introspection),
+      ("deviceAuthorization", "device_authorization_endpoint", \.deviceAuthorization),
+      ("endSession", "end_session_endpoint", \.endSession), ("registration", "registration_endpoint", \.registration),
+      ("pushedAuthorizationRequest", "pushed_authorization_request_endpoint", \.pushedAuthorizationRequest),
     ]
   }
 

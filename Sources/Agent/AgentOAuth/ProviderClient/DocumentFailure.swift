@@ -6,13 +6,16 @@ package enum DocumentFailure: Error, Sendable {
   case offline, untrusted(TrustFailure), unavailable(status: Int), malformed
   /// The document names another issuer than the one that it was asked for (RFC 8414 §3.3).
   case issuerMismatch
+  /// Its address leads to this other origin, or nil if its redirects are not followed for another reason. Nothing was sent
+  /// there.
+  case redirected(to: String?)
 
   /// Another try may find the document. Status 0: the answer was lost.
   package var isTemporary: Bool {
     switch self {
     case .offline: true
     case .unavailable(let status): status == 0 || status == 429 || status >= 500
-    case .untrusted, .malformed, .issuerMismatch: false
+    case .untrusted, .malformed, .issuerMismatch, .redirected: false
     }
   }
 
@@ -20,7 +23,7 @@ package enum DocumentFailure: Error, Sendable {
   package var isNoDocument: Bool {
     switch self {
     case .unavailable: !isTemporary
-    case .malformed: true
+    case .malformed, .redirected: true
     case .offline, .untrusted, .issuerMismatch: false
     }
   }
@@ -30,7 +33,7 @@ package enum DocumentFailure: Error, Sendable {
     switch self {
     case .offline, .untrusted: true
     case .unavailable: isTemporary
-    case .malformed, .issuerMismatch: false
+    case .malformed, .issuerMismatch, .redirected: false
     }
   }
 

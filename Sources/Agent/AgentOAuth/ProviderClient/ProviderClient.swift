@@ -134,7 +134,7 @@ package struct ProviderClient: Sendable {
       case .foreign, .withoutTokens:
         let pause = TokenEndpointRefusal(response, now: now).retryAfter
         let bounded = pause.map { min($0, FailureClassifier.longestPause) }
-        return .failed(.transient("notAnOAuthAnswer", retryAfter: bounded))
+        return .failed(.transient(FailureClassifier.notAnOAuthAnswer, retryAfter: bounded))
       }
     case .notConnected(let failure): return .failed(.offline(failure.rawValue))
     case .untrusted(let reason): return .failed(.untrustedServer(reason))
@@ -180,8 +180,15 @@ package struct ProviderClient: Sendable {
   }
 
   package func request(_ method: String, to url: HTTPURL, fields: [HTTPField], body: Secret?) -> HTTPRequest {
-    let pins = provider.configuration.pins(of: url.host, at: dependencies.time.now(for: provider.configuration.name))
-    return withConnectionSettings(HTTPRequest(method: method, to: url, fields: fields, body: body, pins: pins))
+    withConnectionSettings(HTTPRequest(method: method, to: url, fields: fields, body: body, pins: pins(of: url.host)))
+  }
+
+  /// The pins of a host that count now.
+  package func pins(of host: String) -> [String] { provider.configuration.pins(of: host, at: now) }
+
+  /// What counts for requests to the provider's servers, but for the pins of their hosts.
+  package var trust: TrustSettings {
+    dependencies.http.trust(of: withConnectionSettings(HTTPRequest(method: "GET", url: provider.configuration.issuer)))
   }
 
   /// Sets the provider's authorities and proxy.

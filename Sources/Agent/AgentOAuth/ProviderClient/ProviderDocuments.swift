@@ -2,22 +2,19 @@ internal import AgentCore
 package import AgentModel
 internal import AgentPorts
 package import JSONRPC
-internal import SecretJSON
 internal import Secrets
 
 /// Reads what a provider publishes of itself, and what it says of its tokens.
 package struct ProviderDocuments: Sendable {
   let client: ProviderClient
 
-  /// Reads a JSON document. Of a member that a public one names twice the first counts.
+  /// Reads a public document.
   package func read<Result>(
-    _ url: String, credential: AccessCredential? = nil, timeout: Milliseconds? = nil,
-    duplicateKeys: JSONScanner.DuplicateKeys = .allowed, _ read: (JSONNode) -> Result?
+    _ url: String, timeout: Milliseconds? = nil, _ read: (JSONNode) -> Result?
   ) async throws(DocumentFailure) -> Result {
     var request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
     if let timeout { request.timeout = timeout }
-    guard let credential else { return try judge(await client.send(request), duplicateKeys, read) }
-    return try judge(await client.send(request, authorizedBy: credential), duplicateKeys, read)
+    return try judge(await fetch(request), read)
   }
 
   /// The issuer that a discovery document names.
@@ -32,20 +29,25 @@ package struct ProviderDocuments: Sendable {
     var form = FormBody.naming(token, .accessToken)
     guard let fields = client.authenticate(&form, at: endpoint) else { throw .malformed }
     let request = client.request("POST", endpoint, fields: fields, body: form.finish())
-    return try judge(await client.send(request), .allowed, read)
+    return try judge(await fetch(request), read)
   }
 
   private func judge<Result>(
-    _ outcome: HTTPOutcome, _ duplicateKeys: JSONScanner.DuplicateKeys, _ read: (JSONNode) -> Result?
+    _ fetched: Fetched, _ read: (JSONNode) -> Result?
   ) throws(DocumentFailure) -> Result {
-    switch outcome {
-    case .response(let response) where response.status == 200:
-      guard let result = SecretJSON.read(response.body, duplicateKeys: duplicateKeys, read) else { throw .malformed }
-      return result
-    case .response(let response): throw .unavailable(status: response.status)
-    case .untrusted(let reason): throw .untrusted(reason)
-    case .notConnected: throw .offline
-    case .unknown: throw .unavailable(status: 0)
+    guard let result = ProviderJSON.read(try body(of: fetched), read) else { throw .malformed }
+    return result
+  }
+
+  /// The body of a 200.
+  func body(of fetched: Fetched) throws(DocumentFailure) -> Secret {
+    switch fetched {
+    case .outcome(.response(let response)) where response.status == 200: return response.body
+    case .outcome(.response(let response)): throw .unavailable(status: response.status)
+    case .outcome(.untrusted(let reason)): throw .untrusted(reason)
+    case .outcome(.notConnected): throw .offline
+    case .outcome(.unknown): throw .unavailable(status: 0)
+    case .redirected(_, let origin): throw .redirected(to: origin)
     }
   }
 
@@ -86,12 +88,15 @@ package struct ProviderDocuments: Sendable {
   package func answers() async -> Bool {
     let issuer = client.provider.configuration.issuer
     let base = issuer.hasSuffix("/") ? String(issuer.dropLast()) : issuer
-    let fields = [HTTPField("Accept", "application/json")]
-    switch await client.send(
-      client.request("GET", base + "/.well-known/openid-configuration", fields: fields, body: nil))
-    {
-    case .response(let response): return response.status < 500
-    case .notConnected, .untrusted, .unknown: return false
-    }
+    if await isAnswered(base + "/.well-known/openid-configuration") { return true }
+    // The documents of a provider may be on another server than its token endpoint, which refuses this request: it takes
+    // POST alone (RFC 6749 §3.2).
+    guard let tokenEndpoint = client.provider.endpoints.token else { return false }
+    return await isAnswered(tokenEndpoint)
+  }
+
+  private func isAnswered(_ url: String) async -> Bool {
+    let request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
+    return if case .response(let response) = await client.send(request) { response.status < 500 } else { false }
   }
 }

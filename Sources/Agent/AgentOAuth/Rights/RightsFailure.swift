@@ -8,4 +8,7 @@ package enum RightsFailure: Error, Sendable {
   case offline(String)
   case unavailable(String, retryAfter: Milliseconds? = nil)
   case refused(String)
+  /// The address leads to this other origin, or nil if its redirects are not followed for another reason. A portal may do
+  /// that for a while.
+  case redirected(status: Int, to: String?)
 }

@@ -2,11 +2,10 @@ package import AgentCore
 package import AgentModel
 internal import AgentPorts
 internal import JSONRPC
-internal import SecretJSON
 package import Secrets
 
 /// Asks where a provider tells rights beside its tokens: userinfo (OpenID Connect Core §5.3) and the entitlements'
-/// address. One GET each with the access token, no redirects, so that the token goes nowhere else.
+/// address. One GET each with the access token, which goes to no other origin.
 package struct RightsRequests: Sendable {
   /// Long enough for a slow directory, whether or not a caller waits.
   private static let rightsTimeout = Milliseconds.seconds(10)
@@ -14,9 +13,11 @@ package struct RightsRequests: Sendable {
   private static let rightsBytes = 1 << 20
 
   private let client: ProviderClient
+  /// Where the keys are kept that verify signed answers.
+  private let keySets: KeySets?
   private var provider: Provider { client.provider }
 
-  package init(by client: ProviderClient) { self.client = client }
+  package init(by client: ProviderClient, keySets: KeySets?) { (self.client, self.keySets) = (client, keySets) }
 
   /// Of this person, or nothing: userinfo whose subject is another must not be used (§5.3.2).
   package func userInfoRights(_ accessToken: AccessCredential, subject: String) async throws(RightsFailure) -> (
@@ -24,7 +25,7 @@ package struct RightsRequests: Sendable {
   ) {
     let rule = provider.rightsRule
     let (told, sentAt) = try await userInfo(accessToken) { node -> RightsUpdate? in
-      guard node["sub"].map({ $0.string == subject }) ?? true else { return nil }
+      guard node.names(subject, by: provider.preset) else { return nil }
       return rule.rightsUpdate(userInfo: RightsClaims(node, rolesClaim: rule.rolesClaim), source: .refresh)
     }
     return (told, sentAt)
@@ -37,7 +38,7 @@ package struct RightsRequests: Sendable {
   ) {
     let rolesClaim = provider.rightsRule.rolesClaim
     return try await userInfo(accessToken) { node -> RightsClaims? in
-      return node.subject(namedBy: provider.preset) == subject ? RightsClaims(node, rolesClaim: rolesClaim) : nil
+      node.names(subject, by: provider.preset) ? RightsClaims(node, rolesClaim: rolesClaim) : nil
     }
   }
 
@@ -45,8 +46,19 @@ package struct RightsRequests: Sendable {
     _ accessToken: AccessCredential, _ read: (JSONNode) -> Told?
   ) async throws(RightsFailure) -> (Told, BootInstant) {
     guard let url = provider.endpoints.userinfo else { throw .refused("noUserInfo") }
-    let (answer, sentAt) = try await rightsDocument(url, accessToken)
-    let told = SecretJSON.read(answer) { node in node.kind == .object ? read(node) : nil }
+    let documents = client.documents
+    let request = documents.userInfoRequest(url, atMost: Self.rightsBytes, timeout: Self.rightsTimeout)
+    let (answer, sentAt) = try await rightsDocument(request, accessToken)
+    let claims: Secret
+    do throws(UserInfoFailure) {
+      claims = try await documents.userInfoClaims(answer, keySets)
+    } catch {
+      guard error.isTemporary else { throw .refused(error.reason) }
+      throw .unavailable(error.reason)
+    }
+    // A page for people comes of a captive portal, or of a proxy in trouble.
+    guard ProviderJSON.read(claims, { $0.kind }) != nil else { throw .unavailable("notJSON") }
+    let told = ProviderJSON.read(claims, duplicateKeys: .refused) { node in node.kind == .object ? read(node) : nil }
     guard let told else { throw .refused("userInfoMalformed") }
     return (told, sentAt)
   }
@@ -61,11 +73,12 @@ package struct RightsRequests: Sendable {
     do throws(DocumentFailure) {
       isActive = try await client.documents.introspect(accessToken, at: url) { node -> Bool? in
         guard let isActive = node["active"]?.bool else { return nil }
-        return isActive && (node["sub"].map { $0.string == subject } ?? true)
+        return isActive && (node["sub"].map { equalCodePoints($0.string, subject) } ?? true)
       }
     } catch {
       switch error {
       case .malformed, .issuerMismatch: throw .refused("introspectionMalformed")
+      case .redirected: throw .refused("introspectionRefused")
       case .offline: throw .offline("introspection")
       case .untrusted(let failure): throw .untrusted(failure)
       case .unavailable:
@@ -83,43 +96,37 @@ package struct RightsRequests: Sendable {
     guard let url = provider.configuration.authorization.entitlementsURL else {
       throw .refused("noEntitlementsUrl")
     }
-    let (answer, sentAt) = try await rightsDocument(url, accessToken)
-    guard let document = SecretJSON.read(answer, { EntitlementsDocument($0) }),
-      document.subject == nil || document.subject == subject
+    var request = client.request("GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
+    (request.timeout, request.maximumResponseBytes) = (Self.rightsTimeout, Self.rightsBytes)
+    let (answer, sentAt) = try await rightsDocument(request, accessToken)
+    guard ProviderJSON.read(answer, { $0.kind }) != nil else { throw .unavailable("notJSON") }
+    guard let document = ProviderJSON.read(answer, duplicateKeys: .refused, { EntitlementsDocument($0) }),
+      document.subject.map({ equalCodePoints($0, subject) }) ?? true
     else { throw .refused("entitlementsMalformed") }
     return (provider.rightsRule.rightsUpdate(document), sentAt)
   }
 
-  /// The body of a 200 that is JSON.
+  /// The body of a 200.
   private func rightsDocument(
-    _ url: String, _ accessToken: AccessCredential
+    _ request: HTTPRequest, _ accessToken: AccessCredential
   ) async throws(RightsFailure) -> (Secret, BootInstant) {
-    guard let parsed = HTTPURL(url), parsed.scheme == .https || parsed.isLoopback else {
-      throw .refused("invalidURL")
-    }
-    var request = client.request(
-      "GET", url, fields: [HTTPField("Accept", "application/json")], body: nil)
-    request.timeout = Self.rightsTimeout
-    request.maximumResponseBytes = Self.rightsBytes
-    switch await client.send(request, authorizedBy: accessToken) {
-    case .response(let response) where response.status == 200:
-      let body = response.body.withoutPreface
-      // A page for people comes of a captive portal, or of a proxy in trouble.
-      guard SecretJSON.read(body, duplicateKeys: .allowed, { $0.kind }) != nil else { throw .unavailable("notJSON") }
-      return (body, response.sentAt)
-    case .response(let response): throw refusal(response)
-    case .notConnected(let failure): throw .offline(failure.rawValue)
-    case .untrusted(let reason): throw .untrusted(reason)
-    case .unknown(.tooLarge, _): throw .refused("tooLarge")
-    case .unknown(let lost, _): throw .unavailable(lost.rawValue)
+    guard let url = HTTPURL(request.url), url.scheme == .https || url.isLoopback else { throw .refused("invalidURL") }
+    switch await client.documents.fetch(request, authorizedBy: accessToken) {
+    case .outcome(.response(let response)) where response.status == 200: return (response.body, response.sentAt)
+    case .outcome(.response(let response)): throw refusal(response)
+    case .outcome(.notConnected(let failure)): throw .offline(failure.rawValue)
+    case .outcome(.untrusted(let reason)): throw .untrusted(reason)
+    case .outcome(.unknown(.tooLarge, _)): throw .refused("tooLarge")
+    case .outcome(.unknown(let lost, _)): throw .unavailable(lost.rawValue)
+    case .redirected(let status, let origin): throw .redirected(status: status, to: origin)
     }
   }
 
-  /// A redirect comes from an intermediary, such as a portal; other refusals are for an administrator to look at.
+  /// An administrator has to look at refusals that do not pass.
   private func refusal(_ response: HTTPResponse) -> RightsFailure {
     let reason = "status\(response.status)"
     switch response.status {
-    case 408, 425, 429, 300..<400, 500...:
+    case 408, 425, 429, 500...:
       let pause = TokenEndpointRefusal(response, now: client.now).retryAfter
       return .unavailable(reason, retryAfter: pause.map { min($0, FailureClassifier.longestPause) })
     default: return .refused(reason)

@@ -33,8 +33,8 @@ package struct ExchangedToken: Sendable {
   private static let longestType = 256
 
   /// - Parameter hasProof: the request proved a key, so that the token may be bound to it (RFC 9449 §5).
-  init(body: Secret, hasProof: Bool = false) throws(Problem) {
-    let read = SecretJSON.read(body.withoutPreface) { node -> Result<ExchangedToken, Problem>? in
+  init(body: Secret, _ separators: ScopeSet.Separators = .spaces, hasProof: Bool = false) throws(Problem) {
+    let read = ProviderJSON.read(body, duplicateKeys: .refused) { node -> Result<ExchangedToken, Problem>? in
       guard node.kind == .object, let secret = node["access_token"]?.secret, secret.count > 0,
         secret.withBytes({ $0.allSatisfy { (0x20...0x7E).contains($0) } })
       else { return nil }
@@ -50,7 +50,7 @@ package struct ExchangedToken: Sendable {
       return .success(
         ExchangedToken(
           secret: secret, tokenType: type, issuedTokenType: issued, expiresIn: node["expires_in"]?.seconds,
-          scope: node["scope"]?.scopes,
+          scope: node["scope"]?.scopes(separators),
           details: AuthorizationDetails(granted: node["authorization_details"])))
     }
     switch read {
@@ -126,7 +126,7 @@ extension ProviderClient {
     let refusal = TokenEndpointRefusal(response, now: now)
     if (200...299).contains(response.status), refusal.error == nil {
       do throws(ExchangedToken.Problem) {
-        let token = try ExchangedToken(body: response.body, hasProof: hasProof)
+        let token = try ExchangedToken(body: response.body, provider.scopeSeparators, hasProof: hasProof)
         dependencies.refusals?.forget(provider.configuration.name)
         return .token(token, sentAt: response.sentAt)
       } catch {

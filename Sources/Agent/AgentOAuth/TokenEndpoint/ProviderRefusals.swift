@@ -41,7 +41,7 @@ package final class ProviderRefusals: Sendable {
   package func record(
     _ refusal: TokenEndpointRefusal, from provider: ProviderName, hiding secret: Secret? = nil
   ) {
-    guard let error = refusal.error, !Self.steps.contains(error) else { return }
+    guard let error = refusal.error ?? refusal.codes.first, !Self.steps.contains(error) else { return }
     let refused = Refusal(
       provider: provider, status: refusal.status, error: Self.cleaned(error, hiding: secret),
       description: (refusal.hidden ?? refusal.description).map { Self.cleaned($0, hiding: secret) })
@@ -62,7 +62,7 @@ package final class ProviderRefusals: Sendable {
   package func forgetAll() { refusals.withLock { $0 = [:] } }
 
   /// Printable ASCII without quotes and backslashes (RFC 6749 §5.2); long words are left out, since a provider may repeat
-  /// a token in its text.
+  /// a token in its text. Text that is too long ends with `…`.
   package static func cleaned(_ text: String, hiding secret: Secret? = nil) -> String {
     if let secret, contains(secret, text) { return "..." }
     let plain = text.unicodeScalars.map { scalar -> Character in
@@ -70,7 +70,14 @@ package final class ProviderRefusals: Sendable {
         ? Character(scalar) : " "
     }
     let words = String(plain).split(separator: " ").map { $0.utf8.count > longestWord ? "..." : String($0) }
-    return String(words.joined(separator: " ").prefix(longest))
+    let told = words.joined(separator: " ")
+    return told.count > longest ? told.prefix(longest - 1) + "\u{2026}" : told
+  }
+
+  /// An address of a document, or what stands in its place, for people: printable ASCII, bounded.
+  package static func shown(_ text: String) -> String {
+    let plain = text.unicodeScalars.map { $0.value > 0x20 && $0.value < 0x7F && $0 != "`" ? Character($0) : "?" }
+    return String(String(plain).prefix(longest))
   }
 
   private static func contains(_ secret: Secret, _ text: String) -> Bool {

@@ -13,11 +13,14 @@ package struct TokenResponse: Sendable {
   package var issuedAccessToken: Bool
   /// `Bearer` or `DPoP`; empty for a type that this agent does not know.
   package var tokenType: String
+  /// The `token_type` of an access token that this agent must not use, as it was told.
+  package var unknownTokenType: String?
   /// Nil if the provider did not say.
   package var expiresIn: Milliseconds?
   package var refreshIn: Milliseconds?
   package var refreshToken: Secret?
-  package var refreshTokenExpiresIn: Milliseconds?
+  /// Nil if the provider did not say.
+  package var refreshTokenLifetime: RefreshTokenLifetime?
   /// Nil if the scope is as it was asked for. Compare `ScopeSet.granted`.
   package var scope: ScopeSet?
   /// The resources that the answer names for its access token, as some servers do.
@@ -26,29 +29,48 @@ package struct TokenResponse: Sendable {
   /// What the grant has now (RFC 9396 §7); nil if the provider did not say, or not in a form that can be read.
   package var authorizationDetails: AuthorizationDetails?
 
+  /// What an answer tells of its refresh token's lifetime.
+  package enum RefreshTokenLifetime: Hashable, Sendable {
+    case ends(after: Milliseconds)
+    /// 0, as Keycloak tells of an offline token: it has no end, or none that the provider knows. No server issues a
+    /// refresh token that has expired.
+    case endless
+
+    /// - Parameter told: by the members of the answer that tell one. One that tells an end counts.
+    fileprivate init?(_ told: [Milliseconds]) {
+      guard !told.isEmpty else { return nil }
+      self = told.first { $0 > .zero }.map { .ends(after: $0) } ?? .endless
+    }
+
+    /// Nil if there is none.
+    package var end: Milliseconds? { if case .ends(let lifetime) = self { lifetime } else { nil } }
+  }
+
   /// True if the provider issued something, usable or not.
   var hasTokens: Bool { issuedAccessToken || refreshToken != nil }
 
   /// Reads a JSON object, one that is the only element of an array, or a form (`FormAnswer`). Nil if the body is none
   /// of these, and no refresh token can be found in it either.
-  package init?(body: Secret) {
+  ///
+  /// - Parameter separators: those of the provider's `scope` (`Provider.scopeSeparators`).
+  package init?(body: Secret, _ separators: ScopeSet.Separators = .spaces) {
     let body = body.withoutPreface
-    let read = SecretJSON.read(body, duplicateKeys: .allowed) { node -> TokenResponse? in
-      guard node.kind == .array else { return TokenResponse(node) }
+    let read = ProviderJSON.read(body) { node -> TokenResponse? in
+      guard node.kind == .array else { return TokenResponse(node, separators) }
       let elements = Array(node.elements.prefix(2))
-      return elements.count == 1 ? TokenResponse(elements[0]) : nil
+      return elements.count == 1 ? TokenResponse(elements[0], separators) : nil
     }
-    if let read = read ?? FormAnswer(body).flatMap({ TokenResponse($0) }) {
+    if let read = read ?? FormAnswer(body).flatMap({ TokenResponse($0, separators) }) {
       self = read
       return
     }
     guard let refreshToken = LenientTokenReader.refreshToken(in: body) else { return nil }
     self.init(
       accessToken: nil, issuedAccessToken: false, tokenType: "", expiresIn: nil, refreshIn: nil,
-      refreshToken: refreshToken, refreshTokenExpiresIn: nil, scope: nil, idToken: nil)
+      refreshToken: refreshToken, refreshTokenLifetime: nil, scope: nil, idToken: nil)
   }
 
-  private init?(_ node: JSONNode) {
+  private init?(_ node: JSONNode, _ separators: ScopeSet.Separators) {
     guard node.kind == .object, !node.namesTwice(Self.secretMembers) else { return nil }
     let tokenType = Self.tokenType(node["token_type"])
     let accessToken = node["access_token"]?.nonemptySecret
@@ -58,14 +80,18 @@ package struct TokenResponse: Sendable {
       tokenType: tokenType ?? "",
       expiresIn: node["expires_in"]?.number.flatMap(Milliseconds.init(remaining:)),
       refreshIn: node["refresh_in"]?.lifetime, refreshToken: node["refresh_token"]?.nonemptySecret,
-      refreshTokenExpiresIn: (node["refresh_token_expires_in"] ?? node["refresh_expires_in"])?.lifetime,
-      scope: node["scope"]?.scopes, idToken: node["id_token"]?.nonemptySecret)
+      refreshTokenLifetime: RefreshTokenLifetime(
+        [node["refresh_token_expires_in"], node["refresh_expires_in"]].compactMap { $0?.lifetime }),
+      scope: node["scope"]?.scopes(separators), idToken: node["id_token"]?.nonemptySecret)
+    if accessToken != nil, tokenType == nil, let told = node["token_type"] {
+      unknownTokenType = told.string ?? told.kindForPeople
+    }
     authorizationDetails = AuthorizationDetails(granted: node["authorization_details"])
     resources = node["resource"]?.strings ?? [node["resource"]?.string].compactMap { $0 }
   }
 
   /// Nil if the form holds no token, or one that it names twice.
-  private init?(_ form: FormAnswer) {
+  private init?(_ form: FormAnswer, _ separators: ScopeSet.Separators) {
     guard !Self.secretMembers.contains(where: { form.count(of: $0) > 1 }) else { return nil }
     let (accessToken, refreshToken) = (form["access_token"], form["refresh_token"])
     guard accessToken != nil || refreshToken != nil else { return nil }
@@ -76,9 +102,10 @@ package struct TokenResponse: Sendable {
       expiresIn: form.text("expires_in").flatMap(Double.init).flatMap(Milliseconds.init(remaining:)),
       refreshIn: form.text("refresh_in").flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
       refreshToken: refreshToken,
-      refreshTokenExpiresIn: (form.text("refresh_token_expires_in") ?? form.text("refresh_expires_in"))
-        .flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)),
-      scope: form.text("scope").map { ScopeSet(told: $0) }, idToken: form["id_token"])
+      refreshTokenLifetime: RefreshTokenLifetime(
+        ["refresh_token_expires_in", "refresh_expires_in"]
+          .compactMap { form.text($0).flatMap(Double.init).flatMap(Milliseconds.init(lifetime:)) }),
+      scope: form.text("scope").map { ScopeSet(told: $0, separators) }, idToken: form["id_token"])
   }
 
   /// True if the answer or its access token, where that is a JWT (RFC 9068 §2.2), names the resource.
@@ -93,7 +120,7 @@ package struct TokenResponse: Sendable {
   private init(
     accessToken: Secret?, issuedAccessToken: Bool, tokenType: String, expiresIn: Milliseconds?,
     refreshIn: Milliseconds?, refreshToken: Secret?,
-    refreshTokenExpiresIn: Milliseconds?, scope: ScopeSet?, idToken: Secret?
+    refreshTokenLifetime: RefreshTokenLifetime?, scope: ScopeSet?, idToken: Secret?
   ) {
     self.accessToken = accessToken
     self.issuedAccessToken = issuedAccessToken
@@ -101,7 +128,7 @@ package struct TokenResponse: Sendable {
     self.expiresIn = expiresIn
     self.refreshIn = refreshIn
     self.refreshToken = refreshToken
-    self.refreshTokenExpiresIn = refreshTokenExpiresIn
+    self.refreshTokenLifetime = refreshTokenLifetime
     self.scope = scope
     self.idToken = idToken
   }
@@ -171,13 +198,13 @@ extension JSONNode {
   fileprivate var number: Double? { integer.map(Double.init) ?? double ?? string.flatMap { Double($0) } }
 
   /// Space-delimited (RFC 6749 §3.3) or, as some providers write them, a list. Of what is neither, nothing is known.
-  var scopes: ScopeSet? {
+  func scopes(_ separators: ScopeSet.Separators = .spaces) -> ScopeSet? {
     if kind == .null { return nil }
-    if let string { return ScopeSet(told: string) }
+    if let string { return ScopeSet(told: string, separators) }
     guard let strings, strings.count == elements.count(where: { _ in true }) else {
       return ScopeSet([], lacksSome: true)
     }
-    return ScopeSet(told: strings.joined(separator: " "))
+    return ScopeSet(told: strings.joined(separator: " "), separators)
   }
 }
 
@@ -198,6 +225,8 @@ extension Milliseconds {
 
 extension TokenEndpointRefusal {
   private static let longestClaims = 16 * 1024
+  /// Real ones have some hundred bytes. Told cut, compared whole.
+  private static let longestDescription = 16 * 1024
   private static let mostCodes = 16
 
   /// Reads an error answer (RFC 6749 §5.2, RFC 9457) as far as it is one. `now` is the provider's time, with which a date
@@ -214,16 +243,15 @@ extension TokenEndpointRefusal {
       return Timestamp(httpDate: field, now: now).map { max(.zero, $0 - answeredAt) }
     }
     isPage = response.isPage || response.body.withBytes { $0.first { !$0.isBlank } == UInt8(ascii: "<") }
-    let read: TokenEndpointRefusal? = SecretJSON.read(response.body.withoutPreface, duplicateKeys: .allowed) { node in
+    let read: TokenEndpointRefusal? = ProviderJSON.read(response.body) { node in
       var refusal = self
       refusal.error = node["error"]?.word
       refusal.suberror = (node["suberror"] ?? node["error_subtype"])?.word
-      refusal.description = node["error_description"]?.word
+      refusal.description = node["error_description"]?.text(upTo: Self.longestDescription)
       refusal.claims = node["claims"]?.text(upTo: Self.longestClaims)
       // The first one decides where the person configured two of them.
       let lists = (node["error_codes"].map { Array($0.elements) } ?? []).prefix(Self.mostCodes)
-      let singles = [node["code"], node["errorCode"], node["error_code"], node["type"]].compactMap { $0 }
-      refusal.codes = (lists + singles).compactMap { $0.word ?? $0.integer.map(String.init) }
+      refusal.codes = (lists + node.stableCodes).compactMap { $0.word ?? $0.integer.map(String.init) }
       return refusal
     }
     if let read { self = read }
@@ -235,6 +263,24 @@ extension TokenEndpointRefusal {
 }
 
 extension JSONNode {
+  /// The members in which API contracts put a stable code: of the answer, of an object in `error`, and of the first entry of
+  /// `errors` (JSON:API).
+  fileprivate var stableCodes: [JSONNode] {
+    let inner = [self["error"], self["errors"]?.elements.first { _ in true }].compactMap { $0 }
+      .filter { $0.kind == .object }
+    let names: [StaticString] = ["code", "errorCode", "error_code", "type"]
+    return names.compactMap { self[$0] }
+      // A number there repeats the status.
+      + inner.flatMap { object in (names + ["message", "status"]).compactMap { object[$0] } }
+      .filter { $0.kind == .string }
+  }
+
+  /// True for an object that says that it is an error, whatever its status says.
+  var saysError: Bool {
+    self["error"].map { $0.kind == .string && $0.textCapacity > 0 } ?? false
+      || !TokenEndpointRefusal(status: 400, codes: stableCodes.compactMap(\.word)).isUnknown
+  }
+
   /// Longer ones decide nothing and are not kept.
   fileprivate var word: String? { text(upTo: 256) }
 

@@ -25,7 +25,7 @@ package enum TokenResponseClassifier {
   package static func isReadable(partial response: HTTPResponse) -> Bool {
     guard (200...299).contains(response.status) else { return false }
     let body = response.body.withoutPreface
-    let isWhole = SecretJSON.read(body, duplicateKeys: .allowed) { $0.kind == .object || $0.kind == .array } ?? false
+    let isWhole = ProviderJSON.read(body) { $0.kind == .object || $0.kind == .array } ?? false
     return isWhole || LenientTokenReader.refreshToken(in: body) != nil
   }
 
@@ -33,11 +33,11 @@ package enum TokenResponseClassifier {
     guard (200...299).contains(response.status) else { return .refusal }
     if let answer = TokenResponse(body: response.body), answer.hasTokens { return .tokens }
     let body = response.body.withoutPreface
-    let shape = SecretJSON.read(body, duplicateKeys: .allowed) { node -> Kind? in
+    let shape = ProviderJSON.read(body) { node -> Kind? in
       // Tokens that can't be told apart.
       if node["access_token"].holdsText || node["refresh_token"].holdsText { return .damaged }
-      // `error` with 200, as GitHub answers.
-      return node["error"].holdsText ? .refusal : .withoutTokens
+      // An error with 200, as GitHub answers.
+      return node.saysError ? .refusal : .withoutTokens
     }
     if let shape { return shape }
     return body.withBytes { bytes in

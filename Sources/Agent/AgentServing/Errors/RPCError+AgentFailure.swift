@@ -47,6 +47,7 @@ extension AgentFailure {
       failure.wireReason
     case .token(.store, _): StoreFailure.inputOutput.wireReason
     case .token(.reauthenticate(let reason), _), .token(.misconfigured(let reason), _): reason
+    case .token(.noAnswer, _), .provider(.document(.unavailable(status: 0))): "noAnswer"
     case .wouldNarrow: "wouldNarrow"
     case .identityLacks(let lack, _): lack.rawValue
     case .roleRefused(let code, _): code
@@ -61,10 +62,15 @@ extension AgentFailure {
     case .caller(.grantRefused): "grantRefused"
     case .rights(.offline(let reason), _), .rights(.unavailable(let reason, _), _), .rights(.refused(let reason), _):
       reason
+    case .rights(.redirected(let status, _), _): "status\(status)"
     case .signIn(let failure): failure.wireReason
     case .stepUp(let failure, _, let method): failure.wireReason(method.noun)
-    case .provider(.registration(.unsuitable)), .provider(.registration(.refused)): "registrationRefused"
+    case .provider(.registration(.unsuitable)), .provider(.registration(.refused)),
+      .provider(.registration(.otherRedirects)):
+      "registrationRefused"
+    case .provider(.registration(.redirected)): "redirected"
     case .provider(.pkceNotOffered): "pkceNotOffered"
+    case .provider(.redirectShared): "redirectShared"
     case .provider(.unsupportedDetails): "unsupportedAuthorizationDetails"
     case .provider(.document(let failure)) where kind == .providerMisconfigured: failure.wireReason
     case .passphrase(.prompt(let failure)): failure.wireReason
@@ -88,6 +94,7 @@ extension AgentFailure {
       .signIn(.exchange(.untrustedServer(let reason))), .provider(.document(.untrusted(let reason))),
       .provider(.registration(.untrusted(let reason))):
       reason
+    case .provider(.noAuthorities): .unknownAuthority
     case .signIn(.answerRejected(let failure, _)), .signIn(.importedTokenSpent(let failure)): failure.trustFailure
     default: nil
     }
@@ -137,7 +144,7 @@ extension AgentFailure {
     case .challenged(let demand, _): demand.wireDetails
     case .request(.responseTooLarge, _, _): [("limit", .number(Int64(RequestSender.maximumResponseBytes)))]
     // The provider refused nothing.
-    case .token(.misconfigured(TokenMachine.notBound), _): []
+    case .token(.misconfigured(TokenMachine.notBound), _), .token(.misconfigured(TokenMachine.noRefreshToken), _): []
     case .token(.misconfigured(let error), _), .signIn(.exchange(.misconfigured(let error))),
       .signIn(.answer(.refused(let error))), .provider(.pushRefused(let error)),
       .provider(.registration(.refused(let error?))):
@@ -155,6 +162,7 @@ extension AgentFailure {
     case .provider(.clientIDMissing):
       Self.parameter(
         "/clientId", "the id of a client that the provider knows, where the agent can't register itself")
+    case .provider(.noAuthorities): Self.parameter("/caFile", "a readable file with certificates in PEM form")
     case .keySlot(let failure): failure.wireParameter.map { Self.parameter($0.path, $0.expected) } ?? []
     case .backup(let failure): failure.expectedPath.map { Self.parameter("/path", $0) } ?? []
     default: []
@@ -200,10 +208,11 @@ extension TokenMachine.Refusal {
   fileprivate var wireRemedies: [WireRemedy] {
     switch self {
     case .signedOut, .reauthenticate: [.reauthenticate]
+    case .misconfigured(TokenMachine.noRefreshToken): [.reauthenticate]
     case .locked, .misconfigured, .untrustedServer: [.administrator]
     case .interaction: [.interact, .reauthenticate]
     case .offline: [.connect]
-    case .unavailable, .store: []
+    case .unavailable, .noAnswer, .store: []
     }
   }
 }

@@ -16,13 +16,18 @@ extension SignInFailure {
     case .cancelled: "cancelled"
     case .denied, .answer(.denied): "denied"
     case .otherPerson, .identity(.tenantMissing): "identityMismatch"
-    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState: "malformedAnswer"
+    case .answer(.unreadable), .answer(.withoutCode), .pastedNoAnswer, .codeWithoutState,
+      .wholeAddressNeeded:
+      "malformedAnswer"
     case .answer(.stateMismatch): "stateMismatch"
+    case .answer(.anotherAddress): "redirectMismatch"
     case .answer(.issuerMismatch): "issuerMismatch"
     case .answer(.refused): "providerError"
-    case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing): "invalidIdToken"
+    case .identity(.idTokenMissing), .identity(.idTokenInvalid), .identity(.subjectMissing),
+      .identity(.keysUnread):
+      "invalidIdToken"
     case .identity(.noEndpoint), .identity(.notNamed): "noIdentity"
-    case .notATokenResponse, .identity(.accessTokenMissing): "invalidTokenResponse"
+    case .notATokenResponse, .unknownTokenType, .identity(.accessTokenMissing): "invalidTokenResponse"
     case .notBound: "notBound"
     case .deviceFlowUnsupported: "flowUnsupported"
     case .invalidDeviceAnswer: "invalidDeviceAnswer"
@@ -73,7 +78,11 @@ extension PromptFailure {
 extension DocumentFailure {
   /// There is no document that discovery could read, or the one that there is must not be used.
   var wireReason: String {
-    if case .issuerMismatch = self { "issuerMismatch" } else { "noDiscovery" }
+    switch self {
+    case .issuerMismatch: "issuerMismatch"
+    case .redirected: "redirected"
+    default: "noDiscovery"
+    }
   }
 }
 
@@ -112,7 +121,7 @@ extension StoreFailure {
     case .corrupt: "corrupt"
     case .busy: "busy"
     case .closed: "closed"
-    case .unsafePermissions, .hardLinked: "unsafePermissions"
+    case .unsafePermissions, .link, .hardLinked: "unsafePermissions"
     case .missing: "missing"
     case .newerSchema: "newerSchema"
     }

@@ -11,7 +11,6 @@ enum AccountForgetHandler: MethodHandler {
       try vault.signOuts.forget(params.account)
     }
     for id in erased { agent.events.publish(.accountErased, account: id) }
-    if !erased.contains(profile.id) { agent.background.start { await agent.erasures.resume() } }
     return AccountForget.Result(account: profile.id)
   }
 }

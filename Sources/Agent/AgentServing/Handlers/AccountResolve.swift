@@ -74,12 +74,17 @@ enum AccountResolveHandler: MethodHandler {
     return AccountResolve.Result(account: chosen.account, because: because, rule: rule)
   }
 
-  /// The word in the directory's `.lanyard` file.
+  /// The word in the directory's `.lanyard` file, if the person trusts it.
   private static func word(for directory: String, _ call: Call) async throws(AgentFailure) -> String? {
     do throws(DirectoryAccountsFailure) {
       return try await call.agent.environment.directories.account(for: directory)
     } catch {
-      throw .overloaded("files that name accounts can't be searched for")
+      switch error {
+      case .unavailable: throw .overloaded("files that name accounts can't be searched for")
+      case .unreadable:
+        throw .invalidParameter("/workingDirectory", expected: "a directory whose `.lanyard` file can be read")
+      case .noDirectory: throw .invalidParameter("/workingDirectory", expected: "an absolute path")
+      }
     }
   }
 

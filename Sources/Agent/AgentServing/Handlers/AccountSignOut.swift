@@ -1,6 +1,7 @@
 internal import Agent
 internal import AgentCore
 internal import AgentModel
+internal import AgentPorts
 internal import AgentProtocol
 internal import AgentStore
 
@@ -17,7 +18,8 @@ enum AccountSignOutHandler: MethodHandler {
         id, SignOutMode(params.mode), revocationTimeoutSeconds: params.revocationTimeoutSeconds)
     }
     return AccountSignOut.Result(
-      account: id, mode: params.mode, data: WireDataDisposition(answer.outcome.data),
+      account: id, mode: WireSignOutMode(answer.mode),
+      demandedBy: agent.environment.configuration.hardSignOutDemandedBy, data: WireDataDisposition(answer.outcome.data),
       revocation: WireRevocationOutcome(answer.outcome.revocation), nextAttemptAt: answer.nextAttemptAt,
       // It carries the ID token, which is not for a caller whose tokens are limited.
       endSessionUrl: call.limits?.permission.limitsTokens == true ? nil : answer.endSessionURL)

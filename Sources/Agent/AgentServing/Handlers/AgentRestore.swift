@@ -16,7 +16,7 @@ enum AgentRestoreHandler: MethodHandler {
       return restored
     }
     return AgentRestore.Result(
-      accounts: restored.accounts.map { WireAccount($0, agent, active: nil) },
+      accounts: restored.accounts.map { WireAccount(listed: $0, agent, active: nil) },
       skipped: restored.skipped.map { WireSkippedItem($0) },
       providers: restored.providers, policies: restored.policies, createdAt: restored.createdAt)
   }

@@ -12,9 +12,10 @@ enum AgentStatusHandler: MethodHandler {
   static func handle(_ params: AgentStatus.Params, _ call: Call) async throws(AgentFailure) -> AgentStatus.Result {
     let agent = call.agent
     await call.agent.lookAgain()
+    await agent.accounts.settle()
     let status = try await agent.vault.status(within: call.limits)
     var counts: [AccountState: Int] = [:]
-    for profile in status.profiles { counts[agent.state(of: profile), default: 0] += 1 }
+    for profile in status.profiles { counts[agent.tokenCache.session(of: profile).state, default: 0] += 1 }
     return AgentStatus.Result(
       locked: status.isLocked, initialized: status.isInitialized, protection: WireProtection(status.protection),
       connectivity: WireConnectivityState(agent.connectivity.current.state),
@@ -33,6 +34,7 @@ enum AgentStatusHandler: MethodHandler {
       memoryLocked: agent.environment.configuration.isMemoryLocked(),
       confinement: WireConfinement(agent.environment.configuration.confinement ?? Confinement.none),
       configuration: agent.environment.configuration.path,
+      hardSignOutDemandedBy: agent.environment.configuration.hardSignOutDemandedBy,
       audit: WireAuditSettings(agent.environment.configuration.audit), administrator: administrator(agent),
       policySource: call.limits == nil ? await agent.policySource.status().map { WirePolicySource($0) } : nil)
   }

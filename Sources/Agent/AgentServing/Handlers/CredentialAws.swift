@@ -20,7 +20,7 @@ enum CredentialAwsHandler: MethodHandler {
     guard let answer else { throw .timedOut(account.id) }
     return CredentialAws.Result(
       accessKeyId: answer.accessKeyID, secretAccessKey: answer.secretAccessKey, sessionToken: answer.sessionToken,
-      expiresAt: answer.expiresAt, account: answer.account)
+      expiresAt: answer.expiresAt, expiresInSeconds: Int(answer.expiresInSeconds), account: answer.account)
   }
 
   private static func role(_ params: CredentialAws.Params) throws(AgentFailure) -> RoleSession {

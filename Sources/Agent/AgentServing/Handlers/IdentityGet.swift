@@ -13,7 +13,8 @@ enum IdentityGetHandler: MethodHandler {
     let minimum = Milliseconds.seconds(Int64(params.minimumLifetimeSeconds))
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
-      try await account.idToken(minimumLifetime: minimum)
+      try await account.idToken(
+        minimumLifetime: minimum, patience: params.timeoutSeconds == nil ? TokenMachine.callersPatience : nil)
     }
     guard let answer else { throw .timedOut(account.id) }
     return IdentityGet.Result(

@@ -20,6 +20,7 @@ enum MetricsReadHandler: MethodHandler {
   /// How the agent stands now. The figures are of the whole agent, also for a limited caller: they name no account.
   private static func present(_ call: Call) async throws(AgentFailure) -> FigureReport.Present {
     let agent = call.agent
+    await agent.accounts.settle()
     let (environment, queue) = (agent.environment, agent.gate.load)
     let status = try await agent.vault.status(within: nil)
     let isOnline: Bool? =
@@ -42,7 +43,7 @@ enum MetricsReadHandler: MethodHandler {
     var counts: [AccountState: Int64] = [:]
     var confirmedAt: [String: Timestamp] = [:]
     for profile in status.profiles {
-      counts[agent.state(of: profile), default: 0] += 1
+      counts[agent.tokenCache.session(of: profile).state, default: 0] += 1
       guard profile.signInStatus == .signedIn, let told = profile.lastOnlineAuthAt else { continue }
       let digest = FigureKeeper.digest(ofIssuer: profile.identity.issuer)
       let moment = agent.time.wall(told.time, of: profile.provider)

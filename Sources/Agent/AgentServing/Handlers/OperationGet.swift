@@ -16,8 +16,10 @@ enum OperationGetHandler: LongAnswerHandler {
   static func handle(
     _ params: OperationGet.Params, _ call: Call
   ) async throws(AgentFailure) -> (WireOperation, MemoryBudget.Share?) {
+    let id = try await call.agent.vault.profile(params.account).id
+    let queue = await call.agent.operations.queue(of: id)
     let told = try await call.agent.vault.read { vault throws(AgentFailure) in
-      try vault.operations.told(params.operation, of: params.account)
+      try vault.operations.told(params.operation, of: .id(id), heldUpBy: queue)
     }
     let bytes = 2 * told.operation.bytes + Self.leastBytes
     guard let share = await call.agent.environment.answers.share(bytes, isLimited: call.limits != nil) else {

@@ -22,9 +22,14 @@ enum ProviderAddHandler: MethodHandler {
     try await call.agent.vault.read { vault throws(AgentFailure) in try vault.providers.requireFree(params.name) }
     if let policy = params.policy { try await call.requirePolicy(named: policy) }
     var provider = try Provider(describedBy: params, signer: call.agent.environment.keys)
+    try await call.requireCertificates(at: params.caFile)
     if provider.needsDiscovery {
       do throws(AgentFailure) {
-        try await call.agent.discover(&provider)
+        try await call.agent.discover(&provider, isTyped: true)
+        // A corrected issuer may be the preset's.
+        if let preset = provider.preset {
+          provider.configuration.complete(from: preset, tenantClaim: params.authorization?.tenantClaim)
+        }
       } catch {
         // Report a missing client id first, where the agent may have to be given one.
         guard params.clientId == nil, provider.preset?.registersClients != true,
@@ -33,7 +38,12 @@ enum ProviderAddHandler: MethodHandler {
         throw .provider(.clientIDMissing(.document(failure)))
       }
     }
-    if params.clientId == nil { try await call.agent.identifyClient(&provider) }
+    if params.clientId == nil {
+      // Endpoints of the caller's own could be elsewhere, and a limited caller has no part in the person's clients.
+      let mayTakeClient = params.identity == .resource && params.endpoints == nil && call.limits == nil
+      try await call.agent.identifyClient(
+        &provider, mayTakeClient: mayTakeClient, keepsRedirectPath: params.redirect?.path != nil)
+    }
     do throws(AgentFailure) {
       _ = try await call.agent.vault.commit { [provider, limits = call.limits] vault throws(AgentFailure) in
         try vault.providers.requireCovered(params.name, by: limits)
@@ -65,6 +75,12 @@ extension Provider {
 }
 
 extension Call {
+  /// Whether or not a request needs them now: the next document of the provider may lead to a server with TLS.
+  func requireCertificates(at path: String?) async throws(AgentFailure) {
+    guard let path, !path.isEmpty else { return }
+    guard await agent.environment.http.hasCertificates(at: path) else { throw .provider(.noAuthorities) }
+  }
+
   /// A provider whose policy is not there would deny everything.
   func requirePolicy(named name: String) async throws(AgentFailure) {
     _ = try await agent.vault.read { vault throws(AgentFailure) in try vault.policies.policy(named: name) }

@@ -15,6 +15,7 @@ enum ProviderDiscoverHandler: MethodHandler {
     _ = try await call.agent.vault.read { vault throws(AgentFailure) in vault.providerTable.all.isEmpty }
     let discovery = try IssuerDiscovery(
       params.url, exactly: params.exact == true, caFile: params.caFile, proxy: params.proxy, of: call.agent)
+    try await call.requireCertificates(at: params.caFile)
     let found = try await call.agent.searches.run { () async throws(AgentFailure) in try await discovery.run() }
     // As much as the schema allows: what a server tells has no end of its own.
     guard found.issuer.utf8.count <= longestIssuer else { throw .provider(.document(.malformed)) }

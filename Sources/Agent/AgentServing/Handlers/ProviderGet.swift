@@ -12,6 +12,7 @@ enum ProviderGetHandler: MethodHandler {
     let provider = try await call.agent.vault.read { vault throws(AgentFailure) in
       try vault.providers.provider(params.provider, within: call.limits)
     }
-    return ProviderGet.Result(provider: WireProvider(provider))
+    return ProviderGet.Result(
+      provider: WireProvider(provider), trust: WireServerTrust(of: call.agent.client(of: provider)))
   }
 }

@@ -31,6 +31,7 @@ enum ProviderUpdateHandler: MethodHandler {
     var provider = known
     try configure(&provider, params, call)
     if call.limits != nil, provider.directsElsewhere(than: known) { throw .caller(.notCovered) }
+    try await call.requireCertificates(at: params.caFile)
     try await readDocuments(of: &provider, params, after: known, call)
     // Now it is known where the new provider is: what belongs to another stays with that.
     provider.authenticate(by: params.clientSecret, key: params.clientKey, after: known)
@@ -54,9 +55,11 @@ enum ProviderUpdateHandler: MethodHandler {
   ) throws(AgentFailure) {
     let preset = try params.preset.map { name throws(AgentFailure) in try ProviderPreset.asked(name) }
     let before = provider.configuration
-    provider.configuration.issuer = params.issuer ?? before.issuer
+    provider.configuration.issuer = Self.issuer(params.issuer, after: before)
     provider.configuration.clientID = params.clientId ?? before.clientID
-    if provider.configuration.issuer != before.issuer { provider.configuration.forgetPresetEndpoints(of: before) }
+    if !equalCodePoints(provider.configuration.issuer, before.issuer) {
+      provider.configuration.forgetPresetEndpoints(of: before)
+    }
     preset?.describe(&provider.configuration)
     try provider.configuration.apply(params)
     // The end of the former pins would end the new ones, too.
@@ -67,19 +70,28 @@ enum ProviderUpdateHandler: MethodHandler {
     }
   }
 
+  /// A last slash more or less is a slip and no other issuer, where issuers are not compared exactly.
+  private static func issuer(_ typed: String?, after before: ProviderConfiguration) -> String {
+    guard let typed else { return before.issuer }
+    let isSlip = equalCodePoints(typed + "/", before.issuer) || equalCodePoints(typed, before.issuer + "/")
+    return isSlip && !before.isExact ? before.issuer : typed
+  }
+
   /// Reads the documents if the issuer changed, or if `params.issuer` names it.
   private static func readDocuments(
     of provider: inout Provider, _ params: ProviderUpdate.Params, after known: Provider, _ call: Call
   ) async throws(AgentFailure) {
-    let issuerChanged = provider.configuration.issuer != known.configuration.issuer
+    let issuerChanged = !equalCodePoints(provider.configuration.issuer, known.configuration.issuer)
     if params.clientId != nil {
+      // A person registers the usual path with a client, unless they say another.
+      if params.redirect == nil, provider.registration != nil { provider.configuration.forgetOwnRedirectPath() }
       provider.registration = nil
     } else if issuerChanged, provider.registration != nil {
       throw .invalidParameter("/clientId", expected: "the id of a client that the new issuer knows")
     }
     if issuerChanged { provider.forgetMetadata() }
     if provider.needsDiscovery, provider.metadata == nil || params.issuer != nil || provider.lacksRequiredPKCE {
-      try await call.agent.discover(&provider)
+      try await call.agent.discover(&provider, isTyped: params.issuer != nil)
     }
   }
 

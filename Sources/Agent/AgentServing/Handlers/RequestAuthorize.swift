@@ -11,10 +11,10 @@ enum RequestAuthorizeHandler: MethodHandler {
     _ params: RequestAuthorize.Params, _ call: Call
   ) async throws(AgentFailure) -> RequestAuthorize.Result {
     let account = try await call.agent.accounts.actor(params.account)
-    if let demand = TokenRejectHandler.demand(in: params.challenge) { throw .token(demand, account.id) }
+    try TokenRejectHandler.refuse(demandIn: params.challenge, of: account.id, call)
     let wanted = RequestToAuthorize(
       account: account.id, method: params.method, url: String(params.url.prefix { $0 != "#" }),
-      origins: params.origins.map { RequestTarget.origins($0) },
+      origins: params.origins.map { RequestTarget.origins($0) }, reach: params.accounts.map { Set($0) },
       limits: try call.agent.limits(of: call.limits, as: params.grant),
       token: TokenKey(resource: params.resource, scopes: params.scopes.map { ScopeSet($0) }),
       rejected: params.rejected, nonce: params.nonce, mayPrompt: params.prompt != nil)
@@ -25,6 +25,7 @@ enum RequestAuthorizeHandler: MethodHandler {
     guard let done else { throw .timedOut(account.id) }
     return RequestAuthorize.Result(
       account: account.id, accessToken: done.accessToken, tokenType: done.tokenType, proof: done.proof,
-      fingerprint: done.fingerprint, expiresAt: done.expiresAt, decision: done.decision.map { WireDecision($0) })
+      otherTokens: done.otherTokens, fingerprint: done.fingerprint, expiresAt: done.expiresAt,
+      decision: done.decision.map { WireDecision($0) })
   }
 }

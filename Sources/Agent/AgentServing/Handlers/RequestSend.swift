@@ -20,6 +20,7 @@ enum RequestSendHandler: LongAnswerHandler {
     }
     request.showsToken = call.limits?.permission.givesTokens ?? true
     request.isOfLimitedCaller = call.limits != nil
+    request.reach = call.limits?.permission.accounts
     let sender = RequestSender(request, of: account, judge: call.judge) { () throws(AgentFailure) in
       try call.requireOpen()
     }

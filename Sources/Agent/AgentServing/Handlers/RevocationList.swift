@@ -10,17 +10,17 @@ enum RevocationListHandler: MethodHandler {
     let entries = try await call.agent.vault.read { vault throws(AgentFailure) in
       try vault.outbox.entries(within: call.limits)
     }
-    return RevocationList.Result(revocations: entries.map { WireRevocation($0, call.agent.time) })
+    return RevocationList.Result(revocations: entries.map { WireRevocation($0, call.agent) })
   }
 }
 
 extension WireRevocation {
-  /// Without the token; its moments as the wall clock shows them now.
-  init(_ entry: OutboxEntry, _ time: TimeKeeper) {
-    let wall = { time.wall($0, of: entry.provider) }
+  /// Without the token. A list has entries of several providers, so that its instants are by the machine's clock.
+  init(_ entry: OutboxEntry, _ agent: AgentService) {
+    let wall = { agent.time.wall($0, of: entry.provider) }
     self.init(
       id: entry.name, issuer: entry.issuer, accountLabel: entry.accountLabel, attempts: entry.attempts,
-      nextAttemptAt: wall(entry.nextAttemptAt), expiresAt: wall(entry.expiresAt),
+      nextAttemptAt: wall(entry.nextAttemptAt), expiresAt: wall(entry.end),
       lastError: entry.lastError.map { WireLastFailure(name: $0, at: wall(entry.lastErrorAt ?? entry.createdAt)) })
   }
 }

@@ -15,6 +15,6 @@ enum RevocationRetryHandler: MethodHandler {
     guard params.revocation == nil || !entries.isEmpty else { throw .notFound(.revocation) }
     for entry in entries { _ = await call.agent.revocations.send(entry) }
     let left = try await vault.read { vault throws(AgentFailure) in try vault.outbox.entries(within: call.limits) }
-    return RevocationRetry.Result(revocations: left.map { WireRevocation($0, call.agent.time) })
+    return RevocationRetry.Result(revocations: left.map { WireRevocation($0, call.agent) })
   }
 }

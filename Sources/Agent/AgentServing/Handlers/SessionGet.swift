@@ -8,8 +8,11 @@ enum SessionGetHandler: MethodHandler {
 
   static func handle(_ params: SessionGet.Params, _ call: Call) async throws(AgentFailure) -> SessionGet.Result {
     let (_, account) = try await call.agent.accounts.account(params.account)
-    var session = WireSession(try await account.session())
-    session.stepUpValidUntil = call.agent.stepUps.validUntil(session.account)
+    let facts = try await account.session()
+    var session = WireSession(facts)
+    session.stepUpValidUntil = call.agent.stepUps.validUntil(session.account).map {
+      call.agent.time.moment($0, of: facts.profile.provider)
+    }
     // Signed in again, and the PIN not said yet: tokens flow, and what the account's programs keep does not open.
     if session.state != .signedOut, await isDataUnderPIN(session.account, call) {
       session.remedies.insert(.stepUp, at: session.remedies.first == .connect ? 1 : 0)

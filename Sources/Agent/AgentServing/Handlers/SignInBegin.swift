@@ -42,6 +42,7 @@ enum SignInBeginHandler: MethodHandler {
       }
       if params.scopes == nil { wishes.scopes = await call.agent.vault.scopesToKeep(of: profile) }
       wishes.loginHint = profile.loginHint
+      await answer(call.agent.demands.last(of: profile.id), of: profile, params, &wishes, call)
     }
     let begun = try await call.agent.signIns.begin(
       SignInFlow(params.flow), provider: params.provider.text, wishes: wishes)
@@ -65,6 +66,26 @@ enum SignInBeginHandler: MethodHandler {
 }
 
 extension SignInBeginHandler {
+  /// Asks for what a server or the provider demanded last of this account, as far as the caller says nothing of it.
+  private static func answer(
+    _ demand: InteractionDemand?, of profile: AccountProfile, _ params: SignInBegin.Params,
+    _ wishes: inout SignInJob.Wishes, _ call: Call
+  ) async {
+    guard let demand else { return }
+    // What another demanded is nothing that a limited caller may ask for.
+    if params.scopes == nil, !demand.scopes.isEmpty, call.limits?.permission.limitsTokens != true {
+      wishes.scopes = await call.agent.vault.scopes(of: profile, adding: demand.scopes)
+      wishes.answersDemand = true
+    }
+    // A code on another device has no such parameters.
+    guard params.flow != .device, params.acrValues == nil, params.maxAgeSeconds == nil, params.claims == nil else {
+      return
+    }
+    wishes.authentication = RequestedAuthentication(
+      acrValues: demand.acrValues, maxAgeSeconds: demand.maxAgeSeconds, claims: demand.claims.flatMap(claimsRequest))
+    wishes.answersDemand = true
+  }
+
   private static func authentication(_ params: SignInBegin.Params) throws(AgentFailure) -> RequestedAuthentication {
     let wanted = [
       ("/acrValues", params.acrValues != nil), ("/maxAgeSeconds", params.maxAgeSeconds != nil),

@@ -21,7 +21,7 @@ enum SnapshotGetHandler: MethodHandler {
     return WireSnapshot(
       account: profile.id, roles: snapshot.roles.sorted(), scopes: snapshot.scopes.names,
       entitlements: snapshot.entitlements.sorted(),
-      fetchedAt: call.agent.time.wall(snapshot.fetchedAt.time, of: profile.provider), version: Int(snapshot.version),
+      fetchedAt: snapshot.fetchedAt.time, version: Int(snapshot.version),
       source: WireSnapshotSource(rawValue: snapshot.source.rawValue) ?? .refresh)
   }
 }

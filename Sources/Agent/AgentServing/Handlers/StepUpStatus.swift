@@ -16,6 +16,7 @@ extension WireStepUpStatus {
   init(_ status: StepUpState, _ agent: AgentService) {
     self.init(
       account: status.account, enrolled: status.isEnrolled,
-      validUntil: agent.stepUps.validUntil(status.account), attemptsLeft: status.attemptsLeft)
+      validUntil: agent.stepUps.validUntil(status.account).map { agent.time.moment($0, of: status.provider) },
+      attemptsLeft: status.attemptsLeft)
   }
 }

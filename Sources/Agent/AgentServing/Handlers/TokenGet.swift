@@ -21,7 +21,8 @@ enum TokenGetHandler: MethodHandler {
     let answer = try await withDeadline(seconds: params.timeoutSeconds, clock: call.agent.environment.clock) {
       () async throws(AgentFailure) in
       try await account.token(
-        key, demand, exactScopes: params.exactScopes, within: call.tokenLimit)
+        key, demand, exactScopes: params.exactScopes, within: call.tokenLimit,
+        patience: params.timeoutSeconds == nil ? TokenMachine.callersPatience : nil)
     }
     guard let answer else { throw .timedOut(account.id) }
     return WireToken(answer)

@@ -14,7 +14,7 @@ enum TokenProofHandler: MethodHandler {
         "/url", expected: "an https URL without user information; http only on a loopback host")
     }
     guard RequestMachine.canSend(params.method) else {
-      throw .invalidParameter("/method", expected: "a method other than CONNECT and TRACE")
+      throw .invalidParameter("/method", expected: RequestMachine.expectedMethod)
     }
     let account = try await call.agent.accounts.actor(params.account)
     let request = ProofRequest(

@@ -25,6 +25,7 @@ protocol ProviderChanges {
   var postLogoutRedirectUri: String? { get }
   var persistAccessTokens: Bool? { get }
   var allowedOrigins: [String]? { get }
+  var allowedFields: [String]? { get }
   var pins: WireMap<[String]>? { get }
   var pinsExpireAt: Timestamp? { get }
   var caFile: String? { get }
@@ -120,6 +121,14 @@ extension ProviderConfiguration {
           expected: "an origin: https, a host and perhaps a port, without a path; http only on a loopback host")
       }
       allowedOrigins = origins
+    }
+    if let fields = changes.allowedFields {
+      if let index = fields.firstIndex(where: { !RequestNames.canBeAllowed($0) }) {
+        throw .invalidParameter(
+          "/allowedFields/\(index)",
+          expected: "a name that neither the agent nor the connection decides, as they decide Authorization and Host")
+      }
+      allowedFields = fields
     }
     if let pins = changes.pins { self.pins = try Self.pins(pins) }
     // The last pins take their end with them: others would begin with it.

@@ -29,7 +29,7 @@ struct RequestParameters {
   /// Nil for an empty body.
   func content() throws(AgentFailure) -> Secret? {
     guard RequestMachine.canSend(method) else {
-      throw .invalidParameter(path + "/method", expected: "a method other than CONNECT and TRACE")
+      throw .invalidParameter(path + "/method", expected: RequestMachine.expectedMethod)
     }
     let content: Secret?
     if let text = bodyBase64 {

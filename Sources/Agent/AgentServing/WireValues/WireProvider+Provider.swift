@@ -15,7 +15,7 @@ extension WireProvider {
         ? nil
         : WireMap(it.authorizationParameters.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       endpoints: WireEndpoints(provider.endpoints),
-      ignoredEndpoints: provider.ignoredEndpoints,
+      ignoredEndpoints: provider.ignoredEndpoints?.map(\.name),
       redirect: WireRedirect(host: it.redirect.host, port: it.redirect.port.map(Int.init), path: it.redirect.path),
       refresh: WireRefreshRules(
         reuse: WireTokenReuse(rawValue: provider.reuse.rawValue) ?? .strict,
@@ -40,7 +40,7 @@ extension WireProvider {
         entitlementsUrl: it.authorization.entitlementsURL),
       revocationScope: WireRevocationScope(rawValue: it.revocationScope.rawValue),
       postLogoutRedirectUri: it.postLogoutRedirectURI, persistAccessTokens: it.persistAccessTokens,
-      allowedOrigins: it.allowedOrigins,
+      allowedOrigins: it.allowedOrigins, allowedFields: it.allowedFields.isEmpty ? nil : it.allowedFields,
       pins: WireMap(it.pins.sorted { $0.key < $1.key }.map { .init(name: $0.key, value: $0.value) }),
       pinsExpireAt: it.pinsExpireAt,
       caFile: it.caFile, proxy: it.proxy, policy: it.policy, preset: it.preset, source: provider.managedBy)

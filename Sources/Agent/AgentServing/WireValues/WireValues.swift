@@ -5,21 +5,22 @@ internal import AgentOAuth
 internal import AgentProtocol
 
 /// From the agent's values to those of the wire.
-extension AgentService {
-  /// The state in `Account`, or the last one known from when the grant was open.
-  func state(of profile: AccountProfile) -> AccountState {
-    tokenCache.state(of: profile.id) ?? profile.restingState
-  }
-}
-
 extension WireAccount {
+  /// In a list, which may have accounts of several providers: its instants are by the machine's clock.
+  init(listed profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
+    self.init(profile, agent, active: active)
+    createdAt = agent.time.wall(createdAt, of: profile.provider)
+    lastOnlineAuthAt = lastOnlineAuthAt.map { agent.time.wall($0, of: profile.provider) }
+  }
+
   init(_ profile: AccountProfile, _ agent: AgentService, active: AccountID?) {
     self.init(
       id: profile.id, account: profile.id, alias: profile.alias, provider: profile.provider,
       issuer: profile.identity.issuer, tenant: profile.identity.tenant, subject: profile.identity.subject,
-      displayName: profile.displayName, email: profile.email, state: WireAccountState(agent.state(of: profile)),
+      displayName: profile.displayName, email: profile.email,
+      state: WireAccountState(agent.tokenCache.session(of: profile).state),
       active: profile.id == active, createdAt: profile.createdAt,
-      lastOnlineAuthAt: profile.lastOnlineAuthAt.map { agent.time.wall($0.time, of: profile.provider) },
+      lastOnlineAuthAt: profile.lastOnlineAuthAt?.time,
       dataProtection: profile.dataProtection.map { WireDataProtection($0) },
       tokenBinding: profile.tokenBinding.map { WireTokenBinding($0) })
   }
@@ -81,6 +82,7 @@ extension WireSession {
         phase: WireRefreshPhase(facts.phase), attempts: facts.attempts, nextAttemptAt: facts.nextAttemptAt,
         lastError: facts.lastError.map { WireLastFailure($0) }),
       serverTimeOffsetMs: facts.time.serverTimeOffset.map { Int($0.count) }, clock: WireClockTrust(facts.time.clock),
+      clockBehindSeconds: facts.time.clock == .suspect ? Int(facts.time.behind.wholeSeconds) : nil,
       deviceKeyId: facts.deviceKeyID, tokenBinding: facts.tokenBinding.map { WireTokenBinding($0) },
       remedies: facts.remedies.map { WireRemedy($0) },
       generation: Int(facts.generation))

@@ -59,7 +59,7 @@ extension TokenMachine.Refusal {
     case .misconfigured: .providerMisconfigured
     case .offline: .offline
     case .untrustedServer: .untrustedServer
-    case .unavailable: .providerUnavailable
+    case .unavailable, .noAnswer: .providerUnavailable
     case .store: .storeUnavailable
     }
   }
@@ -95,7 +95,7 @@ extension ExchangeFailure {
 extension RightsFailure {
   fileprivate var kind: FailureKind {
     switch self {
-    case .noAccessToken, .unavailable: .providerUnavailable
+    case .noAccessToken, .unavailable, .redirected: .providerUnavailable
     case .untrusted: .untrustedServer
     case .offline: .offline
     case .refused: .providerMisconfigured
@@ -135,12 +135,15 @@ extension ProviderFailure {
     case .damaged: .integrity
     case .inUse, .clientIDMissing: .invalidParams
     case .document(.offline), .registration(.offline): .offline
-    case .document(.untrusted), .registration(.untrusted): .untrustedServer
+    case .document(.untrusted), .registration(.untrusted), .noAuthorities: .untrustedServer
     case .document(let failure): failure.isTemporary ? .providerUnavailable : .providerMisconfigured
     case .registration(.answerLost), .registration(.unavailable): .providerUnavailable
-    case .registration(.unsuitable), .registration(.refused), .noAuthorizationEndpoint, .noSignInEndpoints,
+    case .registration(.unsuitable), .registration(.refused), .registration(.otherRedirects),
+      .registration(.redirected),
+      .noAuthorizationEndpoint, .noSignInEndpoints,
       .noPushEndpoint,
-      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .pkceNotOffered:
+      .pushEndpointGone, .pushRefused, .unsupportedDetails, .redirectNotLoopback, .redirectShared,
+      .pkceNotOffered:
       .providerMisconfigured
     }
   }

@@ -57,7 +57,10 @@ extension AgentFailure {
       "The Security Token Service refuses the role: \(code). Check the role's name, and that it trusts this account's provider."
     case .rights(let failure, _): failure.message
     case .originNotAllowed:
-      "The account's provider does not list this origin, so nothing was sent. Add it: `lanyard provider update NAME --allowed-origin ORIGIN`."
+      """
+      The account's provider does not list this origin, so nothing was sent. List it beside the others: `lanyard \
+      provider update NAME --allowed-origin ORIGIN` sets the whole list.
+      """
     case .operationNotFound:
       """
       No operation matches: it was cancelled, its claim has ended, or the policy allows none now (as while the clock \
@@ -73,8 +76,6 @@ extension AgentFailure {
     case .denied: "The policy does not allow this now; data.decision says why. Nothing was stored or changed."
     case .challenged: "The resource server demands a new sign-in; data says how."
     case .request(let failure, _, _): failure.message
-    case .sentBefore(.request, _):
-      "The server refused the request, and the agent could not send it a second time. The server may have carried out the first one."
     case .unsent(let failure), .sentBefore(let failure, _): failure.message
     case .signIn(let failure): failure.message
     case .stepUp(let failure, _, let method): failure.message(method.noun)
@@ -209,6 +210,8 @@ extension RightsFailure {
       "The server that knows what this account may do can't be reached. The last snapshot is kept; try again later."
     case .unavailable:
       "The provider could not say what this account may do. The last snapshot is kept; try again later."
+    case .redirected(_, let origin):
+      "The address that says what this account may do \(DocumentFailure.leads(to: origin)). The last snapshot is kept; the token was not sent there."
     case .refused:
       "The provider's answer does not say what this account may do. The last snapshot is kept. Name the claim or the URL that says it by `provider.update`."
     }

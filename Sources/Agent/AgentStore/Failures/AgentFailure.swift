@@ -246,7 +246,10 @@ extension AgentFailure {
     case .queueFull: .seconds(60)
     case .denied(let recorded): recorded.decision.retryAfter
     case .stepUpWanted(_, .paused(let pause)?): pause
-    case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _): pause
+    case .overloaded(_, let pause), .token(.offline(let pause), _), .token(.unavailable(let pause), _),
+      .token(.noAnswer(.ended(let pause)), _), .token(.noAnswer(.inDoubt(let pause)), _):
+      pause
+    case .token(.noAnswer(.stillWaiting), _): .seconds(1)
     case .vault(.store, _), .grantStillStored, .backup(.store), .token(.store, _): TokenMachine.storePause
     case .backup(.overtaken): .seconds(1)
     case .signIn(.tooMany): .seconds(10)

@@ -24,16 +24,28 @@ extension ProviderFailure {
     case .registration(.untrusted(let reason)): DocumentFailure.untrusted(reason).message
     case .registration(.unsuitable):
       "The provider registered the client with settings that this agent can't use. " + Self.byHand
+    case .registration(.otherRedirects):
+      "The provider registered the client with other redirect addresses than the one of this agent, so sign-ins would end elsewhere. Nothing was kept. "
+        + Self.byHand
+    case .registration(.redirected(let origin)):
+      "The address at which the provider registers clients \(DocumentFailure.leads(to: origin)). Nothing was sent there. "
+        + Self.byHand
     case .registration(.refused): "The provider does not let this agent register itself. " + Self.byHand
     case .registration(.answerLost), .registration(.unavailable):
       "The provider could not answer now. Nothing was changed; try again later."
+    case .noAuthorities:
+      "The file of authorities (`--ca-file`) can't be read, or has no certificate in PEM form. Nothing was sent or changed; name another file."
     case .noAuthorizationEndpoint: "This provider has no authorization endpoint."
+    case .noSignInEndpoints(let ignored) where !ignored.isEmpty:
+      "In the document of this provider \(ignored.map(\.found).joined(separator: ", and ")), which is no whole https address, so no sign-in is possible. Ask the administrator of the server, or give the endpoints by `provider.update`."
     case .noSignInEndpoints:
       "This provider has no authorization or token endpoint. Give them by `provider.update`."
     case .noPushEndpoint:
       "This provider takes only pushed authorization requests and names no endpoint for them. Give the endpoint by `provider.update`."
     case .pushEndpointGone:
       "This provider takes only pushed authorization requests, and the endpoint that it names for them does not exist. Give the endpoint by `provider.update`."
+    case .redirectShared(let name, let other, let remedy):
+      "The browser would come back from \(name.text) to \(remedy.place) \(other.text), and neither says in its answer whom it is from: one could pass for the other. Nothing was sent. \(remedy.hint(for: name))"
     case .pkceNotOffered:
       "The metadata of this provider does not list the PKCE method S256, which this provider is configured to require. Nothing was sent to its sign-in page; ask the administrator of the server."
     case .pushRefused(AuthorizationAnswer.authorizationDetailsRefused): AuthorizationDetails.refusal
@@ -46,6 +58,23 @@ extension ProviderFailure {
   }
 }
 
+extension RedirectRemedy {
+  fileprivate var place: String {
+    if case .noRedirect = self { "a path that is also taken by" } else { "the same path as from" }
+  }
+
+  fileprivate func hint(for name: ProviderName) -> String {
+    switch self {
+    case .redirect(let own):
+      "Give \(name.text) a path of its own with `lanyard provider update \(name.text) --redirect \(own.host):\(own.port ?? 0)\(own.path)`, and register that redirect URI with its client. Or sign in with `--device`."
+    case .newRegistration:
+      "An earlier version registered its client with this path. Remove it with `lanyard provider remove \(name.text)` and add it again, and its client gets a path of its own. Or sign in with `--device`."
+    case .noRedirect:
+      "No other path helps. Sign in with `--device`, or ask the administrator of \(name.text) to have its server name itself (`iss`, RFC 9207)."
+    }
+  }
+}
+
 extension AuthorizationDetails {
   /// The provider said `invalid_authorization_details` (RFC 9396 §5).
   static let refusal =
@@ -53,6 +82,13 @@ extension AuthorizationDetails {
 }
 
 extension DocumentFailure {
+  /// What a redirect does that is not followed.
+  static func leads(to origin: String?) -> String {
+    guard let origin else { return "leads on by redirects that the agent does not follow" }
+    let name = origin.utf8.count > 200 ? "with a very long name" : origin
+    return "leads to another server, \(name), where the agent does not follow"
+  }
+
   var message: String {
     switch self {
     case .offline:
@@ -62,6 +98,8 @@ extension DocumentFailure {
       "The provider could not answer now. Nothing was changed; try again later."
     case .issuerMismatch:
       "The document of this issuer names another issuer, so the agent does not use it. Give the issuer exactly as its document writes it, also with a slash at its end, or ask the administrator of the server."
+    case .redirected(let origin):
+      "The address of a document of this provider \(Self.leads(to: origin)). Nothing was sent there and nothing was changed; if that is the provider, give its address, or ask the administrator of the server."
     case .unavailable, .malformed:
       "There is no discovery document of this issuer. Check the issuer, or give the endpoints yourself."
     }
@@ -70,15 +108,15 @@ extension DocumentFailure {
 
 extension TrustFailure {
   var message: String {
-    switch self {
+    let what = "The provider could not be trusted: \(explanation)."
+    return switch self {
     case .unknownAuthority:
-      "The provider could not be trusted: this machine does not know the authority of its certificate. A private authority is trusted once its file is named: `--ca-file FILE` when the provider is added, or later `lanyard provider update NAME --ca-file FILE`."
-    case .wrongName: "The provider could not be trusted: its certificate is for another host."
+      "\(what) A private authority is trusted once its file is named: `--ca-file FILE` when the provider is added, or later `lanyard provider update NAME --ca-file FILE`."
+    case .wrongName, .tls: what
     case .expired:
-      "The provider could not be trusted: its certificate is not valid now. It has expired, or this machine's clock is wrong."
+      "\(what) It has expired, or this machine's clock is wrong."
     case .pinMismatch:
-      "The provider could not be trusted: no pinned key is the server's. If its administrator confirms that the key was changed, set the new pins by `provider.update`."
-    case .tls: "The provider could not be trusted: TLS failed."
+      "\(what) If its administrator confirms that the key was changed, set the new pins by `provider.update`."
     }
   }
 }

@@ -12,11 +12,14 @@ package enum ProviderFailure: Sendable {
   /// Accounts still belong to the provider.
   case inUse([AccountID])
   case document(DocumentFailure)
+  /// The file of authorities that the configuration names can't be read, or has no certificate.
+  case noAuthorities
   /// There is no client id, and the agent can't get one now.
   case clientIDMissing(RegistrationGap)
   case registration(RegistrationFailure)
   case noAuthorizationEndpoint
-  case noSignInEndpoints
+  /// `ignored`: what the provider's documents name instead of usable ones.
+  case noSignInEndpoints(ignored: [ServerMetadata.IgnoredEndpoint])
   /// The provider requires pushed authorization requests (RFC 9126) and does not say where.
   case noPushEndpoint
   /// The endpoint for pushed authorization requests is not where the provider says.
@@ -26,6 +29,8 @@ package enum ProviderFailure: Sendable {
   /// The provider's metadata does not list the type of what is asked for (RFC 9396); these it lists.
   case unsupportedDetails(types: [String])
   case redirectNotLoopback
+  /// Nothing tells its answers from those of this other provider, which come back to the same path.
+  case redirectShared(ProviderName, with: ProviderName, RedirectRemedy)
   /// The configuration requires PKCE, and the metadata does not list `S256` (RFC 7636).
   case pkceNotOffered
 }

@@ -8,12 +8,17 @@ internal import AgentVault
 extension SignInFailure {
   var message: String {
     switch self {
-    case .expired(foreignAnswers: 0): "The person did not sign in in time. Begin again; nothing was changed."
-    case .expired(let foreignAnswers):
+    case .expired(_, nil): "The person did not sign in in time. Begin again; nothing was changed."
+    case .expired(let refused, .foreignState?):
       """
-      The person did not sign in in time. \(foreignAnswers == 1 ? "An answer" : "\(foreignAnswers) answers") to no \
+      The person did not sign in in time. \(refused == 1 ? "An answer" : "\(refused) answers") to no \
       sign-in of this agent came meanwhile: another program may try to answer, or the provider leaves out `state`. \
       Begin again; nothing was changed.
+      """
+    case .expired(let refused, let last?):
+      """
+      The person did not sign in in time. \(refused == 1 ? "A request" : "\(refused) requests") to the address where the \
+      answer comes back could not be taken: \(last.meaning). Begin again; nothing was changed.
       """
     case .cancelled: "The sign-in was cancelled. Nothing was changed."
     case .denied, .answer(.denied): "The sign-in was denied at the provider. Nothing was changed."
@@ -26,6 +31,10 @@ extension SignInFailure {
       "This is neither the address to which the browser was sent back, nor the code in it. Nothing was kept."
     case .codeWithoutState:
       "At this provider a code alone does not show which sign-in it belongs to. Paste the whole address to which the browser was sent back. Nothing was kept."
+    case .answer(.anotherAddress):
+      "This is not the address to which this sign-in sends the browser back. Nothing was kept; paste the whole address from the page that this sign-in opened."
+    case .wholeAddressNeeded:
+      "This agent has other providers too, and a part of the address does not show which one it comes from. Paste the whole address to which the browser was sent back. Nothing was kept."
     case .answer(.stateMismatch):
       "The answer does not belong to this sign-in. Nothing was kept; if you did not start it, another person did."
     case .answer(.refused(AuthorizationAnswer.authorizationDetailsRefused)): AuthorizationDetails.refusal
@@ -45,10 +54,15 @@ extension SignInFailure {
       "The provider did not authenticate you in the way that the sign-in asked for. Nothing was kept."
     case .identity(.idTokenInvalid(let failure)):
       "The provider's ID token is not valid (\(failure.rawValue)). Nothing was kept."
-    case .identity(.subjectMissing), .identity(.notNamed): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.keysUnread(let failure)):
+      "The keys that prove who signed in could not be read: \(failure.cause). Nothing was kept."
+    case .identity(.subjectMissing): "The provider did not say who signed in. Nothing was kept."
+    case .identity(.notNamed(let answer)): answer.message + " Nothing was kept."
     case .identity(.noEndpoint):
       "The provider has no userinfo endpoint, so it does not say who signed in. Nothing was kept."
     case .notATokenResponse: "The provider's answer is not a token response. Nothing was kept."
+    case .unknownTokenType(let told):
+      "The provider's answer has the `token_type` `\(ProviderRefusals.cleaned(told))`, and this agent knows `Bearer` and `DPoP`. Nothing was kept."
     case .notBound:
       "This provider is configured to give only tokens that are bound to a key of this machine (`--dpop required`), and these would be bearer tokens. Nothing was kept."
     case .identity(.accessTokenMissing): "The provider sent no access token. Nothing was kept."
@@ -72,6 +86,39 @@ extension SignInFailure {
   }
 }
 
+extension UnnamedPerson {
+  fileprivate var message: String {
+    switch self {
+    case .document(let failure): "The provider did not say who signed in: \(failure.cause)."
+    case .userInfo(.malformed): "The provider did not say who signed in: its userinfo is no JSON object."
+    case .userInfo(.encrypted):
+      "The provider did not say who signed in: its userinfo is encrypted. Ask the administrator of the server to send it signed or as JSON to this client."
+    case .userInfo(.unproven(let failure)):
+      "The provider's userinfo is signed, and the agent does not believe it (\(failure.rawValue))."
+    case .userInfo(.keysUnread(let failure)):
+      "The provider's userinfo is signed, and its keys could not be read: \(failure.cause)."
+    case .members(let found):
+      "The provider did not say who signed in: its userinfo has no text `sub` or `id` at its top. It has \(found)."
+    case .introspection: "The provider did not say who signed in: it does not name the person of this token."
+    }
+  }
+}
+
+extension DocumentFailure {
+  /// Why a document could not be read, as a clause.
+  fileprivate var cause: String {
+    switch self {
+    case .offline: "the server can't be reached"
+    case .untrusted: "the server could not be trusted"
+    case .unavailable(status: 0): "no answer came"
+    case .unavailable(let status): "the server answered with status \(status)"
+    case .malformed: "the answer is not what it should be"
+    case .issuerMismatch: "it names another issuer"
+    case .redirected(let origin): "the address \(Self.leads(to: origin))"
+    }
+  }
+}
+
 extension ExchangeFailure {
   var signInMessage: String {
     switch self {
@@ -89,6 +136,20 @@ extension ExchangeFailure {
       "The provider refused, with status \(status), and did not say why. Nothing was kept."
     case .unknownOutcome: "The provider's answer was lost. Nothing was kept; sign in again."
     case .reauthenticate, .locked, .interaction, .store: "The provider refused. Nothing was kept; sign in again."
+    }
+  }
+}
+
+extension RedirectRefusal {
+  /// For a person, after a colon.
+  var meaning: String {
+    switch self {
+    case .anotherUser: "it was another user's of this machine"
+    case .anotherPath: "its path is another one than this sign-in's"
+    case .anotherMethod: "it was no GET"
+    case .tooLarge: "the browser's cookies for this machine are larger than 64 KiB; delete them, or use `--paste`"
+    case .malformed: "it was no request that can be read"
+    case .foreignState: "it belongs to no sign-in of this agent"
     }
   }
 }

@@ -4,9 +4,9 @@ package import AgentPorts
 
 /// Why a sign-in brought no account. Nothing of it was kept.
 package enum SignInFailure: Sendable {
-  /// The person did not sign in in time. `foreignAnswers`: what came to the redirect URI and was for another sign-in,
-  /// or for none.
-  case expired(foreignAnswers: Int)
+  /// The person did not sign in in time. `refused`: requests that came to the redirect URI and were no answer to this
+  /// sign-in; `last`: why the last of them was refused.
+  case expired(refused: Int, last: RedirectRefusal?)
   case cancelled
   /// The person, or the provider for them, said no to the device code.
   case denied
@@ -18,9 +18,13 @@ package enum SignInFailure: Sendable {
   case pastedNoAnswer
   /// A person brought a code alone, and the provider has nothing that ties it to this sign-in.
   case codeWithoutState
+  /// A person brought a part of the address that another provider's answer could have, too.
+  case wholeAddressNeeded
   /// The tokens do not prove who signed in.
   case identity(IdentityFailure)
   case notATokenResponse
+  /// The access token is of a type that this agent must not use (RFC 6749 §7.1).
+  case unknownTokenType(String)
   /// The provider's accounts are to have bound tokens, and these would be bearer tokens.
   case notBound
   case deviceFlowUnsupported
@@ -43,7 +47,7 @@ extension AgentFailure {
   package init(_ end: DevicePolling.End) {
     switch end {
     case .denied: self = .signIn(.denied)
-    case .expired: self = .signIn(.expired(foreignAnswers: 0))
+    case .expired: self = .signIn(.expired(refused: 0, last: nil))
     case .unknownCode: self = .signIn(.deviceCodeUnknown)
     case .answerLost: self = .signIn(.exchange(.unknownOutcome("lost")))
     case .failed(let failure): self = .signIn(.exchange(failure))

@@ -10,6 +10,12 @@ extension StoreFailure {
         says what to do.
         """
     }
+    guard self != .corrupt else {
+      return """
+        The store's file is damaged, and what this needs of it can't be read. What needs nothing of it is still done. Put the \
+        newest copy of the state directory back, or `lanyard restore` a backup; `lanyard doctor` says more.
+        """
+    }
     let remedy = self == .full ? " Make room on the disk, then try again." : ""
     return "The store can't be used now: \(cause). Nothing was lost; what needs no write is still done." + remedy
   }
@@ -23,6 +29,7 @@ extension StoreFailure {
     case .busy: "another program holds it"
     case .closed: "it is closed"
     case .unsafePermissions: "others could read or replace its files"
+    case .link(let name): "the file `\(name)` is a symbolic link, and the store follows none"
     case .hardLinked(let name):
       "the file `\(name)` has a second name (a hard link), so that others could read or replace it by that name"
     case .missing: "its files are gone"

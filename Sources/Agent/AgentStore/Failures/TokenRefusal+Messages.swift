@@ -9,9 +9,21 @@ extension TokenMachine.Refusal {
     case .signedOut: "This account is signed out. Sign in again to use it."
     case .reauthenticate(let reason) where Self.anotherPerson.contains(reason):
       """
-      The provider answered for another person or another sign-in, so nothing of its answer was kept. Sign in again as \
+      The provider answered for another person, so nothing of its answer was kept. Sign in again as \
       this account's person; the account and its data are kept.
       """
+    case .reauthenticate(TokenMachine.outcomeUnknown):
+      """
+      No answer came to a refresh, so the provider may have spent this account's refresh token. Sign in again; the \
+      account and its data are kept.
+      """
+    case .reauthenticate(TokenMachine.unexplainedRefusal):
+      """
+      The provider refused to refresh this account's token several times, with answers that do not say why. Sign in \
+      again; the account and its data are kept.
+      """
+    case .reauthenticate(TokenMachine.noRefreshToken):
+      "The account has no refresh token. Sign in again; the account and its data are kept."
     case .reauthenticate:
       "The provider no longer takes this account's refresh token. Sign in again; the account and its data are kept."
     case .locked:
@@ -23,6 +35,12 @@ extension TokenMachine.Refusal {
       """
     case .misconfigured(TokenMachine.notBound):
       "The provider gave a bearer token, and only tokens that are bound to a key of this machine are served (`--dpop required`). Its administrator can turn DPoP on; the session is kept."
+    case .misconfigured(TokenMachine.noRefreshToken):
+      """
+      The provider gave no refresh token at the sign-in, so there is no other token than the one that it gave: none with \
+      other scopes, for another resource, or newer. That one is kept and served. `lanyard login --scope SCOPE` signs in \
+      with the scopes that it names.
+      """
     case .misconfigured(AuthorizationAnswer.authorizationDetailsRefused):
       "The provider does not take the authorization details that were asked for. Ask for others; nothing was deleted."
     case .misconfigured("invalid_scope"):
@@ -40,12 +58,23 @@ extension TokenMachine.Refusal {
       The provider gave no token that can be used: it could not answer now, or its answer can't be read. The session is \
       kept; try again later.
       """
+    case .noAnswer(.stillWaiting):
+      """
+      The provider has not answered yet. The session is kept: the agent goes on waiting for the answer and keeps the \
+      token that it brings. Try again in a moment.
+      """
+    case .noAnswer(.ended):
+      "No answer came from the provider. The session is kept; try again later."
+    case .noAnswer(.inDoubt):
+      """
+      No answer came to the last refresh, so it is not known whether the provider took it. The session is kept: once \
+      the provider answers again, the agent sends the refresh once more. Try again later.
+      """
     case .store: StoreFailure.inputOutput.message
     }
   }
 
-  /// What must not change in a refreshed ID token (OpenID Connect Core §12.2).
+  /// The ID token of the answer names another issuer or another person (OpenID Connect Core §12.2).
   private static let anotherPerson: Set<String> = Set(
-    [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged, .authTimeChanged]
-      .map { (failure: IDTokenFailure) in failure.rawValue })
+    [.issuerChanged, .subjectChanged].map { (failure: IDTokenFailure) in failure.rawValue })
 }

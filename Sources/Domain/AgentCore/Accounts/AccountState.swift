@@ -10,6 +10,7 @@ public enum AccountState: String, CaseIterable, Hashable, Sendable {
   /// The provider said that the account is disabled.
   case locked
   case signedOut
+
 }
 
 /// Where an account's refresh stands.
@@ -23,6 +24,3 @@ public enum RefreshPhase: String, CaseIterable, Hashable, Sendable {
 
 /// The key that seals an account's data while it is signed out: the vault's alone, or also the PIN's.
 public enum DataProtection: String, CaseIterable, Hashable, Sendable { case vault, pin }
-
-/// An action that can make a failed request succeed. A list is in the order in which to try.
-public typealias Remedy = Decision.Remedy

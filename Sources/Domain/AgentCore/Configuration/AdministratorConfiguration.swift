@@ -67,5 +67,6 @@ private struct ConfigurationMember: Sendable {
     ConfigurationMember("lockOn", \.lockOn),
     ConfigurationMember("policySource", \.policySource),
     ConfigurationMember("proxy", \.proxy),
+    ConfigurationMember("signOut", \.signOut),
   ]
 }

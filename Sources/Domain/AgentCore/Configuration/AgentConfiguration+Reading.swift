@@ -58,6 +58,7 @@ private struct ConfigurationReader {
     var (found, enforced) = (AgentConfiguration(), AgentConfiguration())
     let known = [
       "caFile", "proxy", "clientIdMetadataDocument", "lockAfterSeconds", "lockOn", "limits", "audit", "policySource",
+      "signOut",
     ]
     for (name, value) in members(of: root, known + (mayEnforce ? ["enforced"] : [])) {
       switch name {
@@ -74,6 +75,9 @@ private struct ConfigurationReader {
       case "lockOn": found.lockOn = lockEvents(value)
       case "audit": found.audit = audit(value)
       case "policySource": found.policySource = policySource(value)
+      case "signOut":
+        found.signOut = value.string.flatMap { AgentConfiguration.SignOutRule(rawValue: $0) }
+        if found.signOut == nil { add(value, "This must be asked or hard.") }
       default: limits(value, &found)
       }
     }

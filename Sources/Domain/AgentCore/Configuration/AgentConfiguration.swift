@@ -5,6 +5,13 @@ public import AgentModel
 public struct AgentConfiguration: Hashable, Sendable {
   public enum LockEvent: String, Hashable, Sendable, CaseIterable { case sleep, screen }
 
+  public enum SignOutRule: String, Hashable, Sendable, CaseIterable {
+    /// In the mode that its caller asks for.
+    case asked
+    /// Every sign-out erases.
+    case hard
+  }
+
   /// A PEM file with the certificate authorities that count, instead of the system's.
   public var caFile: String?
   /// `ProxyAddress`
@@ -18,6 +25,7 @@ public struct AgentConfiguration: Hashable, Sendable {
   public var requestsInFlight: Int?
   public var audit = AuditSettings()
   public var policySource: PolicySource?
+  public var signOut: SignOutRule?
 
   /// A larger file is no configuration of this agent.
   public static let maximumBytes = 64 << 10

@@ -40,20 +40,28 @@ public enum FailureClassifier {
         ? .unexplained(status: refusal.status, isPage: refusal.isPage)
         : failure(.transient, refusal, said: word(of: refusal.status))
     }
-    return failure(row.meaning, refusal, said: row.standardError ?? said)
+    return failure(row.meaning, refusal, said: row.standardError ?? said, because: row.reason)
   }
 
   /// The word for a refusal by status alone.
   static func word(of status: Int) -> String { "status\(status)" }
 
+  /// A 2xx response that is no answer of the protocol, as portals and proxies send a page.
+  public static let notAnOAuthAnswer = "notAnOAuthAnswer"
+
+  /// A portal answers with a page, with a redirect to one, or with the status that says so (RFC 6585 §6).
+  static func mayBeOfAPortal(_ word: String) -> Bool {
+    word == notAnOAuthAnswer || word == Self.word(of: 511) || (300...399).contains { word == Self.word(of: $0) }
+  }
+
   private static func failure(
-    _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String
+    _ meaning: FailureTable.Meaning, _ refusal: TokenEndpointRefusal, said: String, because reason: String? = nil
   ) -> ExchangeFailure {
     let pause = refusal.retryAfter.map { min($0, longestPause) }
     switch meaning {
     case .throttled: return .transient("throttled", retryAfter: pause ?? throttledPause)
     case .transient: return .transient(said, retryAfter: pause ?? (refusal.status == 429 ? throttledPause : nil))
-    case .reauthenticate: return .reauthenticate(reason: "refused")
+    case .reauthenticate: return .reauthenticate(reason: reason ?? "refused")
     case .locked: return .locked
     case .interaction: return .interaction(claims: refusal.claims)
     case .misconfigured: return .misconfigured(said)

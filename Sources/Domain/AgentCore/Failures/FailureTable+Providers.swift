@@ -29,11 +29,32 @@ extension FailureTable {
       .error("device_flow_disabled", .misconfigured, as: "unauthorized_client"),
     ])
 
+  /// A dead refresh token is answered with 403 and `unauthorized_client`, seen on 2024-04-16 (raycast/extensions issue
+  /// 11836) and on 2025-08-19 (ParabolInc/parabol issue 11849). The documented answer is 403 with `invalid_grant`
+  /// (developer.atlassian.com/cloud/oauth/getting-started/refresh-tokens, read on 2026-11-28), which needs no row.
+  public static let atlassian = FailureTable(
+    "atlassian", [.description("refresh_token is invalid", .reauthenticate)])
+
+  /// From the source of Gitea, `handleRefreshToken` in routers/web/auth/oauth2_provider.go, read on 2026-11-28. Both come
+  /// with `unauthorized_client`; Forgejo has the same words.
+  public static let gitea = FailureTable(
+    "gitea",
+    [
+      // The token has expired, or is none of this server's.
+      .description("unable to parse refresh token", .reauthenticate),
+      // With rotation turned on (`INVALIDATE_REFRESH_TOKENS`).
+      .description("token was already used", .reauthenticate),
+    ])
+
+  /// Of a person who was deactivated, with `invalid_grant`, seen on 2017-05-05 (restforce/restforce issue 303). A dead
+  /// refresh token is `invalid_grant`, too, with another description (help.salesforce.com, "OAuth 2.0 Authorization
+  /// Errors", read on 2026-11-28).
+  public static let salesforce = FailureTable("salesforce", [.description("inactive user", .locked)])
+
   /// docs.slack.dev, errors of `openid.connect.token`. All have status 200.
   public static let slack = FailureTable(
     "slack",
     [
-      .error("invalid_refresh_token", .reauthenticate),
       .error("bad_client_secret", .misconfigured, as: "invalid_client"),
       .error("invalid_client_id", .misconfigured, as: "invalid_client"),
       .error("bad_redirect_uri", .misconfigured),

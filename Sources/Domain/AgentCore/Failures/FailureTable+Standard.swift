@@ -59,7 +59,33 @@ extension FailureTable {
       .error("consent_required", .interaction),
       // Not standardised; several providers send them.
       .error("mfa_required", .interaction),
-      .error("account_disabled", .locked),
-      .error("user_disabled", .locked),
+
+      // Stable codes of API contracts, written without `AUTH_`. The four ends of a session, as contracts spell them…
+      .contract("SESSION_REVOKED", .reauthenticate, because: "revoked"),
+      .contract("REFRESH_TOKEN_REVOKED", .reauthenticate, because: "revoked"),
+      .contract("TOKEN_REVOKED", .reauthenticate, because: "revoked"),
+      .contract("SESSION_EXPIRED", .reauthenticate, because: "expired"),
+      .contract("REFRESH_TOKEN_EXPIRED", .reauthenticate, because: "expired"),
+      .contract("SESSION_REUSED", .reauthenticate, because: "reused"),
+      .contract("REFRESH_TOKEN_REUSED", .reauthenticate, because: "reused"),
+      .contract("TOKEN_REUSED", .reauthenticate, because: "reused"),
+      .contract("SESSION_INVALID", .reauthenticate),
+      .contract("REFRESH_TOKEN_INVALID", .reauthenticate),
+      .contract("INVALID_REFRESH_TOKEN", .reauthenticate),
+      .contract("TOKEN_INVALID", .reauthenticate),
+      // …as Supabase sends them (supabase.com/docs/guides/auth/debugging/error-codes)…
+      .contract("REFRESH_TOKEN_ALREADY_USED", .reauthenticate, because: "reused"),
+      .contract("REFRESH_TOKEN_NOT_FOUND", .reauthenticate),
+      .contract("SESSION_NOT_FOUND", .reauthenticate, because: "revoked"),
+      .contract("USER_BANNED", .locked),
+      // …and Firebase, as `message` of an object in `error` (firebase.google.com/docs/reference/rest/auth).
+      .contract("TOKEN_EXPIRED", .reauthenticate, because: "expired"),
+      .contract("USER_NOT_FOUND", .reauthenticate),
+      .contract("USER_DISABLED", .locked),
+      .contract("ACCOUNT_DISABLED", .locked),
+      // The refresh token is all that the request proves itself by; it proves nothing any more.
+      .contractWord("UNAUTHORIZED", .reauthenticate),
+      // Known, and not allowed: no new sign-in changes that, and no session has ended.
+      .contractWord("FORBIDDEN", .misconfigured, as: "access_denied"),
     ])
 }

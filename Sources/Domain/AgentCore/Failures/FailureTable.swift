@@ -15,6 +15,8 @@ public struct FailureTable: Sendable {
     public let meaning: Meaning
     /// The standard `error` with the same meaning, if the provider uses an error of its own.
     public let standardError: String?
+    /// Why the session has ended, for `reauthenticate`: one word for programs.
+    public var reason: String?
   }
 
   /// The column and value that identify an error.
@@ -26,7 +28,12 @@ public struct FailureTable: Sendable {
     case suberror(String)
     /// This `error` together with a claims challenge.
     case claims(error: String)
+    /// A stable code of an API contract, in any of its places (`ContractCode`): it says more than an `error` beside it.
+    case contract(String)
     case error(String)
+    /// A general one, in exactly this spelling: it says less than an `error` beside it, and servers also send the phrase of
+    /// the status so (`Unauthorized`).
+    case contractWord(String)
   }
 
   /// The meaning of an error for the account.
@@ -38,13 +45,16 @@ public struct FailureTable: Sendable {
 
   /// The row that matches `refusal`, if any: by status first, then by the most specific sign.
   public func row(for refusal: TokenEndpointRefusal) -> Row? {
+    let contractCodes = refusal.contractCodes
     let columns: [(Sign) -> Bool] = [
       { if case .status(let range) = $0 { range.contains(refusal.status) } else { false } },
       { if case .code(let code) = $0 { refusal.codes.contains(code) } else { false } },
       { if case .description(let text) = $0 { refusal.description == text } else { false } },
       { if case .suberror(let word) = $0 { refusal.suberror == word } else { false } },
       { if case .claims(let error) = $0 { refusal.error == error && refusal.claims != nil } else { false } },
+      { if case .contract(let code) = $0 { contractCodes.contains(code) } else { false } },
       { if case .error(let word) = $0 { refusal.error == word } else { false } },
+      { if case .contractWord(let word) = $0 { refusal.error == word || refusal.codes.contains(word) } else { false } },
     ]
     for column in columns {
       if let row = rows.first(where: { column($0.sign) }) { return row }
@@ -70,6 +80,14 @@ extension FailureTable.Row {
   }
   static func claims(with error: String, _ meaning: FailureTable.Meaning) -> Self {
     Self(sign: .claims(error: error), meaning: meaning, standardError: nil)
+  }
+  static func contract(
+    _ code: String, _ meaning: FailureTable.Meaning, because reason: String? = nil, as word: String? = nil
+  ) -> Self {
+    Self(sign: .contract(code), meaning: meaning, standardError: word, reason: reason)
+  }
+  static func contractWord(_ code: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
+    Self(sign: .contractWord(code), meaning: meaning, standardError: word)
   }
   static func error(_ error: String, _ meaning: FailureTable.Meaning, as word: String? = nil) -> Self {
     Self(sign: .error(error), meaning: meaning, standardError: word)

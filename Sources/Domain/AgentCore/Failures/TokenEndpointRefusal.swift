@@ -7,7 +7,8 @@ public struct TokenEndpointRefusal: Hashable, Sendable {
   public var error: String?
   /// Microsoft's `suberror` or Google's `error_subtype`.
   public var suberror: String?
-  /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457.
+  /// Provider codes: Microsoft's `error_codes`, Okta's `errorCode`, `code` and `type` of RFC 9457, also in an object that
+  /// `error` is, or in the first of `errors`.
   public var codes: [String]
   /// `error_description`, for providers that give no other sign. Compared, and told cleaned by `ProviderRefusals` alone.
   public var description: String?
@@ -61,6 +62,36 @@ public enum ExchangeFailure: Hashable, Sendable {
 
   /// The reason of a request that got no answer in time.
   public static let timedOut = "timedOut"
+  /// The reason of a request whose connection ended before the answer.
+  public static let reset = "reset"
+
+  /// The provider did not answer a request that asks for a sign of life, so that the refresh token was not sent.
+  public static let notAnswering = ExchangeFailure.transient("noAnswer", retryAfter: nil)
+  /// A replay that was not sent, since the provider forgives a second use no more.
+  public static let graceElapsed = ExchangeFailure.unknownOutcome("graceElapsed")
+
+  public var isUnexplained: Bool { if case .unexplained = self { true } else { false } }
+  /// An unexplained refusal that is a page, as of a portal.
+  var isPage: Bool { if case .unexplained(_, isPage: true) = self { true } else { false } }
+
+  /// No answer came: what the provider did is unknown, or it was not asked for the token.
+  public var isWithoutAnswer: Bool {
+    switch self {
+    case .unknownOutcome(let reason, _): reason == Self.timedOut || reason == Self.reset
+    case .transient: self == .notAnswering
+    default: false
+    }
+  }
+
+  /// A portal, a proxy or a lack of network may be the cause, which a change of the network ends.
+  public var mayComeFromTheNetwork: Bool {
+    switch self {
+    case .offline, .untrustedServer, .unexplained(_, isPage: true): true
+    case .transient(let word, nil): self == .notAnswering || FailureClassifier.mayBeOfAPortal(word)
+    case .transient, .unexplained, .unknownOutcome, .reauthenticate, .locked, .interaction, .misconfigured, .store:
+      false
+    }
+  }
 
   /// No answer came in time, or a gateway got none: other requests to the provider would meet the same.
   public var isSilence: Bool {

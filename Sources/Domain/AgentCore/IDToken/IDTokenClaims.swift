@@ -23,7 +23,8 @@ public struct IDTokenClaims: Sendable, Equatable {
   public var expiresAt: Timestamp?
   public var notBefore: Timestamp?
   public var issuedAt: Timestamp?
-  /// When the person signed in. Nil also for 0, which some servers write for "unknown".
+  /// When the person signed in. Nil also for 0, which some servers write for "unknown", and for what is no time: a
+  /// sign-in that asked for it refuses a token without it.
   public var authTime: Timestamp?
   public var nonce: String?
   public var authenticationContext: String?
@@ -49,11 +50,6 @@ public struct IDTokenClaims: Sendable, Equatable {
     }
   }
 
-  /// `sub` alone, also where another claim is malformed; nil if it is missing or no string.
-  public static func subject(of token: CompactJWT) -> String? {
-    try? StrictJSON.object(token.payload) { (claims) throws(IDTokenFailure) in try text(claims["sub"]) }
-  }
-
   private init(_ claims: JSONNode, _ names: ClaimNames) throws(IDTokenFailure) {
     issuer = try Self.text(claims["iss"])
     subject = try Self.text(claims["sub"])
@@ -62,7 +58,7 @@ public struct IDTokenClaims: Sendable, Equatable {
     expiresAt = try Self.moment(claims["exp"])
     notBefore = try Self.moment(claims["nbf"])
     issuedAt = try Self.moment(claims["iat"])
-    authTime = try Self.moment(claims["auth_time"]).flatMap { $0.milliseconds == 0 ? nil : $0 }
+    authTime = (try? Self.moment(claims["auth_time"])).flatMap { $0.milliseconds == 0 ? nil : $0 }
     nonce = try Self.text(claims["nonce"])
     authenticationContext = claims["acr"]?.string
     authenticationMethods = (try? Self.texts(claims["amr"])) ?? []

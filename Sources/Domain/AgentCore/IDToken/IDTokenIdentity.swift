@@ -1,6 +1,7 @@
 public import AgentModel
 
-/// The claims that must not change within a session (OpenID Connect Core §12.2). Stored with the account.
+/// The claims that must not change within a session (OpenID Connect Core §12.2), from the ID token that is stored with
+/// the account.
 public struct IDTokenIdentity: Sendable, Equatable {
   public var issuer: String
   public var subject: String
@@ -26,24 +27,29 @@ public struct IDTokenIdentity: Sendable, Equatable {
       authTime: claims.authTime)
   }
 
-  /// Forbidden changes in a refreshed ID token. `subjectChanged` and `issuerChanged` mean another person: no part of
-  /// that response belongs to this account.
-  public func changes(in refreshed: IDTokenIdentity) -> [IDTokenFailure] {
+  /// Forbidden changes in a refreshed ID token of the same person: the session goes on, and this token is not given out.
+  ///
+  /// A later `auth_time` is none: the person signed in again at the provider, for another client of the same browser.
+  /// One after `issuedAt` is, and an earlier one.
+  public func changes(in refreshed: IDTokenIdentity, issuedAt: Timestamp) -> [IDTokenFailure] {
     var changes: [IDTokenFailure] = []
     if !equalCodePoints(issuer, refreshed.issuer) { changes.append(.issuerChanged) }
     if !equalCodePoints(subject, refreshed.subject) { changes.append(.subjectChanged) }
-    if Set(audiences.map { Array($0.utf8) }) != Set(refreshed.audiences.map { Array($0.utf8) }) {
+    if Set(audiences.map(ExactText.init)) != Set(refreshed.audiences.map(ExactText.init)) {
       changes.append(.audienceChanged)
     }
-    if authorizedParty.map({ Array($0.utf8) }) != refreshed.authorizedParty.map({ Array($0.utf8) }) {
+    if authorizedParty.map(ExactText.init) != refreshed.authorizedParty.map(ExactText.init) {
       changes.append(.authorizedPartyChanged)
     }
     // `auth_time` may be absent, and may have a fraction in only one of the tokens.
-    if let first = authTime, let second = refreshed.authTime,
-      first.milliseconds / 1000 != second.milliseconds / 1000
-    {
-      changes.append(.authTimeChanged)
+    if let first = authTime, let second = refreshed.authTime {
+      let (before, after, latest) = (first.wholeSeconds, second.wholeSeconds, issuedAt.wholeSeconds)
+      if after != before, !(before...max(before, latest)).contains(after) { changes.append(.authTimeChanged) }
     }
     return changes
   }
+}
+
+extension Timestamp {
+  fileprivate var wholeSeconds: Int64 { milliseconds / 1000 }
 }

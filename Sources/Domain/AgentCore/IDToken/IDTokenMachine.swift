@@ -80,8 +80,10 @@ public struct IDTokenMachine: Hashable, Sendable {
   /// A refresh brought no token, or one that must not be given out.
   public mutating func broughtNone(_ lack: Lack) { self.lack = lack }
 
-  /// The signature was checked. A token that another has replaced meanwhile changes nothing.
+  /// The signature was checked, for the first time or again. A token that another has replaced meanwhile changes nothing.
   public mutating func checked(serial: UInt64, isValid: Bool) {
+    // Its key was withdrawn: a refresh may bring one that is signed by another.
+    if verified?.serial == serial, !isValid { verified = nil }
     guard let token = unverified, token.serial == serial else { return }
     unverified = nil
     if isValid { verified = token } else { lack = .invalidIDToken }

@@ -40,17 +40,21 @@ public enum IDTokenPolicy {
     case essential([String])
   }
 
-  /// Checks all claims. `now` is trusted time; `maximumAge` is the request's `max_age`.
+  /// Checks all claims. `now` is trusted time; `maximumAge` is the request's `max_age`. `trustsAudience` decides about
+  /// members of `aud` beside the client (§3.1.3.7, 3): a token that others may use as well proves less to each.
   public static func check(
     _ claims: IDTokenClaims, issuer: String, clientID: String, nonce: Nonce, now: Timestamp,
-    maximumAge: Milliseconds? = nil, context: Context = .unasked
+    maximumAge: Milliseconds? = nil, context: Context = .unasked, trustsAudience: (String) -> Bool = { _ in false }
   ) -> Verdict {
     var verdict = Verdict()
     func require(_ condition: Bool, _ failure: IDTokenFailure) {
       if !condition { verdict.failures.append(failure) }
     }
     require(claims.issuer.map { equalCodePoints($0, issuer) } ?? false, .issuerMismatch)
-    require(claims.audiences.contains { equalCodePoints($0, clientID) }, .audienceMismatch)
+    require(
+      claims.audiences.contains { equalCodePoints($0, clientID) }
+        && claims.audiences.allSatisfy { equalCodePoints($0, clientID) || trustsAudience($0) },
+      .audienceMismatch)
     // With several audiences, `azp` shows that the token was issued to this client.
     require(
       claims.authorizedParty.map { equalCodePoints($0, clientID) } ?? (claims.audiences.count <= 1),

@@ -30,10 +30,27 @@ public struct OperationQueue: Hashable, Sendable {
     }
   }
 
+  /// Why operations wait.
+  public struct HoldUp: Hashable, Sendable {
+    public var kind: FailureKind
+    /// One word for programs; nil where the kind says all.
+    public var reason: String?
+    /// By the provider's time.
+    public var at: Timestamp
+
+    public init(_ kind: FailureKind, reason: String? = nil, at: Timestamp) {
+      self.kind = kind
+      self.reason = reason
+      self.at = at
+    }
+  }
+
   private struct Pause: Hashable, Sendable {
     /// In a row.
     var failures = 0
     var until: Timestamp?
+    /// The latest.
+    var cause: HoldUp?
 
     func isOver(at now: Timestamp) -> Bool { until.map { $0 <= now } ?? true }
   }
@@ -61,17 +78,22 @@ public struct OperationQueue: Hashable, Sendable {
 
   /// Nothing can be sent now: for the whole account, or for one caller of it. `pause`: as long as the provider asked for;
   /// nil: the backoff's. `isElsewhere`: network and provider are not the cause, so that nothing has to be confirmed anew.
+  /// `cause` is told for the operations that wait.
   public mutating func failed(
     _ caller: OperationCaller?, at now: Timestamp, pause wanted: Milliseconds? = nil, isElsewhere: Bool = false,
-    jitter: Double
+    because cause: HoldUp? = nil, jitter: Double
   ) {
     if !isElsewhere { needsConfirmation = true }
     var next = caller.map { pauses[$0, default: Pause()] } ?? pause
     next.failures += 1
+    next.cause = cause
     let length = wanted ?? Backoff.pause(failures: next.failures, jitter: jitter)
     next.until = now + min(length, OperationMachine.longestPause)
     if let caller { pauses[caller] = next } else { pause = next }
   }
+
+  /// Why an operation of this caller that waits was not sent; nil if it waits for its turn, the network or the person.
+  public func holdUp(of caller: OperationCaller) -> HoldUp? { pauses[caller]?.cause ?? pause.cause }
 
   /// `operations` are in their order. `isReachable`: false while a client said that there is no network.
   public func next(of operations: [Entry], at now: Timestamp, isReachable: Bool) -> Step {

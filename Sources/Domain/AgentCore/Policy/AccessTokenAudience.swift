@@ -20,7 +20,9 @@ public enum AccessTokenAudience {
   }
 
   /// Compares two resources; servers write them with or without the last slash.
-  public static func isSame(_ a: String, _ b: String) -> Bool { trimmed(a) == trimmed(b) }
+  public static func isSame(_ a: String, _ b: String) -> Bool {
+    trimmed(a).utf8.elementsEqual(trimmed(b).utf8)
+  }
 
   private static func trimmed(_ text: String) -> Substring { text.hasSuffix("/") ? text.dropLast() : text[...] }
 }

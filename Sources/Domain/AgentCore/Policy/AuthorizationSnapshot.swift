@@ -7,9 +7,9 @@ public struct AuthorizationSnapshot: Hashable, Sendable {
   /// The source of the latest part, as in the result of `snapshot.get`.
   public enum Source: String, Hashable, Sendable { case signIn, refresh, entitlements }
 
-  public var roles: Set<String>
+  public var roles: NameSet
   public var scopes: ScopeSet
-  public var entitlements: Set<String>
+  public var entitlements: NameSet
   /// When the provider reported it; `TrustedTime.elapsed(since:by:at:)` gives the age.
   public var fetchedAt: TrustedInstant
   /// Grows by one with each change of content; 0: no snapshot yet.
@@ -17,7 +17,7 @@ public struct AuthorizationSnapshot: Hashable, Sendable {
   public var source: Source
 
   public init(
-    roles: Set<String>, scopes: ScopeSet, entitlements: Set<String>, fetchedAt: TrustedInstant, version: UInt64,
+    roles: NameSet, scopes: ScopeSet, entitlements: NameSet, fetchedAt: TrustedInstant, version: UInt64,
     source: Source
   ) {
     self.roles = roles

@@ -85,3 +85,6 @@ public struct Decision: Hashable, Sendable {
     self.question = question
   }
 }
+
+/// An action that can make a failed request succeed. A list is in the order in which to try.
+public typealias Remedy = Decision.Remedy

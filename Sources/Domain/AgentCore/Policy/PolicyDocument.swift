@@ -8,7 +8,9 @@ public struct PolicyDocument: Hashable, Sendable {
   public let version: Int64
   public let capabilities: [String: Capability]
   /// The longest offline window of any capability; nil if no capability may be used offline.
-  public let longestOfflineWindow: Milliseconds?
+  private let longestOfflineWindow: Milliseconds?
+  /// The longest offline window of a capability that goes on while the provider wants a new sign-in.
+  private let longestReadOnlyWindow: Milliseconds?
   /// The longest step-up age that any capability accepts; nil if no capability requires step-up.
   public let longestStepUpAge: Milliseconds?
   /// The requests that the capabilities name.
@@ -19,8 +21,18 @@ public struct PolicyDocument: Hashable, Sendable {
     self.version = version
     self.capabilities = capabilities
     longestOfflineWindow = capabilities.values.compactMap(\.offlineWindow).max()
+    longestReadOnlyWindow = capabilities.values.filter(\.isReadOnlyAfterwards).compactMap(\.offlineWindow).max()
     longestStepUpAge = capabilities.values.compactMap { $0.stepUp?.maxAge }.max()
     requestRules = RequestRules(capabilities)
+  }
+
+  /// The longest window that counts while the account is in this state; nil if none does.
+  public func longestOfflineWindow(in state: PolicyFacts.State) -> Milliseconds? {
+    switch state {
+    case .active, .offlineStale, .interactionRequired: longestOfflineWindow
+    case .reauthenticationRequired: longestReadOnlyWindow
+    case .locked, .signedOut: nil
+    }
   }
 }
 
@@ -111,6 +123,8 @@ public struct Capability: Hashable, Sendable {
   public var budgetPerHour: Int64?
   public var snapshotMaxAge: Milliseconds?
   public var onReauthentication = ReauthenticationRule.deny
+  /// It goes on, for reading, while the provider wants a new sign-in.
+  var isReadOnlyAfterwards: Bool { kind == .read && onReauthentication == .readOnly }
   public var onClockSuspect = SuspectClockRule.deny
   /// Obligations that an allowed decision passes to the caller.
   public var obligations: [String] = []

@@ -22,14 +22,15 @@ extension PolicyEvaluation {
     let reasons = Set(failed.map(\.reason))
     guard let rule, facts.confirmationAge != nil, !takesAnotherPolicy,
       !reasons.isDisjoint(with: [
-        .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing, .snapshotTooOld,
+        .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .snapshotMissing, .snapshotTooOld, .clockSuspect,
       ])
     else { return nil }
     return ProviderQuestion(
       roles: rule.requires.rolesAny != nil || rule.requires.rolesAll != nil
         || rule.forbids.contains { $0.whenRole != nil },
       entitlements: rule.requires.entitlementsAll != nil || rule.forbids.contains { $0.whenEntitlement != nil },
-      wholeSnapshot: reasons.contains(.snapshotTooOld) || facts.snapshot == nil)
+      wholeSnapshot: reasons.contains(.snapshotTooOld) || facts.snapshot == nil,
+      time: reasons.contains(.clockSuspect))
   }
 
   /// `readOnly` if the only failure is a required sign-in, the capability reads, and the policy permits it. A
@@ -37,7 +38,7 @@ extension PolicyEvaluation {
   private var effect: Decision.Effect {
     if failed.isEmpty { return .allow }
     let isDegraded = failed.count == 1 && failed[0].reason == .reauthenticationRequired
-    return isDegraded && rule?.kind == .read && rule?.onReauthentication == .readOnly ? .readOnly : .deny
+    return isDegraded && rule?.isReadOnlyAfterwards == true ? .readOnly : .deny
   }
 
   /// In the order in which to try them, without those that can't lead to `allow`: where an administrator has to change
@@ -61,14 +62,14 @@ extension PolicyEvaluation {
 
   private func remedy(_ failure: Decision.Failure) -> Decision.Remedy? {
     switch failure.reason {
-    case .clockSuspect: .connect
     case .stepUpRequired: .stepUp
     // Only time helps.
     case .budgetExceeded: nil
     // Consent to a missing scope is given at the provider, in an interactive sign-in.
     case .missingScope: .interact
     case .signedOut, .reauthenticationRequired, .neverAuthenticated: .reauthenticate
-    case .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired, .offlineWindowExpired: contact
+    case .snapshotMissing, .snapshotTooOld, .onlineRequired, .freshTokenRequired, .offlineWindowExpired, .clockSuspect:
+      contact
     case .allowed, .unknownCapability, .accountLocked, .missingRole, .missingEntitlement, .forbidden,
       .sensitivityTooHigh, .policyError:
       .administrator

@@ -65,7 +65,8 @@ struct PolicyEvaluation {
 
   private mutating func checkClock(_ rule: Capability) {
     // `shrink` needs no check: all ages in `facts` are measured on trusted time (docs/offline.md, Time).
-    if facts.clock == .suspect && rule.onClockSuspect == .deny { fail(.clock, .clockSuspect) }
+    guard facts.clock == .suspect, rule.onClockSuspect == .deny else { return }
+    fail(.clock, .clockSuspect, facts.clockBehind.map { ["behindSeconds": seconds($0)] } ?? [:])
   }
 
   private mutating func checkSnapshot(_ rule: Capability) {
@@ -212,15 +213,15 @@ extension PolicyFacts.Snapshot? {
   /// True if every condition of the rule holds, false if one does not, and nil if that hangs on rights which the
   /// provider has not reported yet. The rule concerns the person, so a scope counts even if the current token lacks it.
   fileprivate func applies(_ forbid: Capability.Forbid) -> Bool? {
-    func holds(_ condition: String?, _ held: Set<String>?, isKnown: Bool = true) -> Bool? {
+    func holds(_ condition: String?, isKnown: Bool = true, _ isHeld: (String) -> Bool?) -> Bool? {
       guard let condition else { return true }
       guard isKnown else { return nil }
-      return held?.contains(condition) ?? false
+      return isHeld(condition) ?? false
     }
     let conditions = [
-      holds(forbid.whenRole, self?.roles, isKnown: self?.knowsRoles ?? true),
-      holds(forbid.whenScope, self?.scopes),
-      holds(forbid.whenEntitlement, self?.entitlements, isKnown: self?.knowsEntitlements ?? true),
+      holds(forbid.whenRole, isKnown: self?.knowsRoles ?? true) { self?.roles.contains($0) },
+      holds(forbid.whenScope) { self?.scopes.contains($0) },
+      holds(forbid.whenEntitlement, isKnown: self?.knowsEntitlements ?? true) { self?.entitlements.contains($0) },
     ]
     if conditions.contains(false) { return false }
     return conditions.contains(nil) ? nil : true

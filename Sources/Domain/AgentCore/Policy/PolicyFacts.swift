@@ -17,18 +17,18 @@ public struct PolicyFacts: Hashable, Sendable {
 
   /// The authorization snapshot, as far as decisions need it.
   public struct Snapshot: Hashable, Sendable {
-    public var roles: Set<String>
+    public var roles: NameSet
     /// True if the provider has reported roles, possibly none.
     public var knowsRoles = true
     /// True if the provider has reported entitlements, possibly none.
     public var knowsEntitlements = true
     public var scopes: Set<String>
-    public var entitlements: Set<String>
+    public var entitlements: NameSet
     public var age: Milliseconds
     public var version: UInt64
 
     public init(
-      roles: Set<String>, scopes: Set<String>, entitlements: Set<String>, age: Milliseconds, version: UInt64
+      roles: NameSet, scopes: Set<String>, entitlements: NameSet, age: Milliseconds, version: UInt64
     ) {
       self.roles = roles
       self.scopes = scopes
@@ -56,6 +56,8 @@ public struct PolicyFacts: Hashable, Sendable {
   /// The uses of capabilities with a budget. Without an entry the budget does not count.
   public var budgets: [String: BudgetWindow] = [:]
   public var clock: ClockTrust
+  /// By how much a suspect clock is behind the known time; nil if that is only assumed.
+  public var clockBehind: Milliseconds?
 
   public init(
     state: State, isOnline: Bool, confirmationAge: Milliseconds?, token: Token, tokenScopes: Set<String>? = nil,

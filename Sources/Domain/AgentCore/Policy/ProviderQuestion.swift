@@ -8,11 +8,16 @@ public struct ProviderQuestion: Hashable, Sendable {
   public var entitlements: Bool
   /// The snapshot as a whole is too old; only an exchange tells its scopes.
   public var wholeSnapshot: Bool
+  /// The clock is suspect; only an exchange tells the provider's time.
+  public var time: Bool
 
-  public init(roles: Bool = false, entitlements: Bool = false, wholeSnapshot: Bool = false) {
+  public init(
+    roles: Bool = false, entitlements: Bool = false, wholeSnapshot: Bool = false, time: Bool = false
+  ) {
     self.roles = roles
     self.entitlements = entitlements
     self.wholeSnapshot = wholeSnapshot
+    self.time = time
   }
 
   /// One question for the denials of several capabilities; nil if none of them lacks an answer.
@@ -22,6 +27,7 @@ public struct ProviderQuestion: Hashable, Sendable {
       all.roles = all.roles || question.roles
       all.entitlements = all.entitlements || question.entitlements
       all.wholeSnapshot = all.wholeSnapshot || question.wholeSnapshot
+      all.time = all.time || question.time
     }
     return all
   }
@@ -55,7 +61,7 @@ public struct ConfirmationMeans: Hashable, Sendable {
   /// confirms the account and tells anew what the capability hangs on.
   public func steps(for question: ProviderQuestion) -> [ConfirmationStep] {
     let exchange: [ConfirmationStep] = hasRefreshToken ? [.exchange] : []
-    guard hasToken, !(question.wholeSnapshot && hasRefreshToken) else { return exchange }
+    guard hasToken, !((question.wholeSnapshot || question.time) && hasRefreshToken) else { return exchange }
     var steps: [ConfirmationStep] = []
     if question.roles, rule.rolesClaim != nil {
       guard mayAsk(.userInfo) else { return exchange }

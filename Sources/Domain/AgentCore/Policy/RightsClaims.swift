@@ -1,5 +1,5 @@
 public import JSONRPC
-internal import AgentModel
+public import AgentModel
 
 /// Roles and entitlements in a token or a userinfo response.
 ///
@@ -7,11 +7,11 @@ internal import AgentModel
 /// Only this agent's decisions use the claims; a resource server verifies the tokens that it gets.
 public struct RightsClaims: Hashable, Sendable {
   /// Nil if the claim is missing or has a type that holds no names.
-  public var roles: Set<String>?
+  public var roles: NameSet?
   /// RFC 9068 §2.2.3.1; nil if the claim is missing.
-  public var entitlements: Set<String>?
+  public var entitlements: NameSet?
 
-  public init(roles: Set<String>? = nil, entitlements: Set<String>? = nil) {
+  public init(roles: NameSet? = nil, entitlements: NameSet? = nil) {
     self.roles = roles
     self.entitlements = entitlements
   }
@@ -41,8 +41,8 @@ public struct RightsClaims: Hashable, Sendable {
 /// The response of an entitlements endpoint: an array of names, or an object with `entitlements`, optionally `roles`
 /// and `sub`. Any other document is refused as a whole.
 public struct EntitlementsDocument: Hashable, Sendable {
-  public var entitlements: Set<String>
-  public var roles: Set<String>?
+  public var entitlements: NameSet
+  public var roles: NameSet?
   /// `sub`, if the response names the person.
   public var subject: String?
 
@@ -69,9 +69,9 @@ public struct EntitlementsDocument: Hashable, Sendable {
     }
   }
 
-  private static func names(_ list: JSONNode, atMost bound: Int) -> Set<String>? {
+  private static func names(_ list: JSONNode, atMost bound: Int) -> NameSet? {
     guard list.kind == .array else { return nil }
-    var names: Set<String> = []
+    var names: NameSet = []
     for element in list.elements {
       guard let name = element.string, !name.isEmpty, name.unicodeScalars.count <= RightsUpdate.longestName else {
         return nil

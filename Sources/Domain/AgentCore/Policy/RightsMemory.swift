@@ -19,8 +19,8 @@ public struct RightsMemory: Hashable, Sendable {
 
   public var scopes: Part<ScopeSet>
   /// Nil if no response has reported roles.
-  public var roles: Part<Set<String>>?
-  public var entitlements: Part<Set<String>>?
+  public var roles: Part<NameSet>?
+  public var entitlements: Part<NameSet>?
   /// Readable tokens had no entitlements: the person is known to have none, although `entitlements` is nil.
   public var hasNoEntitlements: Bool
   /// The last token response had no roles: ask the userinfo endpoint, if the provider has one.
@@ -31,7 +31,7 @@ public struct RightsMemory: Hashable, Sendable {
   public var source: AuthorizationSnapshot.Source
 
   public init(
-    scopes: Part<ScopeSet>, roles: Part<Set<String>>?, entitlements: Part<Set<String>>?,
+    scopes: Part<ScopeSet>, roles: Part<NameSet>?, entitlements: Part<NameSet>?,
     hasNoEntitlements: Bool = false, rolesAreOwed: Bool, version: UInt64, revision: UInt64,
     source: AuthorizationSnapshot.Source
   ) {
@@ -95,8 +95,8 @@ public struct RightsMemory: Hashable, Sendable {
 
   /// The part after a report; `known` if the report leaves it out.
   private static func part(
-    _ reported: Set<String>?, at instant: TrustedInstant?, replacing known: Part<Set<String>>?, oldest: TrustedInstant
-  ) -> Part<Set<String>>? {
+    _ reported: NameSet?, at instant: TrustedInstant?, replacing known: Part<NameSet>?, oldest: TrustedInstant
+  ) -> Part<NameSet>? {
     guard let reported else { return known }
     return Part(reported, toldAt: instant ?? known?.toldAt ?? oldest)
   }

@@ -2,9 +2,9 @@ public import AgentModel
 
 /// The rights that one response reports. A nil member was not reported, which differs from an empty set.
 public struct RightsUpdate: Hashable, Sendable {
-  public var roles: Set<String>?
+  public var roles: NameSet?
   public var scopes: ScopeSet?
-  public var entitlements: Set<String>?
+  public var entitlements: NameSet?
   public var source: AuthorizationSnapshot.Source
   /// True if readable tokens had no `entitlements` claim: the person has none, and there is no endpoint to ask.
   public var namesNoEntitlements = false
@@ -14,7 +14,7 @@ public struct RightsUpdate: Hashable, Sendable {
   public var confirmsGrant: Bool
 
   public init(
-    roles: Set<String>? = nil, scopes: ScopeSet? = nil, entitlements: Set<String>? = nil,
+    roles: NameSet? = nil, scopes: ScopeSet? = nil, entitlements: NameSet? = nil,
     source: AuthorizationSnapshot.Source, confirmsGrant: Bool = false
   ) {
     self.roles = roles
@@ -31,9 +31,9 @@ public struct RightsUpdate: Hashable, Sendable {
   public static let longestName = 256
 
   /// Drops empty and overlong names, and names beyond `bound`.
-  public static func bounded(_ names: some Sequence<String>, atMost bound: Int) -> Set<String> {
-    let fitting = Set(names.filter { !$0.isEmpty && $0.unicodeScalars.count <= longestName })
-    return fitting.count <= bound ? fitting : Set(fitting.sorted().prefix(bound))
+  public static func bounded(_ names: some Sequence<String>, atMost bound: Int) -> NameSet {
+    let fitting = NameSet(names.filter { !$0.isEmpty && $0.unicodeScalars.count <= longestName })
+    return fitting.count <= bound ? fitting : NameSet(fitting.sorted().prefix(bound))
   }
 }
 

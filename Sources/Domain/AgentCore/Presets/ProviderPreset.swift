@@ -27,6 +27,8 @@ public struct ProviderPreset: Sendable {
   public var endpoints: ServerMetadata.Endpoints
   /// The member of userinfo that names the person; nil: `sub`, else `id`.
   public var subjectMember: String?
+  /// True if commas stand between the scopes of the provider's answers.
+  public var commaSeparatedScopes = false
   /// Client authentication methods, if there is no discovery (OpenID Connect Core §9).
   public var tokenEndpointAuthMethods: [String]
   /// `aud` of a client assertion (RFC 7523 §3), if it is not the issuer.
@@ -44,6 +46,8 @@ public struct ProviderPreset: Sendable {
   public var redirectHost = "127.0.0.1"
   /// True if the provider compares the port of the redirect URI, so that one has to be registered and configured.
   public var comparesRedirectPort = false
+  /// True if the provider takes every path of a loopback redirect URI, so that none has to be registered.
+  public var takesAnyRedirectPath = false
   /// Further parameters of the authorization request.
   public var authorizationParameters: [String: String] = [:]
   /// Those of `authorizationParameters` that a device authorization request does not have.
@@ -87,6 +91,9 @@ public struct ProviderPreset: Sendable {
     configuration.scopes = scopes
     configuration.tenant = tenant
     configuration.authorization.tenantClaim = tenantClaim
+    if takesAnyRedirectPath {
+      configuration.redirect.path = ProviderConfiguration.Redirect.ownPath(of: configuration.name)
+    }
     describe(&configuration)
   }
 

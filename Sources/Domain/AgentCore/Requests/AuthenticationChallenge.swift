@@ -27,6 +27,8 @@ public struct InteractionDemand: Hashable, Sendable {
   /// The scopes that the request needs (RFC 6750 §3).
   public var scopes: [String] = []
 
+  public init(claims: String) { self.claims = claims }
+
   /// The first demand among the challenges for an access token; nil if none asks for the person. Lists that are longer
   /// than `maximumItems`, and texts that are longer than the contract allows, are cut or left out.
   public init?(_ challenges: [AuthenticationChallenge]) {

@@ -1,30 +1,94 @@
-/// Finds an access token in what a resource server answers, so that a caller that may not have the token does not get it
-/// from a server that repeats it (docs/requests.md).
+/// Finds access tokens in what a resource server answers, so that a caller that may not have them does not get one from a
+/// server that repeats it (docs/requests.md).
 ///
 /// Found are its bytes, also with the escapes of JSON (RFC 8259 §7) or percent-encoding (RFC 3986 §2.1), and its Base64 at
-/// any place of a longer text, as in the credentials of RFC 7617. A server that encodes it otherwise is not found out.
-public enum RepeatedToken {
+/// any place of a longer text, as in the credentials of RFC 7617: in UTF-8, and in UTF-16 and UTF-32 of both orders. A
+/// server that encodes it otherwise is not found out.
+///
+/// A text is walked once, whatever the number of tokens is: at each byte only the tokens are compared that can begin there.
+public struct RepeatedToken {
   /// A shorter token occurs in texts by chance.
   static let leastBytes = 8
 
-  public static func occurs(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
-    guard token.count >= leastBytes, text.count >= token.count else { return false }
-    if occursPlain(token, in: text) { return true }
-    return (0..<3).contains { occursEncoded(token, after: $0, in: text) }
+  private let shortest: Int
+  /// By the byte that stands there, escaped or not: the tokens that begin with it.
+  private var plain = [[UnsafeRawBufferPointer]](repeating: [], count: 256)
+  /// By the number that a character of Base64 stands for: the tokens whose Base64 begins with it, after so many bytes of
+  /// another text.
+  private var encoded = [[(token: UnsafeRawBufferPointer, offset: Int)]](repeating: [], count: 64)
+  /// The bytes at which a spelling can begin.
+  private var begins = [Bool](repeating: false, count: 256)
+
+  /// - Parameter tokens: their memory is used as long as this value is.
+  public init(_ tokens: [UnsafeRawBufferPointer]) {
+    let tokens = tokens.filter { $0.count >= Self.leastBytes }
+    shortest = tokens.map(\.count).min() ?? .max
+    for token in tokens {
+      plain[Int(token[0])].append(token)
+      for offset in 0..<3 {
+        let first = Self.sextet(Self.skipped(offset), of: token, after: offset)
+        encoded[Int(first)].append((token, offset))
+      }
+    }
+    for byte in begins.indices {
+      let number = Self.value(of: UInt8(byte)).map { encoded[Int($0)] } ?? []
+      begins[byte] = !plain[byte].isEmpty || !number.isEmpty
+    }
+    for escape in "\\%".utf8 where !tokens.isEmpty { begins[Int(escape)] = true }
   }
 
-  // MARK: plain
+  public static func occurs(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
+    text.count >= token.count && RepeatedToken([token]).occurs(in: text)
+  }
 
-  private static func occursPlain(_ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer) -> Bool {
-    let (first, backslash, percent) = (token[0], UInt8(ascii: "\\"), UInt8(ascii: "%"))
-    for start in text.indices where text[start] == first || text[start] == backslash || text[start] == percent {
-      if isPlain(token, in: text, at: start) { return true }
+  /// True if the text has one of the tokens.
+  public func occurs(in text: UnsafeRawBufferPointer) -> Bool {
+    guard text.count >= shortest else { return false }
+    if occurs(in: Characters(text: text, width: 1, first: 0)) { return true }
+    // The characters of a token are ASCII: beside each of them UTF-16 and UTF-32 have zeros.
+    guard text.contains(0) else { return false }
+    return [2, 4].contains { width in
+      (0..<width).contains { occurs(in: Characters(text: text, width: width, first: $0)) }
+    }
+  }
+
+  @inline(__always)
+  private func occurs(in text: Characters) -> Bool {
+    guard text.count >= shortest else { return false }
+    return begins.withUnsafeBufferPointer { begins in
+      for start in text.indices where begins[Int(text[start])] && isThere(text, at: start) { return true }
+      return false
+    }
+  }
+
+  private func isThere(_ text: Characters, at start: Int) -> Bool {
+    if let (byte, _) = Self.character(of: text, at: start) {
+      for token in plain[Int(byte)] where Self.isPlain(token, in: text, at: start) { return true }
+    }
+    if let number = Self.value(of: text[start]) {
+      for (token, offset) in encoded[Int(number)] where Self.isEncoded(token, after: offset, in: text, at: start) {
+        return true
+      }
     }
     return false
   }
 
+  /// Each `width`-th byte of a text.
+  private struct Characters {
+    let text: UnsafeRawBufferPointer
+    let width: Int
+    let first: Int
+
+    @inline(__always) var count: Int { (text.count - first + width - 1) / width }
+    @inline(__always) var indices: Range<Int> { 0..<count }
+    @inline(__always) subscript(index: Int) -> UInt8 { text[first + index * width] }
+  }
+
+  // MARK: plain
+
+  @inline(__always)
   private static func isPlain(
-    _ token: UnsafeRawBufferPointer, in text: UnsafeRawBufferPointer, at start: Int
+    _ token: UnsafeRawBufferPointer, in text: Characters, at start: Int
   ) -> Bool {
     var place = start
     for byte in token {
@@ -35,7 +99,8 @@ public enum RepeatedToken {
   }
 
   /// The byte that stands there, and how many bytes spell it.
-  private static func character(of text: UnsafeRawBufferPointer, at place: Int) -> (UInt8, length: Int)? {
+  @inline(__always)
+  private static func character(of text: Characters, at place: Int) -> (UInt8, length: Int)? {
     guard place < text.count else { return nil }
     switch text[place] {
     case UInt8(ascii: "%"):
@@ -51,7 +116,8 @@ public enum RepeatedToken {
     return (text[place], 1)
   }
 
-  private static func hex(_ text: UnsafeRawBufferPointer, at place: Int) -> UInt8? {
+  @inline(__always)
+  private static func hex(_ text: Characters, at place: Int) -> UInt8? {
     guard place + 1 < text.count, let high = digit(text[place]), let low = digit(text[place + 1]) else { return nil }
     return high << 4 | low
   }
@@ -69,21 +135,19 @@ public enum RepeatedToken {
 
   /// `offset`: the bytes of another text that share the token's first group. Compared are the characters that the token
   /// alone decides.
-  private static func occursEncoded(
-    _ token: UnsafeRawBufferPointer, after offset: Int, in text: UnsafeRawBufferPointer
+  private static func isEncoded(
+    _ token: UnsafeRawBufferPointer, after offset: Int, in text: Characters, at start: Int
   ) -> Bool {
-    let skipped = offset == 0 ? 0 : offset + 1
+    let skipped = skipped(offset)
     let count = (offset + token.count) * 8 / 6 - skipped
-    guard text.count >= count else { return false }
-    let first = sextet(skipped, of: token, after: offset)
-    for start in 0...(text.count - count) where value(of: text[start]) == first {
-      let isThere = (1..<count).allSatisfy {
-        value(of: text[start + $0]) == sextet(skipped + $0, of: token, after: offset)
-      }
-      if isThere { return true }
+    guard text.count - start >= count else { return false }
+    return (0..<count).allSatisfy {
+      value(of: text[start + $0]) == sextet(skipped + $0, of: token, after: offset)
     }
-    return false
   }
+
+  /// The characters that the other text decides, in whole or in part.
+  private static func skipped(_ offset: Int) -> Int { offset == 0 ? 0 : offset + 1 }
 
   /// The number that the character at `index` of the token's Base64 stands for.
   private static func sextet(_ index: Int, of token: UnsafeRawBufferPointer, after offset: Int) -> UInt8 {

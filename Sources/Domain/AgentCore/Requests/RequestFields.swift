@@ -16,15 +16,21 @@ public struct RequestFields: Sendable {
   public init(_ fields: [(name: String, value: String)], idempotencyKey: String? = nil) throws(Refusal) {
     var names: Set<String> = []
     for (name, value) in fields {
-      let lowercased = name.lowercased()
-      guard FieldSyntax.isToken(name), !Self.isReserved(lowercased) else {
-        throw Refusal(path: Self.pointer(name), expected: Self.expectedName(lowercased))
+      guard FieldSyntax.isToken(name) else {
+        throw Refusal(path: Self.pointer(name), expected: Self.expectedName)
       }
-      guard names.insert(lowercased).inserted else {
+      guard NameSpelling(name).text != "idempotencykey" else {
+        throw Refusal(path: Self.pointer(name), expected: "the parameter idempotencyKey instead")
+      }
+      guard names.insert(name.lowercased()).inserted else {
         throw Refusal(path: Self.pointer(name), expected: "a name that no other field has, without regard to case")
       }
       guard value.utf8.allSatisfy(FieldSyntax.isValue) else {
         throw Refusal(path: Self.pointer(name), expected: "a value without line ends and other control characters")
+      }
+      // No provider's `allowedFields` allow it.
+      guard RequestNames().field(name) != .reserved else {
+        throw Refusal(path: Self.pointer(name), expected: Self.expectedName)
       }
     }
     var all = fields
@@ -37,29 +43,43 @@ public struct RequestFields: Sendable {
     self.all = all
   }
 
-  /// Fields that the agent or the connection decides (RFC 9110 §7.6.1, RFC 9112 §6), those that carry a credential, and
-  /// those by which some servers take another method or another path than the one that was judged. Servers behind CGI or WSGI
-  /// read `_` as `-` (RFC 3875 §4.1.18), and some every mark, so all these spellings are reserved.
-  static func isReserved(_ lowercased: String) -> Bool {
-    let name = hyphenated(lowercased)
-    return name.hasPrefix("proxy-") || reserved.contains(name)
+  /// - Parameter isOfLimitedCaller: the caller presented a grant, and may set plain fields alone.
+  /// - Throws: the refusal of a field by which servers take another credential, person, method or path.
+  public func check(by names: RequestNames, isOfLimitedCaller: Bool) throws(Refusal) {
+    for (name, _) in all {
+      switch names.field(name) {
+      case .plain, .hiding: continue
+      case .unknown where !isOfLimitedCaller: continue
+      case .unknown:
+        throw Refusal(path: Self.pointer(name), expected: "a plain field, or one of the provider's allowedFields")
+      case .reserved: throw Refusal(path: Self.pointer(name), expected: Self.expectedName)
+      case .telling(let meaning):
+        throw Refusal(
+          path: Self.pointer(name),
+          expected: "a field that names no \(meaning.rawValue), unless the provider's allowedFields allow it")
+      }
+    }
   }
 
-  private static func hyphenated(_ name: String) -> String {
-    String(decoding: name.utf8.map { FieldSyntax.isAlphanumeric($0) ? $0 : UInt8(ascii: "-") }, as: UTF8.self)
+  /// The fields that leave. One that asks for a part or another coding of the answer does not, for a caller whose answers
+  /// are searched for tokens: whole, and decoded by the agent.
+  public func outgoing(by names: RequestNames, isSearched: Bool) -> [(name: String, value: String)] {
+    isSearched ? all.filter { names.field($0.name) != .hiding } : all
   }
 
-  private static let reserved: Set<String> = [
-    "authorization", "cookie", "cookie2", "dpop", "host", "idempotency-key",
-    "connection", "content-length", "expect", "http2-settings", "keep-alive", "te", "trailer", "transfer-encoding",
-    "upgrade", "x-http-method", "x-http-method-override", "x-httpmethod-override", "x-method", "x-method-override",
-    "x-original-method", "x-original-uri", "x-original-url", "x-override-method", "x-rewrite-uri", "x-rewrite-url",
-  ]
-
-  private static func expectedName(_ lowercased: String) -> String {
-    hyphenated(lowercased) == "idempotency-key"
-      ? "the parameter idempotencyKey instead" : "a header field that a caller may set"
+  /// - Throws: the refusal of a form that names another credential, person, method or path.
+  public func check(form body: UnsafeRawBufferPointer, by names: RequestNames) throws(FormNames.Refusal) {
+    guard !body.isEmpty else { return }
+    var form = try FormNames(
+      contentType: values("content-type"), contentEncoding: values("content-encoding"), under: names)
+    try form?.takeAll(body)
   }
+
+  private func values(_ lowercased: String) -> [String] {
+    all.filter { FieldSyntax.isName($0.name, lowercased) }.map(\.value)
+  }
+
+  private static let expectedName = "a header field that a caller may set"
 
   private static func isKey(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.allSatisfy { (0x20...0x7E).contains($0) } && text.utf8.first != 0x20

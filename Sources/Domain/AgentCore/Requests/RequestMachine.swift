@@ -58,9 +58,6 @@ public struct RequestMachine: Sendable {
   /// True if another token took the place of the one that the resource server refused.
   public private(set) var isRefreshed = false
   private var hasReplaced = false
-  /// An earlier sending may have been carried out, although a refusal came: behind a 401 of a gateway or of a second
-  /// service. One that was refused for its nonce was not processed (RFC 9449 §9).
-  public private(set) var mayBePerformed = false
   /// The nonce of the proof was renewed since the token or the target changed.
   private var hasRenewedNonce = false
 
@@ -74,8 +71,13 @@ public struct RequestMachine: Sendable {
     self.target = target
   }
 
-  /// `CONNECT` is for proxies, and the response to `TRACE` would repeat the token (RFC 9110 §9.3.8).
-  public static func canSend(_ method: String) -> Bool { method != "CONNECT" && method != "TRACE" }
+  /// `CONNECT` is for proxies, and the response to `TRACE` would repeat the token (RFC 9110 §9.3.8). Some servers know
+  /// methods in lower case, and `TRACK` as another `TRACE`.
+  public static func canSend(_ method: String) -> Bool {
+    !["CONNECT", "TRACE", "TRACK"].contains(method.uppercased())
+  }
+
+  public static let expectedMethod = "a method other than CONNECT, TRACE and TRACK"
 
   /// RFC 9110 §9.2.1, without `TRACE`.
   public static func isRead(_ method: String) -> Bool { ["GET", "HEAD", "OPTIONS"].contains(method) }
@@ -113,9 +115,7 @@ public struct RequestMachine: Sendable {
     if let action = demanded(by: response) { return action }
     guard allowsAuthRetry, !hasReplaced else { return end() }
     hasReplaced = true
-    mayBePerformed = true
-    // A write without a key gets a new token for the next request, and is not sent again: behind a 401 of a gateway or
-    // of a second service it may have been performed.
+    // A write without a key gets a new token for the next request, and is not sent again: its caller is told the refusal.
     state = .replacing(fingerprint: fingerprint, sendsAgain: isRead || hasKey)
     return .replaceToken(fingerprint: fingerprint)
   }

@@ -1,11 +1,13 @@
 public import AgentModel
 
 /// The URL of a request with an access token (docs/requests.md): `https`, or `http` on a loopback host, without
-/// user information and fragment, at an origin that the provider's `allowedOrigins` list.
+/// user information and fragment, at an origin that the provider's `allowedOrigins` list, and without a parameter that
+/// `RequestNames` refuses.
 ///
 /// The URL is kept in its normal form, so that the URL that is judged is the URL that is requested.
 public struct RequestTarget: Hashable, Sendable {
   public let url: HTTPURL
+  private let names: RequestNames
 
   /// Why a URL is refused.
   public enum Refusal: Error, Hashable, Sendable {
@@ -13,16 +15,19 @@ public struct RequestTarget: Hashable, Sendable {
     case invalidURL
     /// The provider does not list the URL's origin.
     case originNotAllowed
+    /// A parameter of the query tells another credential, person, method or path.
+    case telling(RequestNames.Meaning)
   }
 
   /// - Parameter allowedOrigins: in normal form.
-  public init(_ text: String, allowedOrigins: Set<String>) throws(Refusal) {
+  public init(_ text: String, allowedOrigins: Set<String>, names: RequestNames = RequestNames()) throws(Refusal) {
     guard let url = HTTPURL(text), url.keepsTokensSecret else { throw .invalidURL }
     guard allowedOrigins.contains(url.origin) else { throw .originNotAllowed }
-    self.url = url
+    if let told = names.parameter(inQuery: url.query) { throw .telling(told.meaning) }
+    (self.url, self.names) = (url, names)
   }
 
-  private init(_ url: HTTPURL) { self.url = url }
+  private init(_ url: HTTPURL, _ names: RequestNames) { (self.url, self.names) = (url, names) }
 
   /// The entries of `allowedOrigins` in normal form.
   public static func origins(_ texts: [String]) -> Set<String> { Set(texts.compactMap(origin)) }
@@ -35,23 +40,12 @@ public struct RequestTarget: Hashable, Sendable {
     return url.origin
   }
 
-  /// The target of a redirect of this request (RFC 9110 §10.2.2); nil for another origin, allowed or not, and for a
-  /// `Location` that is no URL reference.
+  /// The target of a redirect of this request (RFC 9110 §10.2.2); nil for another origin, allowed or not, for a
+  /// parameter that the caller might not have sent either, and for a `Location` that is no URL reference.
   public func redirected(to location: String) -> RequestTarget? {
-    // The fragment is for the reader of the answer, and is not sent.
-    let reference = String(location.prefix { $0 != "#" })
-    guard !reference.isEmpty, let url = HTTPURL(resolved(reference)), url.origin == self.url.origin else { return nil }
-    return RequestTarget(url)
-  }
-
-  /// RFC 3986 §5.2.2. `HTTPURL` removes dot segments, and refuses any other scheme.
-  private func resolved(_ reference: String) -> String {
-    if reference.hasPrefix("//") { return url.scheme.rawValue + ":" + reference }
-    if reference.hasPrefix("/") { return url.origin + reference }
-    if reference.hasPrefix("?") { return url.origin + url.path + reference }
-    // RFC 3986 §4.2: the first segment of a relative path has no colon.
-    if reference.prefix(while: { $0 != "/" && $0 != "?" }).contains(":") { return reference }
-    return url.origin + String(url.path[...url.path.lastIndex(of: "/")!]) + reference
+    guard let url = url.resolving(location), url.origin == self.url.origin, names.parameter(inQuery: url.query) == nil
+    else { return nil }
+    return RequestTarget(url, names)
   }
 }
 

@@ -7,7 +7,7 @@ public enum RevocationOutbox {
   public static let longest = Milliseconds.seconds(6 * 3600)
   /// The pause after a refusal: the server requires other credentials, so an early retry is useless.
   public static let parked = Milliseconds.seconds(24 * 3600)
-  /// An entry is abandoned after this time, or when its token has expired.
+  /// An entry is abandoned after this time, or when its token has expired (`isOver`).
   public static let patience = Milliseconds.seconds(30 * 24 * 3600)
 
   /// The server's response, or `none` if there was no response.
@@ -34,6 +34,23 @@ public enum RevocationOutbox {
   /// reachable. At random: a tool may sign out all agents of an organisation at once.
   public static func postponed(jitter: Double) -> Milliseconds {
     Milliseconds(longest.count / 2 + Int64(Double(longest.count / 2) * jitter))
+  }
+
+  /// The end of the attempts. What a provider tells of a refresh token's lifetime may be wrong, so the provider has to have
+  /// answered once before that counts. An access token that has expired is dead.
+  ///
+  /// - Parameters:
+  ///   - expiresAt: when the token expires, as far as it is known.
+  ///   - isAnswered: the provider answered a request for this entry.
+  public static func end(
+    createdAt: Timestamp, expiresAt: Timestamp, isRefreshToken: Bool, isAnswered: Bool
+  ) -> Timestamp {
+    isRefreshToken && !isAnswered ? max(expiresAt, createdAt + patience) : expiresAt
+  }
+
+  /// True if an entry with this `end` is abandoned instead of being sent again: a refresh token only after an attempt.
+  public static func isOver(at now: Timestamp, end: Timestamp, isRefreshToken: Bool, attempts: Int) -> Bool {
+    now >= end && (!isRefreshToken || attempts > 0)
   }
 
   /// `jitter` is a fraction from 0 up to, not including, 1; `attempts` includes the latest attempt.

@@ -60,8 +60,6 @@ public struct SignOutMachine: Hashable, Sendable {
 
   /// An effect that the shell performs at once, without waiting.
   public enum Effect: Hashable, Sendable {
-    /// Show the account as signed out.
-    case publishState
     /// Tell subscribers the state.
     case tellState
     /// Tell subscribers that no account is active.
@@ -72,14 +70,20 @@ public struct SignOutMachine: Hashable, Sendable {
     case tellSignedOut(Outcome)
     /// Tell subscribers which accounts left no trace.
     case tellErased
-    /// Wipe in the background what is left on the disk.
-    case resumeErasure
   }
 
+  /// What becomes of the data, and what callers are told.
   public let mode: SignOutMode
+  /// No network is touched.
+  public let staysOffline: Bool
   public private(set) var state = State.committing
 
-  public init(_ mode: SignOutMode) { self.mode = mode }
+  /// - Parameter isHardDemanded: the configuration demands that every sign-out erases. One that was asked for offline still
+  ///   touches no network.
+  public init(_ asked: SignOutMode, isHardDemanded: Bool = false) {
+    mode = isHardDemanded ? .hard : asked
+    staysOffline = asked == .offline
+  }
 
   // MARK: reports
 
@@ -102,14 +106,14 @@ public struct SignOutMachine: Hashable, Sendable {
   public mutating func released() -> [Effect] {
     guard case .releasing(let departure) = state else { return [] }
     state = .surrendering(departure)
-    return [.publishState, .tellState] + (departure.wasActive ? [.tellSwitched] : [])
+    return [.tellState] + (departure.wasActive ? [.tellSwitched] : [])
   }
 
   /// `held` is the entry of a token that the transaction did not know of; nil if there is none.
   public mutating func surrendered(_ held: Entry?) -> [Effect] {
     guard case .surrendering(let departure) = state else { return [] }
     guard let held else { return revoke(departure) }
-    if mode == .offline {
+    if staysOffline {
       state = .postponing(held, departure)
       return []
     }
@@ -138,15 +142,14 @@ public struct SignOutMachine: Hashable, Sendable {
   private mutating func revoke(_ departure: Departure) -> [Effect] {
     let refreshTokens = departure.entries.prefix(1) + departure.earlier
     guard !refreshTokens.isEmpty else { return end(departure, .notNeeded) }
-    state = mode == .offline ? .queueing(departure) : .revoking(Array(refreshTokens), departure)
+    state = staysOffline ? .queueing(departure) : .revoking(Array(refreshTokens), departure)
     return []
   }
 
   private mutating func end(_ departure: Departure, _ revocation: RevocationOutcome) -> [Effect] {
     let outcome = Outcome(data: data(departure), revocation: revocation)
     state = .signedOut(outcome)
-    let wipe: [Effect] = outcome.data == .erased ? [] : [.resumeErasure]
-    return [.tellSignedOut(outcome), .tellErased] + wipe
+    return [.tellSignedOut(outcome), .tellErased]
   }
 
   private func data(_ departure: Departure) -> DataDisposition {

@@ -13,7 +13,7 @@ public enum DataDisposition: String, CaseIterable, Hashable, Sendable {
   case sealed
   /// The keys are destroyed, and no trace is left on the disk.
   case erased
-  /// The keys are destroyed. A reader of the store holds a trace up: `ErasureWorker` wipes it later.
+  /// The keys are destroyed. A reader of the store, or a failure of it, prevents the rest: `ErasureWorker` tries again.
   case erasurePending
 }
 
@@ -24,6 +24,8 @@ public enum RevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case queued
   /// The provider was reached and refuses this client. In the outbox: asked again in a day.
   case refused
+  /// Tried, and not tried again: by its lifetime the token has expired.
+  case abandoned
   /// The provider can't revoke tokens.
   case unsupported
   /// There was no token.

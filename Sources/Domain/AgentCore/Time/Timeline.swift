@@ -25,14 +25,14 @@ public struct ServerSample: Hashable, Sendable {
   }
 }
 
-/// `suspect`: the wall clock is behind the known time by more than the tolerance.
+/// `suspect`: the wall clock was set back by more than the tolerance since a server told its time, or contradicts the time
+/// that was known before the boot. A difference that a server's time shows is known, and makes no clock suspect.
 public enum ClockTrust: Hashable, Sendable { case trusted, suspect }
 
 /// The time for the accounts of one provider.
 public struct ProviderTime: Hashable, Sendable {
   /// Trusted time now.
   public var now: Timestamp
-  /// `suspect` if `behind` is more than 120 s.
   public var clock: ClockTrust
   /// The time by which the wall clock is behind trusted time; zero if it is not.
   public var behind: Milliseconds
@@ -60,6 +60,8 @@ struct Timeline: Hashable, Sendable {
   private var markedAt: BootInstant
   /// Mark minus wall clock when both were last known: converts the wall clock while no server has reported its time.
   private var wallOffset: Milliseconds
+  /// How far the wall clock was behind a server that told its time last; zero if it was ahead, or none told.
+  private var toldBehind: Milliseconds
   /// A server has reported its time in this boot.
   private var isAnchored: Bool
   private var samples: [Sample] = []
@@ -76,6 +78,7 @@ struct Timeline: Hashable, Sendable {
     mark = now.wall
     markedAt = now.boot
     wallOffset = .zero
+    toldBehind = .zero
     isAnchored = false
   }
 
@@ -84,6 +87,7 @@ struct Timeline: Hashable, Sendable {
     mark = line.mark
     markedAt = boot
     wallOffset = line.wallOffset
+    toldBehind = line.toldBehind
     isAnchored = line.isAnchored && isSameBoot
   }
 
@@ -119,6 +123,7 @@ struct Timeline: Hashable, Sendable {
     let best = samples.reversed().min { $0.roundTrip < $1.roundTrip } ?? new  // of equal ones the latest
     mark = Timestamp(milliseconds: now.boot.milliseconds + best.offset.count)
     markedAt = now.boot
+    toldBehind = max(.zero, mark - now.wall)
     isAnchored = true
   }
 
@@ -126,7 +131,7 @@ struct Timeline: Hashable, Sendable {
     let mark = mark(at: now)
     let behind = max(.zero, mark - now.wall)
     return ProviderTime(
-      now: mark, clock: behind > Self.tolerance ? .suspect : .trusted, behind: behind,
+      now: mark, clock: behind - toldBehind > Self.tolerance ? .suspect : .trusted, behind: behind,
       serverTimeOffset: isAnchored ? mark - now.wall : nil)
   }
 
@@ -137,7 +142,7 @@ struct Timeline: Hashable, Sendable {
     let mark = mark(at: now)
     return TrustedTime.Record.Line(
       provider: provider, mark: mark, wallOffset: max(.zero, isAnchored ? mark - now.wall : wallOffset),
-      isAnchored: isAnchored)
+      toldBehind: toldBehind, isAnchored: isAnchored)
   }
 }
 

@@ -45,13 +45,19 @@ public struct TrustedTime: Hashable, Sendable {
       public var mark: Timestamp
       /// Mark minus wall clock when both were last known.
       public var wallOffset: Milliseconds
+      /// How far the wall clock was behind a server that told its time last; zero if it was ahead, or none told.
+      public var toldBehind: Milliseconds
       /// A server had reported its time in the boot of the record.
       public var isAnchored: Bool
 
-      public init(provider: ProviderName, mark: Timestamp, wallOffset: Milliseconds, isAnchored: Bool) {
+      public init(
+        provider: ProviderName, mark: Timestamp, wallOffset: Milliseconds, toldBehind: Milliseconds = .zero,
+        isAnchored: Bool
+      ) {
         self.provider = provider
         self.mark = mark
         self.wallOffset = wallOffset
+        self.toldBehind = toldBehind
         self.isAnchored = isAnchored
       }
     }

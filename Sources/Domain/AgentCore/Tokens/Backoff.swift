@@ -19,6 +19,15 @@ public enum Backoff {
     return Milliseconds(Int64(Double(ceiling.count) * (2 + jitter) / 3))
   }
 
+  /// The part of a pause that holds back a caller that waits: a person whose network or provider is back must not wait
+  /// for a pause that was made for ten thousand machines.
+  public static func forCallers(_ pause: Milliseconds, jitter: Double) -> Milliseconds {
+    min(pause, Milliseconds(Int64(Double(longestForCallers.count) * (2 + jitter) / 3)))
+  }
+
+  /// The longest pause that a caller meets after failures in a row, unless the provider told how long by `Retry-After`.
+  public static let longestForCallers = Milliseconds.seconds(15)
+
   /// The pause after an answer that told by `Retry-After` how long, if no caller waits. A longer one ends for ten thousand
   /// agents in one moment, as maintenance does: they come over half as long again, at most `longest`.
   public static func spread(_ retryAfter: Milliseconds, jitter: Double) -> Milliseconds {

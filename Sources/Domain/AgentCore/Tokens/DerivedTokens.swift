@@ -99,7 +99,8 @@ public struct DerivedTokens<Key: Hashable & Sendable>: Sendable {
       switch failure {
       case .transient(_, let retryAfter?): max(retryAfter, Backoff.shortest)
       case .offline, .untrustedServer, .transient, .unknownOutcome, .unexplained, .store:
-        max(Backoff.shortest, Backoff.pause(failures: entry.failures, jitter: jitter))
+        Backoff.forCallers(
+          max(Backoff.shortest, Backoff.pause(failures: entry.failures, jitter: jitter)), jitter: jitter)
       case .reauthenticate, .locked, .interaction, .misconfigured: RetryPause.afterRejection
       }
     entry.failure = (failure, now + pause)

@@ -15,6 +15,8 @@ public struct ExchangeIntent: Sendable, Hashable {
   public var boot: BootInstant
   public var key: TokenKey
   public var isReplay: Bool
+  /// The replays before it that got no answer.
+  public var lostReplays: Int
   /// True from just before the request may leave. While it is false the request was not sent.
   public var isLeaving: Bool
   /// In a replay: the sending of the request in doubt, whose place in the journal the replay takes.
@@ -37,7 +39,8 @@ public struct ExchangeIntent: Sendable, Hashable {
 
   public init(
     attempt: UInt64, epoch: UInt64, generation: UInt64, fingerprint: String, wall: Timestamp, bootID: String,
-    boot: BootInstant, key: TokenKey, isReplay: Bool, isLeaving: Bool = false, firstSent: Sending? = nil,
+    boot: BootInstant, key: TokenKey, isReplay: Bool, lostReplays: Int = 0, isLeaving: Bool = false,
+    firstSent: Sending? = nil,
     nonce: [UInt8]
   ) {
     self.attempt = attempt
@@ -49,6 +52,7 @@ public struct ExchangeIntent: Sendable, Hashable {
     self.boot = boot
     self.key = key
     self.isReplay = isReplay
+    self.lostReplays = lostReplays
     self.isLeaving = isLeaving
     self.firstSent = firstSent
     self.nonce = nonce

@@ -66,8 +66,13 @@ extension ExchangeMachine {
     }
     // A request that never left changed nothing: an earlier one may be in doubt.
     guard let intent = journal.intent?.doubt(asReadIn: bootID) else { return [] }
-    grant?.uncertain = intent.isReplay ? nil : intent
-    return [.report(.lostRequest(sentAt: intent.bootID == bootID ? intent.boot : nil, wasReplay: intent.isReplay))]
+    grant?.uncertain = intent
+    return [
+      .report(
+        .lostRequest(
+          sentAt: intent.bootID == bootID ? intent.boot : nil,
+          lostReplays: intent.lostReplays + (intent.isReplay ? 1 : 0)))
+    ]
   }
 
   /// What the journal must be told about its request after the account was loaded; nil if nothing. A doubt is told to

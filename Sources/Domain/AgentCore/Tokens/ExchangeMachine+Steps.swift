@@ -22,10 +22,12 @@ extension ExchangeMachine {
       runs[run]?.isInQueue = isAdmitted
       guard isAdmitted, let attempt = attempt(of: run) else { return go(run, to: .end) }
       return go(run, to: .prepare(attempt))
-    case (.queue, .providerIsSilent): return fail(run, .offline("notAnswering"), nil)
+    case (.queue, .providerIsSilent): return fail(run, .notAnswering, nil)
     case (.prepare, .prepared(.ready(let intent))): return go(run, to: .connect(intent))
-    case (.prepare, .prepared(.graceElapsed)): return fail(run, .unknownOutcome("graceElapsed"), nil)
-    case (.prepare, .prepared(.noRefreshToken)): return fail(run, .reauthenticate(reason: "noRefreshToken"), nil)
+    case (.prepare, .prepared(.graceElapsed)): return fail(run, .graceElapsed, nil)
+    case (.prepare, .prepared(.storeFailed)): return fail(run, .store, nil)
+    case (.prepare, .prepared(.noRefreshToken)):
+      return failUnsent(run, .reauthenticate(reason: TokenMachine.noRefreshToken))
     case (_, .sent(let reply)): return sent(run, step, reply)
     case (.stage(let answer), .staged(let staging)): return staged(run, answer, staging)
     case (.judge(let answer), .judged(let judgement)): return judged(run, answer, judgement)
@@ -37,7 +39,7 @@ extension ExchangeMachine {
     case (.commit(let answer), .committed(let commitment)): return committed(run, answer, commitment)
     case (.adopt(let answer, _), .adopted(let hasToken)): return adopted(run, answer, hasToken: hasToken)
     case (.settle(let intent, let failure, _, _), .settled):
-      guard let attempt = attempt(of: run, epoch: intent.epoch) else { return leave(run, failure, intent) }
+      guard let attempt = attempt(of: run, epoch: intent?.epoch) else { return leave(run, failure, intent) }
       return conclude(run, failure, attempt)
     case (.drop(let answer), .dropped(let staging)): return dropped(run, answer, staging)
     case (.noteUnspent, .unspentWasNoted), (.revokeOvertaken, .overtakenWasRevoked): return go(run, to: .end)
@@ -103,7 +105,7 @@ extension ExchangeMachine {
     case (.withhold(let intent, let beginning), _):
       switch beginning {
       case .durable: return leave(run, nil, intent)
-      case .graceElapsed: return fail(run, .unknownOutcome("graceElapsed"), nil)
+      case .graceElapsed: return fail(run, .graceElapsed, nil)
       case .overtaken: return go(run, to: .end)
       case .storeFailed: return fail(run, .store, nil)
       case .unmarked: return fail(run, .store, intent)
@@ -132,7 +134,7 @@ extension ExchangeMachine {
       return fail(run, .unknownOutcome("unreadableAnswer"), answer)
     case .withoutTokens:
       unfinished.forget(answer)
-      return fail(run, .transient("notAnOAuthAnswer", retryAfter: nil), answer)
+      return fail(run, .transient(FailureClassifier.notAnOAuthAnswer, retryAfter: nil), answer)
     case .anotherPerson(let reason): return go(run, to: .disown(answer, reason: reason))
     }
   }
@@ -198,6 +200,13 @@ extension ExchangeMachine {
     guard let intent else { return logged + conclude(run, failure, attempt) }
     let end = grant?.journalEnd(after: failure, of: intent) ?? .done
     return logged + go(run, to: .settle(intent, failure, attempt: attempt.number, end))
+  }
+
+  /// Nothing was sent, and what that means for the grant is durable all the same.
+  private mutating func failUnsent(_ run: RunID, _ failure: ExchangeFailure) -> [Effect] {
+    guard let attempt = attempt(of: run) else { return leave(run, failure, nil) }
+    return [.logFailure(failure, attempt: attempt.number)]
+      + go(run, to: .settle(nil, failure, attempt: attempt.number, .done))
   }
 
   private mutating func conclude(

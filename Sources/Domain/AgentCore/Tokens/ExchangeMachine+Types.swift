@@ -32,8 +32,8 @@ extension ExchangeMachine {
     case commit(ExchangeIntent)
     /// Take the new grant into memory, with its access token or without.
     case adopt(ExchangeIntent, takesToken: Bool)
-    /// Make durable what a failure means for the grant and the journal.
-    case settle(ExchangeIntent, ExchangeFailure, attempt: UInt64, JournalEnd)
+    /// Make durable what a failure means for the grant and the journal. Without an intent nothing was sent.
+    case settle(ExchangeIntent?, ExchangeFailure, attempt: UInt64, JournalEnd)
     /// Note in the locked vault's inbox that this request spent nothing.
     case noteUnspent(ExchangeIntent)
     /// Put an answer that was held into the locked vault's inbox.
@@ -88,7 +88,7 @@ extension ExchangeMachine {
     /// An answer is there, which an attempt goes on with.
     case answer(TokenKey, at: BootInstant)
     /// A request was sent and its answer lost. `sentAt` is nil after a reboot.
-    case lostRequest(sentAt: BootInstant?, wasReplay: Bool)
+    case lostRequest(sentAt: BootInstant?, lostReplays: Int)
   }
 
   /// The outcome of a run's step.
@@ -119,6 +119,8 @@ extension ExchangeMachine {
     /// The run waited in the queue until the provider no longer forgives a second use.
     case graceElapsed
     case noRefreshToken
+    /// The refresh token of a disabled account is on the disk, and could not be read.
+    case storeFailed
   }
 
   /// The result of writing an intent.

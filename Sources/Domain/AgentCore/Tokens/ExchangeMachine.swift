@@ -26,15 +26,13 @@ public struct ExchangeMachine: Hashable, Sendable {
     mutating func journalEnd(after failure: ExchangeFailure, of intent: ExchangeIntent) -> JournalEnd {
       switch failure {
       case .unknownOutcome:
-        if !intent.isReplay { uncertain = intent }
+        uncertain = intent
         return .inDoubt(intent)
       case .transient: return intent.isReplay ? .inDoubt(uncertain ?? intent) : .done
       case .offline, .untrustedServer, .store:
         return intent.isReplay ? uncertain.map { .inDoubt($0) } ?? .done : .done
-      case .reauthenticate: return .done
-      // A replay that was answered, and not with what became of the first request: the doubt stands.
-      case .unexplained, .locked, .interaction, .misconfigured:
-        return intent.isReplay ? .inDoubt(intent) : .done
+      // A replay that was answered is the last: if the doubt stands, the health says so, and no request waits for another.
+      case .reauthenticate, .unexplained, .locked, .interaction, .misconfigured: return .done
       }
     }
   }

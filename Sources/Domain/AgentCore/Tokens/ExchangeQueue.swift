@@ -72,6 +72,13 @@ public struct ExchangeQueue: Sendable {
     silent[issuer] = Silence(askAt: now + Self.silencePause, pause: Self.silencePause)
   }
 
+  /// The issuer is asked for a sign of life now: no one asks it a second time meanwhile. Until it answers anything it is
+  /// silent. `answered` or `didNotAnswer` follows.
+  public mutating func isAsked(_ issuer: String, at now: BootInstant) {
+    fellSilent(issuer, at: now)
+    silent[issuer]?.isAsked = true
+  }
+
   /// The issuer answered something.
   public mutating func answered(_ issuer: String, at now: BootInstant) -> [Ticket] {
     guard silent.removeValue(forKey: issuer) != nil else { return [] }
@@ -90,6 +97,13 @@ public struct ExchangeQueue: Sendable {
     guard let pause = silent[issuer]?.pause else { return }
     let next = min(pause * 2, Self.longestSilencePause)
     silent[issuer] = Silence(askAt: now + next, pause: next)
+  }
+
+  /// The network may be back: the silent issuers are asked at once.
+  public mutating func reconnected(at now: BootInstant) {
+    for issuer in silent.keys where silent[issuer]?.isAsked == false {
+      silent[issuer] = Silence(askAt: now, pause: Self.silencePause)
+    }
   }
 
   private func isAwaited(_ issuer: String, _ silence: Silence) -> Bool {

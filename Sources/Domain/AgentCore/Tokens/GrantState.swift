@@ -50,9 +50,29 @@ public struct GrantState: Sendable {
   /// The refusal of an exchange for this key now; nil if nothing prevents one. Without a demand: for no caller in
   /// particular.
   func refusal(for key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant) -> TokenMachine.Refusal? {
-    if isIssuedElsewhere, health != .signedOut { return .interaction(claims: nil) }
+    standing(against: key, demand, at: now) ?? pausing(key, demand, at: now)
+  }
+
+  /// The refusal of the callers whose attempt has just failed: what it showed, or the pause of callers.
+  func refusalOfWaiters(for key: TokenKey, at now: BootInstant) -> TokenMachine.Refusal? {
+    standing(against: key, nil, at: now) ?? pausing(key, .usable(minimumLifetime: .zero), at: now)
+  }
+
+  /// The pause after a failure. A look that may be made, and can't be made now, changes nothing of what the provider said.
+  private func pausing(
+    _ key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
+  ) -> TokenMachine.Refusal? {
+    audiences[key].rejectedRequest?.refusal(demand, at: now)
+      ?? pause.refusal(at: now, ofACaller: demand != nil).map { health.withheld ?? $0 }
+  }
+
+  /// What stands against an exchange whatever time passes, unless this demand may look again.
+  private func standing(
+    against key: TokenKey, _ demand: TokenMachine.Demand?, at now: BootInstant
+  ) -> TokenMachine.Refusal? {
     switch health {
     case .signedOut: return .signedOut
+    case _ where isIssuedElsewhere: return standingElsewhere(at: now)
     case .reauthenticate(let reason):
       let isRevocable = Self.revocableReasons.contains(reason)
       let pause = reason == TokenMachine.unexplainedRefusal ? TokenMachine.recheckUnexplained : nil
@@ -60,24 +80,30 @@ public struct GrantState: Sendable {
         return .reauthenticate(reason: reason)
       }
     case .unknown where !mayReplay(at: now):  // I4
-      return lastReplay(at: now).map { .unavailable(retryAfter: $0 - now) }
-        ?? .reauthenticate(reason: TokenMachine.outcomeUnknown)
+      if let replayAt = lastReplay(at: now) { return .noAnswer(.inDoubt(retryAfter: replayAt - now)) }
+      return .reauthenticate(reason: TokenMachine.outcomeUnknown)
     case .locked:
       if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) { return .locked }
     case .misconfigured(let error):
-      if !mayAskAgain(demand, since: heardAt, whenAsked: TokenMachine.recheckWhenAsked, at: now) {
+      if !mayAskAgain(
+        demand, since: heardAt, whenForced: TokenMachine.recheckConfiguration,
+        whenAsked: TokenMachine.recheckWhenAsked, at: now)
+      {
         return .misconfigured(error)
       }
     case .ok, .unknown: break
     }
-    let audience = audiences[key]
-    if let interaction = audience.interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
+    if let interaction = audiences[key].interaction, !mayAskAgain(demand, since: interaction.heardAt, at: now) {
       return .interaction(claims: interaction.claims)
     }
-    if let rejected = audience.rejectedRequest, now < rejected.until {
-      return TokenMachine.Refusal(rejected.failure, pause: rejected.until - now)
-    }
-    return pause.refusal(at: now)
+    return nil
+  }
+
+  /// Nothing of the grant is sent to another client or server, and what the provider said of it stands.
+  private func standingElsewhere(at now: BootInstant) -> TokenMachine.Refusal {
+    if case .reauthenticate(let reason) = health { return .reauthenticate(reason: reason) }
+    if health == .unknown, !isDoubtHarmless(at: now) { return .reauthenticate(reason: TokenMachine.outcomeUnknown) }
+    return health.withheld ?? .interaction(claims: nil)
   }
 
   /// Something stands against this key that time alone does not end.
@@ -90,13 +116,16 @@ public struct GrantState: Sendable {
     }
   }
 
-  /// `whenAsked`: the pause after which a caller that forces nothing may reach the provider; nil: it never may.
+  /// - Parameters:
+  ///   - whenForced: the pause after which a caller that forces an exchange may reach the provider.
+  ///   - whenAsked: the same for one that forces nothing; nil: it never may.
   private func mayAskAgain(
-    _ demand: TokenMachine.Demand?, since heardAt: BootInstant?, whenAsked: Milliseconds? = nil, at now: BootInstant
+    _ demand: TokenMachine.Demand?, since heardAt: BootInstant?,
+    whenForced: Milliseconds = TokenMachine.recheckWhenForced, whenAsked: Milliseconds? = nil, at now: BootInstant
   ) -> Bool {
     guard let heardAt, replay.lost == nil else { return false }  // I4
     switch demand {
-    case .forced: return now >= heardAt + TokenMachine.recheckWhenForced
+    case .forced: return now >= heardAt + whenForced
     case .usable: return whenAsked.map { now >= heardAt + $0 } ?? false
     case .replacing, nil: return false
     }
@@ -116,12 +145,32 @@ public struct GrantState: Sendable {
   }
 
   /// When `replayLast` allows the replay that it does not allow yet.
-  private func lastReplay(at now: BootInstant) -> BootInstant? {
+  func lastReplay(at now: BootInstant) -> BootInstant? {
     isIssuedElsewhere ? nil : replay.allowedLater(lastExpiry: audiences.lastExpiry(at: now))
   }
 
   /// The outcome of a request is unknown, and the one replay that the rule allows is still to come.
   func mayRecover(at now: BootInstant) -> Bool { mayReplay(at: now) || lastReplay(at: now) != nil }
+
+  /// The replay in flight is sent only once the provider answers something else.
+  public func replayWaitsForAnAnswer(at now: BootInstant) -> Bool { replay.waitsForAnAnswer(at: now) }
+
+  /// The outcome of a request is unknown, and it costs the person nothing yet: a replay may still repair it, or a token
+  /// is served until it expires.
+  func isDoubtHarmless(at now: BootInstant) -> Bool { mayRecover(at: now) || audiences.lastExpiry(at: now) != nil }
+
+  /// When time alone ends what `isDoubtHarmless` tells of, or a part of it; nil if time does not end it.
+  func doubtHarms(at now: BootInstant) -> BootInstant? {
+    mayRecover(at: now) ? recoveryEnds(at: now) : audiences.lastExpiry(at: now)
+  }
+
+  /// When time ends the right to the replay that `mayRecover` tells of; nil if time does not end it.
+  private func recoveryEnds(at now: BootInstant) -> BootInstant? {
+    guard mayRecover(at: now), let end = replay.graceEnd, now < end, lastReplay(at: end) == nil,
+      !mayReplay(at: end)
+    else { return nil }
+    return end
+  }
 
   /// The request of this attempt may leave now: a provider forgives a second use only for a while.
   mutating func maySend(_ attempt: TokenMachine.Attempt, at now: BootInstant) -> Bool {
@@ -132,16 +181,12 @@ public struct GrantState: Sendable {
 
   // MARK: changes
 
-  mutating func set(_ new: TokenMachine.Health, tellPerson: Bool = true) -> [TokenMachine.Effect] {
+  mutating func set(_ new: TokenMachine.Health) -> [TokenMachine.Effect] {
     guard new != health else { return [] }
-    let wasToldAlready = if case .reauthenticate = health { true } else { false }
     health = new
-    var effects: [TokenMachine.Effect] = [.persistHealth, .stateChanged]
-    if case .reauthenticate(let reason) = new, !wasToldAlready { effects.append(.sessionExpired(reason: reason)) }
-    if new == .unknown, tellPerson, !wasToldAlready {
-      effects.append(.sessionExpired(reason: TokenMachine.outcomeUnknown))
-    }
-    return effects
+    guard !new.servesTokens else { return [.persistHealth] }
+    audiences.retireTokens()
+    return [.withdrawTokens, .persistHealth]
   }
 
   /// An exchange for this audience begins. True if it is a replay.

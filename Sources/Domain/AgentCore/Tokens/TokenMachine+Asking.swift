@@ -8,8 +8,7 @@ extension TokenMachine {
   ) -> [Effect] {
     if health == .signedOut { return [.refuse(id, .signedOut)] }
     used(key, at: now)
-    // A disabled account is served no token, as it is allowed nothing (docs/offline.md).
-    let cached = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
+    let cached = grant.audiences[key].liveToken(at: now)
     switch (demand, cached) {
     case (.usable(let minimum), let token?) where token.serves(minimum, at: now):
       // Stale: answer from memory, and begin one exchange without a waiter. One that failed is told as `staleOk`.
@@ -29,7 +28,8 @@ extension TokenMachine {
       waiters.add(Waiter(id: id, key: key, demand: demand))
       return []
     }
-    if let refusal = grant.refusal(for: key, demand, at: now) {
+    // The outcome of a replay in flight decides about every audience: nothing is refused before.
+    if exchange?.isReplay != true, let refusal = grant.refusal(for: key, demand, at: now) {
       if case .usable = demand, let cached { return [.answer(id, serial: cached.serial, .staleOk)] }
       return [.refuse(id, refusal)]
     }
@@ -39,6 +39,15 @@ extension TokenMachine {
 
   /// A caller went away. The exchange goes on: a rotated token must not be lost with its caller.
   public mutating func waiterLeft(_ id: WaiterID) { waiters.remove(id) }
+
+  /// A caller gives up waiting for the provider; it has left its wait. The exchange goes on. A token that still lives
+  /// serves it as after a failed exchange.
+  public func gaveUp(_ id: WaiterID, key: TokenKey, demand: Demand, at now: BootInstant) -> [Effect] {
+    guard case .usable = demand, let token = grant.audiences[key].liveToken(at: now) else {
+      return [.refuse(id, .noAnswer(.stillWaiting))]
+    }
+    return [.answer(id, serial: token.serial, .staleOk)]
+  }
 
   // MARK: renewal of what is in use
 
@@ -54,11 +63,18 @@ extension TokenMachine {
     return tokens.keys.compactMap { grant.renewal(of: $0, at: now) }.min()
   }
 
-  /// When it begins to show that the refresh token may be spent: the access token is served until then. If the rule
-  /// allows a replay then, `renew` begins it.
+  /// When it begins to show that the refresh token may be spent: the access token is served until then. The next such
+  /// moment is when the rule allows a replay, which `renew` begins.
   public func doubtShows(at now: BootInstant) -> BootInstant? {
-    guard health == .unknown, let token = standardToken, now < token.expiresAt else { return nil }
-    return token.expiresAt
+    guard health == .unknown else { return nil }
+    return [standardToken?.expiresAt, grant.lastReplay(at: now)].compactMap { $0 }.filter { now < $0 }.min()
+  }
+
+  /// When the agent asks the provider next by itself, or sends a refresh token in doubt once more; nil if no pause holds
+  /// it back.
+  public func nextAttempt(at now: BootInstant) -> BootInstant? {
+    let replay = health == .unknown ? grant.lastReplay(at: now) : nil
+    return [replay, nextAttemptAt].compactMap { $0 }.filter { now < $0 }.max()
   }
 
   /// Renews what is due and was used lately: one at a time (I1), the longest due first.
@@ -99,7 +115,7 @@ extension TokenMachine {
 
   /// A failure spoils nothing that still works: a waiter for a usable token gets the one that has not expired.
   mutating func refuseWaiters(for key: TokenKey, _ refusal: Refusal, at now: BootInstant) -> [Effect] {
-    let token = health == .locked ? nil : grant.audiences[key].liveToken(at: now)
+    let token = grant.audiences[key].liveToken(at: now)
     return waiters.take(for: key).map { waiter in
       guard case .usable = waiter.demand, let token else { return .refuse(waiter.id, refusal) }
       return .answer(waiter.id, serial: token.serial, .staleOk)

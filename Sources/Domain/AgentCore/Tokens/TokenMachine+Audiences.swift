@@ -10,10 +10,24 @@ extension TokenMachine {
 
   /// A request that the provider refuses, or answers with an error that the agent does not know.
   struct RejectedRequest: Hashable {
+    var heardAt: BootInstant
     /// Until then it is refused from memory.
     var until: BootInstant
+    /// The same for a caller's request.
+    var callersUntil: BootInstant
     var failure: ExchangeFailure
     var times: Int
+
+    /// The refusal of a request now; nil if it may be sent. Without a demand: for no caller in particular.
+    func refusal(_ demand: Demand?, at now: BootInstant) -> Refusal? {
+      let end =
+        switch (demand, failure) {
+        case (nil, _): until
+        case (.forced, .misconfigured): min(until, heardAt + TokenMachine.recheckConfiguration)
+        default: callersUntil
+        }
+      return now < end ? Refusal(failure, pause: end - now) : nil
+    }
   }
 
   /// The facts about one resource and its scopes.
@@ -89,10 +103,19 @@ extension TokenMachine {
       forgetOld(but: key, at: now)
     }
 
-    mutating func reject(_ key: TokenKey, _ failure: ExchangeFailure, for pause: Milliseconds, at now: BootInstant) {
-      let times = self[key].rejections + 1
+    /// - Parameter callers: as of `RetryPause.hold`, where a caller's early attempt counts as little.
+    mutating func reject(
+      _ key: TokenKey, _ failure: ExchangeFailure, for pause: Milliseconds, callers: Milliseconds? = nil,
+      at now: BootInstant
+    ) {
+      let last = self[key].rejectedRequest
+      let callersUntil = now + min(pause, callers ?? pause)
+      let isEarly = last.map { now < $0.until } ?? false
+      let counts = !isEarly || failure.isUnexplained && !failure.isPage
       forget(\.rejectedRequest) { $0.until + Self.rejectionMemory <= now }
-      self[key].rejectedRequest = RejectedRequest(until: now + pause, failure: failure, times: times)
+      self[key].rejectedRequest = RejectedRequest(
+        heardAt: now, until: isEarly ? max(last?.until ?? now, callersUntil) : now + pause,
+        callersUntil: callersUntil, failure: failure, times: (last?.times ?? 0) + (counts ? 1 : 0))
     }
 
     /// Forgets this fact of every audience, or only if it is old.
@@ -112,6 +135,17 @@ extension TokenMachine {
         self[key].token = nil
       }
       for key in known.map(\.key) where self[key].token == nil { self[key].lastWanted = nil }
+    }
+
+    /// The provider does not stand by its tokens any more: none is served.
+    mutating func retireTokens() {
+      for (key, _) in tokens.sorted(by: { $0.value.serial < $1.value.serial }) { retireToken(of: key) }
+    }
+
+    mutating func retireToken(of key: TokenKey) {
+      guard let token = self[key].token else { return }
+      retire(token, of: key)
+      self[key].token = nil
     }
 
     private mutating func retire(_ token: TokenFacts, of key: TokenKey) {

@@ -12,7 +12,9 @@ extension TokenMachine {
   }
 
   /// Restores an access token from before a restart, which says nothing of the grant's health.
-  public mutating func restore(_ token: TokenFacts, for key: TokenKey) { grant.audiences[key].token = token }
+  public mutating func restore(_ token: TokenFacts, for key: TokenKey) {
+    if servesTokens { grant.audiences[key].token = token }
+  }
 
   /// The person signed out: nothing is answered from memory any more, and every waiter is told.
   public mutating func signedOut() -> [Effect] {
@@ -26,18 +28,17 @@ extension TokenMachine {
   public mutating func reconfigured(
     rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false
   ) -> [Effect] {
-    let wasIssuedElsewhere = grant.isIssuedElsewhere
     grant.replay.rule = rule
     grant.isIssuedElsewhere = isIssuedElsewhere
     grant.audiences.forget(\.rejectedRequest)
     switch health {
     case .misconfigured: return grant.set(.ok)
     case .unknown where !grant.replay.lostAnswersCount: return grant.set(.ok)
-    default: return wasIssuedElsewhere == isIssuedElsewhere ? [] : [.stateChanged]
+    default: return []
     }
   }
 
-  /// The provider may be reachable again: the pause no longer holds the next caller back. The account counts as offline
-  /// until the next request to the provider.
-  public mutating func reconnected() { if isOffline { grant.pause.end() } }
+  /// The provider may be reachable again: a pause after a failure that may come from the network ends. The account counts
+  /// as offline until the next request to the provider.
+  public mutating func reconnected() { if lastFailure?.mayComeFromTheNetwork == true { grant.pause.end() } }
 }

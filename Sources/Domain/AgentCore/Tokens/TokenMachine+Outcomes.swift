@@ -18,7 +18,7 @@ extension TokenMachine {
     emptyExchanges = 0
     grant.forgetFailures()
     grant.audiences.renew(attempt.key, with: token, wasRejected: waiters.reject(attempt.key), at: now)
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     effects += waiters.take(for: attempt.key).map { .answer($0.id, serial: token.serial, .refreshed) }
     return effects + beginNext(at: now)
   }
@@ -29,19 +29,37 @@ extension TokenMachine {
   ) -> [Effect] {
     guard let attempt = exchange, attempt.number == number else { return [] }  // I3
     exchange = nil
+    if failsAlone(failure, of: attempt, at: now) {
+      return refuseWaiters(for: attempt.key, .misconfigured(Self.noRefreshToken), at: now) + beginNext(at: now)
+    }
+    // A server refused the token, and there is no other: it is not served on.
+    if failure == .reauthenticate(reason: Self.noRefreshToken), waiters.reject(attempt.key) {
+      grant.audiences.retireToken(of: attempt.key)
+    }
     var effects: [Effect]
     if case .unknownOutcome = failure, grant.replay.lostAnswersCount {
-      effects = grant.answerWasLost(attempt, failure, at: now)
+      effects = grant.answerWasLost(attempt, failure, at: now, jitter: jitter)
       if grant.mayReplay(at: now) { return effects + beginNext(at: now) }  // the waiters wait for the replay
     } else {
-      effects = grant.learn(from: failure, of: attempt, isWanted: isWanted, at: now, jitter: jitter)
-      if grant.isDoubtful(after: failure, of: attempt), grant.refusal(for: .standard, nil, at: now) == nil {
-        effects += begin(.standard, at: now)
-      }
+      let isDoubtful = grant.isDoubtful(after: failure, of: attempt, at: now)
+      effects = grant.learn(from: failure, of: attempt, at: now, jitter: jitter)
+      if isDoubtful, grant.refusal(for: .standard, nil, at: now) == nil { effects += begin(.standard, at: now) }
     }
-    let refused = grant.refusal(for: attempt.key, nil, at: now) ?? Refusal(failure, pause: .zero)
+    let refused = grant.refusalOfWaiters(for: attempt.key, at: now) ?? Refusal(failure, pause: .zero)
     effects += refuseWaiters(for: attempt.key, refused, at: now)
     return effects + beginNext(at: now)
+  }
+
+  /// True if the grant can't serve the request of this attempt, and that says nothing of the grant: there is no refresh
+  /// token, nothing was sent, and the token of the sign-in serves on.
+  public func failsAlone(_ failure: ExchangeFailure, attempt number: UInt64, at now: BootInstant) -> Bool {
+    guard let attempt = exchange, attempt.number == number else { return false }
+    return failsAlone(failure, of: attempt, at: now)
+  }
+
+  private func failsAlone(_ failure: ExchangeFailure, of attempt: Attempt, at now: BootInstant) -> Bool {
+    failure == .reauthenticate(reason: Self.noRefreshToken) && !waiters.reject(attempt.key)
+      && grant.audiences[.standard].liveToken(at: now) != nil
   }
 
   /// The exchange renewed the grant, but brought no token that can be used now: once, what was recovered is too old,
@@ -51,7 +69,7 @@ extension TokenMachine {
     exchange = nil
     grant.replay.forget()
     emptyExchanges += 1
-    var effects = grant.set(.ok) + [.stateChanged]
+    var effects = grant.set(.ok)
     if emptyExchanges > 1 {
       let failure = ExchangeFailure.transient(Self.noUsableToken, retryAfter: nil)
       let pause = grant.pause.backoff(1)
@@ -85,11 +103,11 @@ extension TokenMachine {
   /// The agent ended between sending a refresh token and keeping the answer. `sentAt` is nil if the machine was booted
   /// since: the elapsed time is then unknown.
   public mutating func recoveredWithoutAnswer(
-    sentAt: BootInstant?, wasReplay: Bool, at now: BootInstant
+    sentAt: BootInstant?, lostReplays: Int, at now: BootInstant, jitter: Double
   ) -> [Effect] {
     guard grant.replay.lostAnswersCount else { return [] }
-    grant.replay.answerWasLost(sentAt: sentAt, replayIsSpent: wasReplay)
-    return grant.set(.unknown, tellPerson: !mayRecover(at: now))
+    grant.replay.wasFoundLost(sentAt: sentAt, lostReplays: lostReplays, at: now, jitter: jitter)
+    return grant.set(.unknown)
   }
 
   /// The agent ended after the answer was durable and before it was judged: going on with it is an exchange like any

@@ -12,6 +12,20 @@ extension TokenMachine {
     case locked
     case misconfigured(String)
     case signedOut
+
+    /// The refusal of every caller while the provider does not stand by the tokens that it issued; nil if it does, as far
+    /// as is known. A lost answer says nothing of them, and neither does the lack of a refresh token, for which the
+    /// provider was not asked.
+    public var withheld: Refusal? {
+      switch self {
+      case .ok, .unknown, .misconfigured, .reauthenticate(reason: TokenMachine.noRefreshToken): nil
+      case .reauthenticate(let reason): .reauthenticate(reason: reason)
+      case .locked: .locked
+      case .signedOut: .signedOut
+      }
+    }
+
+    public var servesTokens: Bool { withheld == nil }
   }
 
   /// The facts about an issued access token; its bytes stay with the shell, under `serial`.
@@ -72,18 +86,31 @@ extension TokenMachine {
     case offline(retryAfter: Milliseconds)
     case untrustedServer(TrustFailure)
     case unavailable(retryAfter: Milliseconds)
+    case noAnswer(Silence)
     case store
+  }
+
+  /// The provider did not answer, and nothing is known of the request but that.
+  public enum Silence: Hashable, Sendable {
+    /// The caller gave up waiting. The exchange goes on, and its result is kept.
+    case stillWaiting
+    /// The attempt ended without an answer.
+    case ended(retryAfter: Milliseconds)
+    /// The refresh token may be spent: it is sent once more no sooner than then.
+    case inDoubt(retryAfter: Milliseconds)
   }
 
   public enum Effect: Hashable, Sendable {
     case exchange(Attempt)
     case answer(WaiterID, serial: UInt64, Source)
     case refuse(WaiterID, Refusal)
+    /// Wipe the tokens that were issued under the grant and what was made of them.
+    case withdrawTokens
     /// The memory changed and must be durable.
     case persistHealth
-    /// Tell the person once: sign in again.
+    /// Tell the person: sign in again. Comes with the change to `reauthenticationRequired`, and only with it.
     case sessionExpired(reason: String)
-    case stateChanged
+    case stateChanged(AccountState, previous: AccountState)
   }
 
   public enum Freshness: String, Sendable { case fresh, stale, expired, none }
@@ -96,7 +123,8 @@ extension TokenMachine.Refusal {
       switch failure {
       case .offline: .offline(retryAfter: pause)
       case .untrustedServer(let reason): .untrustedServer(reason)
-      case .transient, .unexplained, .unknownOutcome: .unavailable(retryAfter: pause)
+      case .transient, .unexplained, .unknownOutcome:
+        failure.isWithoutAnswer ? .noAnswer(.ended(retryAfter: pause)) : .unavailable(retryAfter: pause)
       case .reauthenticate(let reason): .reauthenticate(reason: reason)
       case .locked: .locked
       case .interaction(let claims): .interaction(claims: claims)

@@ -6,7 +6,9 @@ public import AgentModel
 /// - I2: a waiter is answered exactly once.
 /// - I3: an answer to an attempt that is not the current one changes nothing.
 /// - I4: a refresh token whose use has an unknown outcome is not sent again but by the provider's rule.
-/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers.
+/// - I5: a grant that the provider refuses costs it at most one request in `recheckWhenForced`, over all callers; one
+///   whose client it refuses, one in `recheckConfiguration`.
+/// - I6: after a failure all callers together make one attempt a pause.
 ///
 /// The machine knows who waits and which exchange is in flight; what is known of the grant, and what stands against an
 /// exchange, is in its `GrantState`. What callers ask is in `TokenMachine+Asking.swift`, what exchanges come to in
@@ -18,14 +20,20 @@ public struct TokenMachine: Sendable {
   var waiters = Waiters()
   /// Exchanges in a row that renewed the grant and brought no token that could be used.
   var emptyExchanges = 0
+  /// The state that subscribers know.
+  public internal(set) var toldState: AccountState
 
-  /// `now` is when the grant was read from the disk: what was refused before is not asked again at once.
+  /// - Parameters:
+  ///   - toldState: the state that subscribers know; nil if it is the one of `memory`.
+  ///   - now: when the grant was read from the disk: what was refused before is not asked again at once.
   public init(
     memory: TokenMemory, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false,
-    at now: BootInstant? = nil
+    toldState: AccountState? = nil, at now: BootInstant? = nil
   ) {
     grant = GrantState(memory: memory, rule: rule, at: now)
     grant.isIssuedElsewhere = isIssuedElsewhere
+    self.toldState = .active
+    self.toldState = toldState ?? state(at: now ?? BootInstant(milliseconds: 0))
   }
 
   public init(health: Health, rule: ProviderConfiguration.RefreshRule, isIssuedElsewhere: Bool = false) {
@@ -51,10 +59,13 @@ public struct TokenMachine: Sendable {
   public func kept(_ key: TokenKey) -> TokenKey {
     key.resource == grant.replay.rule.standardResource ? TokenKey(scopes: key.scopes) : key
   }
+  /// What stands between the scopes of the provider's answers.
+  public var scopeSeparators: ScopeSet.Separators { grant.replay.rule.scopeSeparators }
   /// A bearer token is not served at this provider (docs/dpop.md, Bearer answers).
   public var refusesBearerTokens: Bool { grant.replay.rule.refusesBearerTokens }
-  /// The standard token, if callers may have it.
-  public var servedToken: TokenFacts? { health == .locked ? nil : standardToken }
+  /// Callers may have the tokens that were issued under this grant. Those of a grant that the provider refused go with
+  /// it, also where its refresh token is kept for another try, and a disabled account is served none.
+  public var servesTokens: Bool { health.servesTokens }
   public var hasInteraction: Bool { grant.isIssuedElsewhere || !grant.audiences.interactions.isEmpty }
   /// Failures in a row that asked for patience.
   // Not inlined: Swift 6.3's optimiser fails on the borrow of `patience` that an asynchronous caller then has.
@@ -62,6 +73,9 @@ public struct TokenMachine: Sendable {
   public var failures: Int { grant.pause.failures }
   @inline(never)
   public var nextAttemptAt: BootInstant? { grant.pause.patience?.until }
+  /// The end of the pause for callers, which is not after `nextAttemptAt`.
+  @inline(never)
+  public var nextAttemptOfCallersAt: BootInstant? { grant.pause.patience?.callersUntil }
   @inline(never)
   public var lastFailure: ExchangeFailure? { grant.pause.patience?.failure }
   public var isOffline: Bool { if case .offline? = lastFailure { true } else { false } }
@@ -83,8 +97,15 @@ public struct TokenMachine: Sendable {
 
   /// What must be durable.
   public var memory: TokenMemory { grant.memory }
-  /// The outcome of a request is unknown, and the one replay that the rule allows is in flight or still to come.
+  /// The outcome of a request is unknown, and the replay that the rule allows is in flight or still to come.
   public func mayRecover(at now: BootInstant) -> Bool { exchange?.isReplay == true || grant.mayRecover(at: now) }
+  /// The outcome of a request is unknown, and that costs the person nothing yet.
+  public func isDoubtHarmless(at now: BootInstant) -> Bool {
+    exchange?.isReplay == true || grant.isDoubtHarmless(at: now)
+  }
+
+  /// The replays so far that got no answer, since the request that is in doubt.
+  public var lostReplays: Int { grant.replay.lost?.lostReplays ?? 0 }
 
   // MARK: limits
 
@@ -99,6 +120,9 @@ public struct TokenMachine: Sendable {
   /// `invalid_grant` may be its mistake, so the token is marked and not deleted (docs/tokens.md, Failures).
   public static let recheckWhenForced = Milliseconds.seconds(120)
 
+  /// A refusal of the client or of its configuration may be mended by the person who forces a refresh then.
+  public static let recheckConfiguration = Milliseconds.seconds(5)
+
   /// An account that was disabled, or a client that was misconfigured, may be mended without a word to the agent: a
   /// caller that only asks for a token finds out after this time.
   public static let recheckWhenAsked = Milliseconds.seconds(900)
@@ -111,7 +135,12 @@ public struct TokenMachine: Sendable {
   /// one is not tried by every call.
   public static let storePause = Milliseconds.seconds(1)
 
+  /// How long a caller that names no time waits for a provider that does not answer. A request to the provider may take
+  /// longer, and its answer is kept.
+  public static let callersPatience = Milliseconds.seconds(20)
+
   public static let outcomeUnknown = "outcomeUnknown"
+  public static let noRefreshToken = "noRefreshToken"
   public static let unexplainedRefusal = "unexplainedRefusal"
   public static let noUsableToken = "noUsableToken"
   public static let notBound = "notBound"

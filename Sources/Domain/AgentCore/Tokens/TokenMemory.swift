@@ -10,14 +10,19 @@ public struct TokenMemory: Hashable, Sendable {
 
   public struct Patience: Hashable, Sendable {
     public var until: BootInstant
+    /// How long a caller's request is refused; not after `until`.
+    public var callersUntil: BootInstant
     public var failure: ExchangeFailure
     /// Failures in a row that asked for patience.
     public var failures: Int
     /// Those of `failures` that the provider did not explain.
     public var unexplained: Int
 
-    public init(until: BootInstant, failure: ExchangeFailure, failures: Int, unexplained: Int) {
+    public init(
+      until: BootInstant, callersUntil: BootInstant, failure: ExchangeFailure, failures: Int, unexplained: Int
+    ) {
       self.until = until
+      self.callersUntil = callersUntil
       self.failure = failure
       self.failures = failures
       self.unexplained = unexplained

@@ -55,6 +55,7 @@ public enum FailureKind: String, CaseIterable, Sendable {
   /// The provider refuses the client or the request; no token is deleted.
   case providerMisconfigured
   /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
+  /// With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
   case untrustedServer
   /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
   case providerNotFound

@@ -11,10 +11,12 @@ struct lanyard_begun_request {
   /// The beginning of the answer, which the caller wipes.
   const void *received;
   size_t count;
+  /// The milliseconds for which no byte of an answer came.
+  int waited;
 };
 
-/// The id of that request.
-enum { lanyard_begun_request_id = 1 };
+/// The id of that request, and the milliseconds after which the program waits for its answer itself.
+enum { lanyard_begun_request_id = 1, lanyard_begun_request_patience = 2000 };
 
 /// Returns the request that was begun, once.
 struct lanyard_begun_request lanyard_take_begun_request(void);

@@ -21,9 +21,14 @@ public final class SimulatedClient: ConnectionOutput {
   }
   private let state = Mutex(State())
   private let life: ProcessLife
+  /// Called once an answer was read.
+  private let wasAnswered: @Sendable () async -> Void
 
-  init?(host: any ConversationHost, life: ProcessLife) {
+  init?(
+    host: any ConversationHost, life: ProcessLife, wasAnswered: @escaping @Sendable () async -> Void = {}
+  ) {
     self.life = life
+    self.wasAnswered = wasAnswered
     guard let conversation = host.begin(self) else { return nil }
     state.withLock { $0.conversation = conversation }
     life.atEnd { [weak self] in self?.closed() }
@@ -57,6 +62,7 @@ public final class SimulatedClient: ConnectionOutput {
       }
       if let known { waiter.resume(returning: known) }
     }
+    await wasAnswered()
     return SimulatedAnswer(line: line)
   }
 

@@ -39,5 +39,6 @@ struct ProcessNetwork: HTTPExchange {
     return true
   }
 
+  func trust(of request: HTTPRequest) -> TrustSettings { network.trust(of: request) }
   func serverKey(for request: HTTPRequest) async -> ServerKey { await network.serverKey(for: request) }
 }

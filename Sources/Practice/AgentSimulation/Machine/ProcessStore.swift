@@ -34,6 +34,8 @@ final class CommitPlan: Sendable {
     set { state.withLock { $0.logIsHeld = newValue } }
   }
 
+  var hasPlans: Bool { state.withLock { !$0.deaths.isEmpty || !$0.failures.isEmpty } }
+
   func clear() {
     state.withLock { state in
       state.deaths = []
@@ -149,9 +151,9 @@ final class ProcessStore: Store {
     try call { (store) throws(StoreFailure) in try store.checkWritable(bytes: bytes) }
   }
 
-  func truncateLog() throws(StoreFailure) -> Bool {
+  func eraseDeleted() throws(StoreFailure) -> Bool {
     guard !plan.logIsHeld else { return false }
-    return try call { (store) throws(StoreFailure) in try store.truncateLog() }
+    return try call { (store) throws(StoreFailure) in try store.eraseDeleted() }
   }
 
   func integrityProblems() throws(StoreFailure) -> [String] {

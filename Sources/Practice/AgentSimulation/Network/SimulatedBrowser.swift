@@ -14,7 +14,8 @@ public final class SimulatedBrowser: RedirectListenerFactory, BrowserOpener {
   public init() {}
 
   public func listen(
-    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage
+    host: String, port: UInt16?, path: String, onRequest: @escaping @Sendable (Secret) async -> RedirectPage,
+    onRefusal: @escaping @Sendable (RedirectRefusal) -> Void
   ) throws(RedirectFailure) -> any RedirectListener {
     guard ["127.0.0.1", "::1", "localhost"].contains(host) else { throw .notLoopback }
     let uri: String? = state.withLock { state in

@@ -13,10 +13,13 @@ public struct SceneFailed: Error, CustomStringConvertible {
 }
 
 extension SimulatedWorld {
-  /// A new client of the running agent.
-  public func client() throws -> SimulatedClient {
+  /// A new client of the running agent. `isObserver`: its answers are no steps of the scenario.
+  public func client(isObserver: Bool = false) throws -> SimulatedClient {
     let process = process
-    guard process.life.isAlive, let client = SimulatedClient(host: process.server, life: process.life) else {
+    let client = SimulatedClient(host: process.server, life: process.life) { [weak self] in
+      if let self, !isObserver { await afterStep(self) }
+    }
+    guard process.life.isAlive, let client else {
       throw SceneFailed(description: "seed \(seed): the agent takes no client")
     }
     if let ownerGrant {

@@ -37,6 +37,7 @@ public final class SimulatedWorld: Sendable {
   let log: any AgentLog
   let directories: any DirectoryAccounts
   let onShutDown: @Sendable () -> Void
+  let afterStep: @Sendable (SimulatedWorld) async -> Void
   let state = Mutex(State())
 
   struct State {
@@ -45,15 +46,18 @@ public final class SimulatedWorld: Sendable {
     /// The death of the process that the disk's fault plan causes.
     var plannedDeath: SimulatedDisk.Death?
     var powerWasLost = false
+    /// The disk may fail.
+    var hasDiskPlan = false
   }
 
   /// - Parameter protection: of the agent's vault; with `passphrase` it starts locked. `onShutDown` is called when an
-  ///   agent begins to shut down by itself.
+  ///   agent begins to shut down by itself, and `afterStep` once a client of the scenario has read an answer.
   public init(
     seed: UInt64, start: Timestamp = Timestamp(year: 2030, month: 1, day: 1), protection: String = "keyFile",
     ownerGrant: String? = nil, locking: LockingRules = LockingRules(), log: any AgentLog = SilentLog(),
     directories: any DirectoryAccounts = NoDirectoryAccounts(),
-    onShutDown: @escaping @Sendable () -> Void = {}
+    onShutDown: @escaping @Sendable () -> Void = {},
+    afterStep: @escaping @Sendable (SimulatedWorld) async -> Void = { _ in }
   ) {
     self.seed = seed
     self.protection = protection
@@ -62,6 +66,7 @@ public final class SimulatedWorld: Sendable {
     self.log = log
     self.directories = directories
     self.onShutDown = onShutDown
+    self.afterStep = afterStep
     executor = SeededExecutor(seed: seed)
     clock = VirtualClock(start: start)
     network = SimulatedNetwork(clock: clock, seed: seed ^ 0x6E65_7477_6F72_6B00)
@@ -195,6 +200,7 @@ public final class SimulatedWorld: Sendable {
 
   /// Plans a fault at a disk operation, counted from now.
   public func failDisk(_ fault: SimulatedDisk.Fault, at operation: Int) {
+    state.withLock { $0.hasDiskPlan = true }
     state.withLock { if case .die(let death) = fault { $0.plannedDeath = death } else { $0.plannedDeath = nil } }
     disk.plan(fault, at: disk.operations + operation, seed: seed ^ UInt64(operation))
   }
@@ -206,10 +212,15 @@ public final class SimulatedWorld: Sendable {
     state.withLock { state in
       if case .powerLoss? = state.plannedDeath, disk.hasFaulted { state.powerWasLost = true }
       state.plannedDeath = nil
+      state.hasDiskPlan = false
     }
     disk.revive()
     try await start(acceptingOldStore: acceptingOldStore)
   }
+
+  /// Until a restart a commit or an operation of the disk, which are counted, may fail: a call that reads would change
+  /// which one.
+  public var hasPlans: Bool { commitPlan.hasPlans || state.withLock { $0.hasDiskPlan } }
 
   /// Called after each call of the store.
   func diskHasKilled() -> Bool { state.withLock { $0.plannedDeath } != nil && disk.hasFaulted }

@@ -95,6 +95,7 @@ extension PracticeOptions {
       return assign(text.flatMap(AuthorizationDetailsPolicy.init), \.authorizationDetails)
     case "registration": return assign(text.flatMap(ClientRegistrationPolicy.init), \.registration)
     case "isOpenID": return assign(flag, \.isOpenID)
+    case "signsUserInfo": return assign(flag, \.signsUserInfo)
     case "announcesPKCE": return assign(flag, \.announcesPKCE)
     case "announcesIssuer": return assign(flag, \.announcesIssuer)
     case "takesClientDocuments": return assign(flag, \.takesClientDocuments)

@@ -23,7 +23,10 @@ extension ProviderState {
     }
     let user = context.options.users[grant.userIndex]
     let members: [PracticeJSON.Member] = [.init("sub", .string(user.subject)), .init("tid", .string(user.tenant))]
-    return .json(.object(members + user.claims(of: token.scopes)))
+    let claims = PracticeJSON.object(members + user.claims(of: token.scopes))
+    guard context.options.signsUserInfo else { return .json(claims) }
+    let signed = tokens.signer.userInfo(claims, of: grant, in: context)
+    return HTTPResponse(status: 200, headers: [("Content-Type", "application/jwt")], body: Array(signed.utf8))
   }
 
   /// The user's current entitlements, not those at the time of the token.

@@ -98,6 +98,8 @@ public struct PracticeOptions: Sendable {
   public var refreshTokenNeedsOfflineAccess = false
   public var idTokenOnRefresh = true
   public var idTokenLifetimeSeconds = 300
+  /// Userinfo is a signed JWT (OpenID Core section 5.3.2), as for a client that was registered for that.
+  public var signsUserInfo = false
   /// Members that are set in every ID token (or, by null, removed) against custom: `aud` as a list, `auth_time` 0.
   public var idTokenOverrides: [String: PracticeJSON] = [:]
   public var deviceCodeLifetimeSeconds = 600

@@ -55,6 +55,13 @@ struct TokenSigner {
     return sign(idToken: claims, with: key, as: idTokenChange?.signature ?? .good)
   }
 
+  /// OpenID Core section 5.3.2. A change of the ID token changes it, too.
+  func userInfo(_ claims: PracticeJSON, of grant: Grant, in context: ProviderContext) -> String {
+    let whole = claims.changed(by: ["iss": .string(context.issuer.identifier), "aud": .string(grant.clientID)])
+    let changed = whole.changed(by: idTokenChange?.claims ?? [:])
+    return sign(idToken: changed, with: keys.current, as: idTokenChange?.signature ?? .good)
+  }
+
   private func sign(idToken claims: PracticeJSON, with key: SigningKey, as signature: Fault.IDTokenSignature) -> String
   {
     switch signature {

@@ -24,6 +24,7 @@ extension PracticeOptions {
     case "deviceLifetime": deviceCodeLifetimeSeconds = try seconds()
     case "accessTokens": accessTokenFormat = value == "opaque" ? .opaque : .jwt
     case "idTokenOnRefresh": idTokenOnRefresh = value == "true"
+    case "userInfo": signsUserInfo = value == "signed"
     case "openid": isOpenID = value == "true"
     case "pkce": announcesPKCE = value == "true"
     case "iss": announcesIssuer = value == "true"

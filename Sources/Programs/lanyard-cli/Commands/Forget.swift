@@ -30,7 +30,7 @@ struct Forget: ParsableCommand {
     let account = try AccountInfo.named(selector, via: &agent)
     try requireSignedOut(account)
     try agent.perform("account.forget", params: { $0.member("account", account.id) })
-    Output.answer(Text.shown("Forgotten: \(account.label) (\(account.person))."))
+    Output.done(Text.shown("Forgotten: \(account.label) (\(account.person))."))
   }
 
   /// Shows the account that was not named, and asks: this can't be undone.

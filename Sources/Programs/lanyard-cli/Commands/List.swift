@@ -24,7 +24,9 @@ struct List: ParsableCommand {
     // Most providers issue bearer tokens; then the column would say nothing.
     let showsBinding = accounts.contains { $0.tokenBinding != nil }
     let binding = showsBinding ? ["TOKENS"] : []
-    var table = Table(["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE"] + binding + ["LAST ONLINE"])
+    var table = Table(
+      ["", "ACCOUNT", "NAME", "PROVIDER", "TENANT", "STATE"] + binding + ["LAST ONLINE"],
+      whole: ["ACCOUNT", "PROVIDER", "STATE", "TOKENS", "LAST ONLINE"])
     for account in accounts {
       let tokens: Table.Cell =
         switch account.tokenBinding {

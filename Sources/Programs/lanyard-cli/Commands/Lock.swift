@@ -19,6 +19,6 @@ struct Lock: ParsableCommand {
   /// Prints whether the vault is locked.
   static func show(_ result: JSONNode, json: Bool) {
     if json { return Output.answer(json: result.raw) }
-    Output.answer(result["locked"]?.bool == true ? "The vault is locked." : "The vault is unlocked.")
+    Output.done(result["locked"]?.bool == true ? "The vault is locked." : "The vault is unlocked.")
   }
 }

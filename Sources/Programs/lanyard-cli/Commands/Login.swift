@@ -10,6 +10,8 @@ struct Login: ParsableCommand {
       Opens the provider's page in your browser and waits until you have signed in there. Ctrl-C cancels the sign-in. \
       With --json, the page to open goes to stderr as JSON on one line, and the account to stdout.
 
+      Without --alias a new account is called after its provider; `lanyard rename` gives it another name.
+
       EXAMPLES:
         lanyard login                   # if there is only one provider
         lanyard login idp --alias work
@@ -115,7 +117,7 @@ struct Login: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let provider = try chosenProvider(via: &agent)
-    let before = alias == nil ? [] : try AccountInfo.all(via: &agent)
+    let before = (try? AccountInfo.all(via: &agent)) ?? []
     let id: String
     do throws(CommandFailure) {
       if isImport {
@@ -126,19 +128,33 @@ struct Login: ParsableCommand {
     } catch {
       throw alias.map { error.explaining(alias: $0, via: &agent) } ?? error
     }
-    let account = try AccountInfo.named(id, via: &agent)
+    let admitted = try AccountInfo.named(id, via: &agent)
+    let isNew = !before.contains { $0.id == id && !$0.isErased }
+    let account = admitted.alias == nil && isNew ? naming(admitted, among: before, via: &agent) : admitted
     guard !common.json else { return Output.answer(json: account.json) }
     let tenant = account.tenant.map { ", tenant \($0)" } ?? ""
-    Output.answer(
+    Output.done(
       Text.shown("Signed in: \(account.person) at \(account.provider)\(tenant), account \(account.label)."))
     if let old = before.first(where: { $0.id == id })?.alias, old != account.alias {
-      Output.answer(Text.shown("Renamed: \(old) is \(account.label) now."))
+      Output.done(Text.shown("Renamed: \(old) is \(account.label) now."))
     }
-    if account.alias == nil, Terminal.showsNotes,
-      let proposed = ProposedAlias.of(account, among: try AccountInfo.all(via: &agent))
-    {
-      Output.note(Text.shown("Give it a short name: `lanyard rename \(account.id) \(proposed)`."))
+    guard admitted.alias == nil, Terminal.showsNotes else { return }
+    let proposed = ProposedAlias.proposed(account, among: before) ?? "NEW"
+    let what = account.alias == nil ? "a short name" : "another name"
+    Output.note(Text.shown("Give it \(what): `lanyard rename \(account.label) \(proposed)`."))
+  }
+
+  /// A new account, under the name of its provider; as it is if that can't be, since another program took it at this
+  /// moment.
+  private func naming(
+    _ account: AccountInfo, among others: [AccountInfo], via agent: inout AgentConnection
+  ) -> AccountInfo {
+    guard let given = ProposedAlias.given(account, among: others) else { return account }
+    try? agent.perform("account.rename") { writer in
+      writer.member("account", account.id)
+      writer.member("alias", given)
     }
+    return (try? AccountInfo.named(account.id, via: &agent)) ?? account
   }
 
   private func signIn(at provider: String, via agent: inout AgentConnection) throws(CommandFailure) -> String {

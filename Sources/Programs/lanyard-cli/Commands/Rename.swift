@@ -30,7 +30,7 @@ struct Rename: ParsableCommand {
         writer.member("alias", alias)
       } result: { result in
         if common.json { return Output.answer(json: result.raw) }
-        Output.answer(Text.shown("Renamed: \(known.label) is \(alias) now."))
+        Output.done(Text.shown("Renamed: \(known.label) is \(alias) now."))
       }
     } catch {
       throw error.explaining(alias: alias, via: &agent)
@@ -48,7 +48,10 @@ extension CommandFailure {
       told.message =
         "The alias \(alias) belongs to another account: \(owner.person) at \(owner.provider). "
         + "Nothing was changed."
-      told.hints = ["Choose another, or rename that account first: `lanyard rename \(alias) NEW`."]
+      told.candidates = []
+      told.hints = [
+        "Choose another, or rename that account first: `lanyard rename \(ErrorMessages.shellWord(alias)) NEW`."
+      ]
     } else if problem?.path == "/alias" {
       told.message = "An account can't be called \(alias). Nothing was changed."
     }

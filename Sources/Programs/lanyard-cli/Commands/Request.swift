@@ -85,7 +85,21 @@ struct Request: ParsableCommand {
     let body = try body()
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
-    let status = try agent.call("request.send") { writer in
+    let status: Int64
+    do throws(CommandFailure) {
+      status = try send(body, for: account, via: &agent)
+    } catch {
+      throw error.name == "originNotAllowed" ? explaining(error, account: account, via: &agent) : error
+    }
+    if (200..<300).contains(status) { return }
+    if !common.json { Output.warning("The server answered with status \(status).") }
+    try OtherAnswer.end(with: .other)
+  }
+
+  private func send(
+    _ body: RequestBody?, for account: String, via agent: inout AgentConnection
+  ) throws(CommandFailure) -> Int64 {
+    try agent.call("request.send") { writer in
       writer.member("account", account)
       writer.member("method", method.uppercased())
       writer.member("url", url)
@@ -107,9 +121,19 @@ struct Request: ParsableCommand {
     } result: { (result) throws(CommandFailure) in
       try show(result)
     }
-    if (200..<300).contains(status) { return }
-    if !common.json { Output.warning("The server answered with status \(status).") }
-    try OtherAnswer.end(with: .other)
+  }
+
+  /// Names the provider, the origin and the command that lists it.
+  private func explaining(
+    _ failure: CommandFailure, account: String, via agent: inout AgentConnection
+  ) -> CommandFailure {
+    guard let provider = try? AccountInfo.named(account, via: &agent).provider,
+      let origin = HTTPURL(url)?.origin, let listed = ProviderAllowance(of: provider, via: &agent)
+    else { return failure }
+    var told = failure
+    told.message = "The provider \(provider) does not list \(origin), so nothing was sent."
+    told.hints = ["If that server may get its tokens, add it: `\(listed.command(addingOrigin: origin))`."]
+    return told
   }
 
   private func body() throws(CommandFailure) -> RequestBody? {

@@ -10,9 +10,10 @@ struct Resolve: ParsableCommand {
       EXAMPLES:
         lanyard resolve https://github.com/acme/app.git
         lanyard resolve https://registry.acme.example --user alice
+        lanyard resolve "$(git remote get-url origin)"
       """)
 
-  @Argument(help: "The URL that a tool asks for.")
+  @Argument(help: "The URL that a tool asks for, or an address of https as git has it.")
   var url: String
 
   @Option(help: "The user name that the tool knows.")
@@ -21,18 +22,19 @@ struct Resolve: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() throws {
+    let address = try ResourceAddress(typed: url)
     var agent = try common.connect()
     let found: ResourceCredential.Choice
     do throws(CommandFailure) {
-      found = try ResourceCredential.choice(for: url, user: user, named: common.account, via: &agent)
+      found = try ResourceCredential.choice(for: address, user: user, named: common.account, via: &agent)
     } catch {
       guard error.name == "notFound" else { throw error }
-      throw ResourceCredential.noneAnswers(for: url)
+      throw ResourceCredential.noneAnswers(for: address, named: common.account, via: &agent)
     }
     if common.json { return Output.answer(json: found.json) }
     let account = try AccountInfo.named(found.account, via: &agent)
     let pattern = try found.rule.flatMap { (rule) throws(CommandFailure) in try Self.pattern(of: rule, via: &agent) }
-    Output.answer(Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule))"))
+    Output.answer(text: Text.shown("\(account.label): \(Self.reason(found.because, pattern ?? found.rule))"))
   }
 
   private static func pattern(

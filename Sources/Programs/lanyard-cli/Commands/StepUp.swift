@@ -93,13 +93,15 @@ struct StepUp: ParsableCommand {
       (node["validUntil"]?.string.flatMap { Moment($0) }, node.text)
     }
     if common.json { return Output.answer(json: answer.json) }
-    Output.answer("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative))." } ?? "."))
+    let now = SessionInfo.now(of: selector, via: &agent)
+    Output.done("Confirmed" + (answer.until.map { ", until \($0.clock) (\($0.relative(to: now)))." } ?? "."))
     let left = try agent.call("stepUp.status", params: { $0.member("account", selector) }) {
       $0["attemptsLeft"]?.integer
     }
     if let left, left <= Self.fewAttempts {
       Output.warning(
-        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up --enroll` sets a new one.")
+        "This PIN has \(left) \(left == 1 ? "try" : "tries") left. `lanyard step-up\(AccountSelection.lastWord) --enroll` sets a new one."
+      )
     }
   }
 
@@ -111,7 +113,8 @@ struct StepUp: ParsableCommand {
     }
     guard !isThere else { return }
     throw CommandFailure(
-      .other, name: "notFound", "This account has no PIN.", hints: ["`lanyard step-up --enroll` sets one."])
+      .other, name: "notFound", "This account has no PIN.",
+      hints: ["`lanyard step-up\(AccountSelection.lastWord) --enroll` sets one."])
   }
 
   private func enroll(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
@@ -138,16 +141,18 @@ struct StepUp: ParsableCommand {
   private func send(
     _ pin: consuming SecretInput?, to method: String, of selector: String, via agent: inout AgentConnection
   ) throws(CommandFailure) {
+    let now = common.json ? .now : SessionInfo.now(of: selector, via: &agent)
     try agent.call(method) { writer in
       writer.member("account", selector)
       write(pin, to: &writer)
     } result: {
-      show($0)
+      show($0, now: now)
     }
   }
 
   private func show(_ method: String, of selector: String, via agent: inout AgentConnection) throws(CommandFailure) {
-    try agent.call(method, params: { $0.member("account", selector) }, result: { show($0) })
+    let now = common.json ? .now : SessionInfo.now(of: selector, via: &agent)
+    try agent.call(method, params: { $0.member("account", selector) }, result: { show($0, now: now) })
   }
 
   // MARK: The PIN
@@ -168,15 +173,17 @@ struct StepUp: ParsableCommand {
 
   // MARK: Output
 
-  private func show(_ status: JSONNode) {
+  private func show(_ status: JSONNode, now: Moment) {
     if common.json { return Output.answer(json: status.raw) }
+    // The status is what was asked for; after a change it only says that it was made.
+    guard action == .status || !Output.isQuiet else { return }
     let left = status["attemptsLeft"]?.integer ?? 0
     guard status["enrolled"]?.bool == true else {
       return Output.answer(
-        left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
+        text: left > 0 ? "No PIN is set." : "Too many wrong PINs destroyed the PIN. Sign in again, then set a new one.")
     }
     let until = status["validUntil"]?.string.flatMap { Moment($0) }
-    let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative))" } ?? "not confirmed now"
-    Output.answer("A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
+    let confirmed = until.map { "confirmed until \($0.clock) (\($0.relative(to: now)))" } ?? "not confirmed now"
+    Output.answer(text: "A PIN is set, with \(left) \(left == 1 ? "try" : "tries") left; \(confirmed).")
   }
 }

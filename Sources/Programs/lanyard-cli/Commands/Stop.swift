@@ -17,8 +17,8 @@ struct Stop: ParsableCommand {
     do throws(CommandFailure) {
       var agent = try Agent.connect(mayStart: false)
       switch try agent.shutDown(waiting: Self.patienceSeconds * 1000) {
-      case .ended: Output.answer(common.json ? "{}" : "The agent has ended.")
-      case .unknown: Output.answer(common.json ? "{}" : "The agent is ending.")
+      case .ended: say("The agent has ended.")
+      case .unknown: say("The agent is ending.")
       case .runs:
         throw CommandFailure(
           .other, name: "stillRunning",
@@ -27,7 +27,9 @@ struct Stop: ParsableCommand {
       }
     } catch {
       guard error.name == "noAgent" else { throw error }
-      Output.answer(common.json ? "{}" : "No agent runs.")
+      say("No agent runs.")
     }
   }
+
+  private func say(_ sentence: String) { common.json ? Output.answer(json: "{}") : Output.done(sentence) }
 }

@@ -31,7 +31,7 @@ struct Switch: ParsableCommand {
     }
     try agent.perform("account.switch", params: { $0.member("account", target) })
     let account = try AccountInfo.named("@active", via: &agent)
-    Output.answer("Active account: \(Text.shown("\(account.label) (\(account.person))")).")
+    Output.done("Active account: \(Text.shown("\(account.label) (\(account.person))")).")
     try warnIfOverruled(account, via: &agent)
   }
 

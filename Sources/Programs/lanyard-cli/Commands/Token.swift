@@ -15,6 +15,7 @@ struct Token: ParsableCommand {
         curl -H "Authorization: Bearer $(lanyard token work)" https://api.example/me
         lanyard token -t 600            # valid for at least ten minutes
         lanyard token --aud https://mail.example -s mail.read
+        lanyard token --timeout 5       # give up after five seconds
         lanyard token --id              # who the person is, for kubectl and others
       """)
 
@@ -38,6 +39,12 @@ struct Token: ParsableCommand {
   @Flag(name: .customLong("id"), help: "Print the ID token, which proves who the person is (OpenID Connect).")
   var identity = false
 
+  @Option(
+    name: .long,
+    help: ArgumentHelp(
+      "How long the agent may take. Default: 20 where the provider does not answer.", valueName: "seconds"))
+  var timeout: Int?
+
   @OptionGroup var common: CommonOptions
 
   func validate() throws {
@@ -47,6 +54,9 @@ struct Token: ParsableCommand {
       )
     }
     if let minimumLifetime, minimumLifetime < 0 { throw ValidationError("The lifetime can't be negative.") }
+    if let timeout, !(0...TokenRequest.longestTimeoutSeconds).contains(timeout) {
+      throw ValidationError("--timeout is 0 to \(TokenRequest.longestTimeoutSeconds) seconds.")
+    }
   }
 
   func run() throws {
@@ -58,6 +68,7 @@ struct Token: ParsableCommand {
     request.resource = resource
     request.forced = force
     request.identity = identity
+    request.timeoutSeconds = timeout
     request.json = common.json
     request.mayStart = !common.noStart
     try request.run()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import CommandSupport
+import DirectoryFiles
 import Glibc
 import JSONRPC
 
@@ -34,32 +35,42 @@ struct Trust: ParsableCommand {
   func run() throws {
     var trusted = TrustedFiles()
     if list {
-      if common.json { return Output.answer(json: Self.json(trusted.paths)) }
-      for path in trusted.paths { Output.answer(Text.shown(path)) }
-      if trusted.paths.isEmpty { Output.note("No file is trusted.") }
+      let paths = trusted.paths.map(\.shown)
+      if common.json { return Output.answer(json: Self.json(paths)) }
+      for path in paths { Output.answer(Text.shown(path)) }
+      if paths.isEmpty { Output.note("No file is trusted.") }
       return
     }
-    // The directory's own file may be gone, and then none above it is meant.
-    let own = try start() + "/.lanyard"
-    if remove, access(own, F_OK) != 0, try trusted.remove(own) {
+    let start = try start()
+    // The directory's own file may be gone, or no file that can be read, and then none above it is meant.
+    let own = start.appending(DirectoryFile.name)
+    if remove, trusted.knows(own) {
+      try Self.recorded { () throws(TrustedFiles.Failure) in _ = try trusted.remove(own) }
       return tell(own, of: nil, isTrusted: false, "Not trusted any more: ")
     }
-    guard let file = try DirectoryFile.nearest(to: start()) else {
+    guard let file = try DirectoryFile.nearestToldOf(to: start) else {
       throw CommandFailure.usage(
         "There is no .lanyard file in this directory or above.",
         hints: ["Write one: `echo ALIAS > .lanyard`."])
     }
+    let account = try file.namedAccount()
     if remove {
-      let outcome = try trusted.remove(file.path) ? "Not trusted any more: " : "Not trusted: "
-      return tell(file.path, of: file.account, isTrusted: false, outcome)
+      var wasTrusted = false
+      try Self.recorded { () throws(TrustedFiles.Failure) in wasTrusted = try trusted.remove(file.path) }
+      return tell(file.path, of: account, isTrusted: false, wasTrusted ? "Not trusted any more: " : "Not trusted: ")
     }
-    try trusted.insert(file)
-    tell(file.path, of: file.account, isTrusted: true, "Trusted: ")
+    try Self.recorded { () throws(TrustedFiles.Failure) in try trusted.insert(file) }
+    tell(file.path, of: account, isTrusted: true, "Trusted: ")
   }
 
-  private func tell(_ path: String, of account: String?, isTrusted: Bool, _ outcome: String) {
+  private static func recorded(_ change: () throws(TrustedFiles.Failure) -> Void) throws(CommandFailure) {
+    do throws(TrustedFiles.Failure) { try change() } catch { throw CommandFailure(error) }
+  }
+
+  private func tell(_ path: PathBytes, of account: String?, isTrusted: Bool, _ outcome: String) {
+    let path = path.shown
     guard common.json else {
-      return Output.answer(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
+      return Output.done(Text.shown("\(outcome)\(path)\(account.map { ", which names the account \($0)" } ?? "")."))
     }
     var writer = JSONWriter()
     writer.beginObject()
@@ -79,14 +90,13 @@ struct Trust: ParsableCommand {
   }
 
   /// The absolute path without symbolic links, as other commands see their working directory.
-  private func start() throws(CommandFailure) -> String {
+  private func start() throws(CommandFailure) -> PathBytes {
     var place = directory ?? "."
     // The file itself may be named.
     if place.hasSuffix("/.lanyard") { place.removeLast("/.lanyard".count) } else if place == ".lanyard" { place = "." }
-    guard let resolved = realpath(place.isEmpty ? "/" : place, nil) else {
+    guard let resolved = PathBytes(place.isEmpty ? "/" : place).resolved else {
       throw .usage("\(place) can't be read: \(SystemError.message(errno)).")
     }
-    defer { free(resolved) }
-    return String(cString: resolved)
+    return resolved
   }
 }

@@ -26,8 +26,10 @@ struct Moment: Comparable {
   static func < (a: Moment, b: Moment) -> Bool { a.seconds < b.seconds }
 
   /// "in 4 min", "3 h ago", "now".
-  var relative: String {
-    let distance = seconds - Moment.now.seconds
+  var relative: String { relative(to: .now) }
+
+  func relative(to now: Moment) -> String {
+    let distance = seconds - now.seconds
     if distance == 0 { return "now" }
     return distance > 0 ? "in \(Self.span(distance))" : "\(Self.span(-distance)) ago"
   }

@@ -26,7 +26,9 @@ struct BegunSignIn {
   }
 
   /// Prints instructions to stderr.
-  func show(_ request: SignIn.SignInRequest, wasOpened: Bool) {
+  ///
+  /// - Parameter provider: its name where there are others, so that a command has to name it; else empty.
+  func show(_ request: SignIn.SignInRequest, wasOpened: Bool, provider: String) {
     if request.isForPrograms {
       Output.note(json: json)
     } else if let device {
@@ -45,7 +47,7 @@ struct BegunSignIn {
             + "Copy the address of that page, or only the code in it.\n")
       } else if Environment.value("SSH_CONNECTION") != nil {
         Output.instruction(
-          "If your browser is on another machine, use `lanyard login --paste` or `--device`.\n")
+          "If your browser is on another machine, use `lanyard login\(provider) --paste` or `--device`.\n")
       }
     }
   }

@@ -9,9 +9,12 @@ struct PastedAddress {
   func complete<Result>(
     via agent: inout AgentConnection, _ result: (JSONNode) throws(CommandFailure) -> Result
   ) throws(CommandFailure) -> Result {
-    guard Terminal.canType else { return try send(try SecretInput.line(of: "-", question: ""), via: &agent, result) }
+    guard Terminal.canType else {
+      // The agent takes line ends out of an address that was wrapped.
+      return try send(try SecretInput.line(of: "-", question: "", takesLines: true), via: &agent, result)
+    }
     while true {
-      let address = try SecretInput.ask("Paste it here (it is not shown): ")
+      let address = try SecretInput.ask("Paste it here (it is not shown): ", takesLines: true)
       guard !address.isEmpty else { continue }
       do throws(CommandFailure) {
         return try send(address, via: &agent, result)

@@ -5,7 +5,7 @@ import LoopbackHTTP
 /// (`ForwardingPage`).
 enum PrivateBrowser {
   /// The time that a browser has to start.
-  private static let patienceMilliseconds: Int = 15_000
+  private static let patienceSeconds = 15
 
   /// The page that a browser was asked to open; it listens as long as this is held. Nil if none can be opened here.
   /// `browser` is the command that was named.
@@ -19,8 +19,12 @@ enum PrivateBrowser {
   /// Returns once the browser has taken the address over; false if it did not.
   static func hasOpened(_ address: String) -> Bool {
     guard let page = open(address) else { return false }
-    let hasOpened = page.wait(milliseconds: patienceMilliseconds)
-    page.close()
-    return hasOpened
+    defer { page.close() }
+    var line = WaitingLine()
+    for _ in 0..<patienceSeconds {
+      if page.wait(milliseconds: 1_000) { return true }
+      line.show("the browser")
+    }
+    return false
   }
 }

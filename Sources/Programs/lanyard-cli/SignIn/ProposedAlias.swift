@@ -1,14 +1,30 @@
 import CommandSupport
 
-/// An alias for an account that has none: its tenant, else the name in its e-mail address.
+/// Aliases for an account that has none. A provider chooses tenants and e-mail addresses, and programs follow an alias: by
+/// itself an account is named after its provider alone, whose name the person chose.
 enum ProposedAlias {
-  /// Nil if neither can be an alias, or both belong to other accounts.
-  static func of(_ account: AccountInfo, among others: [AccountInfo]) -> String? {
-    let taken = Set(others.filter { $0.id != account.id }.compactMap(\.alias))
+  /// The provider's name, with a number from the second account on; nil if all of these belong to other accounts.
+  static func given(_ account: AccountInfo, among others: [AccountInfo]) -> String? {
+    let numbered = (2...mostNumbered).map { "\(account.provider)-\($0)" }
+    return free([account.provider] + numbered, for: account, among: others)
+  }
+
+  /// What a person may call it: its tenant, or the name in its e-mail address; nil if none of these can be an alias, or
+  /// all belong to other accounts.
+  static func proposed(_ account: AccountInfo, among others: [AccountInfo]) -> String? {
     let mailName = account.email.flatMap { $0.split(separator: "@").first }.map(String.init)
     let tenant = account.tenant.flatMap { isMachineMade($0) ? nil : $0 }
     let both = tenant.flatMap { tenant in mailName.map { "\(tenant)-\($0)" } }
-    return [tenant, mailName, both].lazy.compactMap { $0.flatMap(shaped) }.first { !taken.contains($0) }
+    let atProvider = mailName.map { "\($0)-\(account.provider)" }
+    return free([tenant, mailName, both, atProvider], for: account, among: others)
+  }
+
+  /// More accounts at one provider have no sensible alias.
+  private static let mostNumbered = 20
+
+  private static func free(_ wanted: [String?], for account: AccountInfo, among others: [AccountInfo]) -> String? {
+    let taken = Set(others.filter { $0.id != account.id }.compactMap(\.alias))
+    return wanted.lazy.compactMap { $0.flatMap(shaped) }.first { !taken.contains($0) }
   }
 
   /// A UUID, or another id that no person types.

@@ -29,10 +29,17 @@ struct SignIn {
     var browser: String?
     /// When the likely mistake is named, if no answer came.
     var hintAfterSeconds: Int
+
+    /// The command that begins it again, for the same account.
+    var command: String {
+      let words = account.map { "--account \(ErrorMessages.shellWord($0))" } ?? provider
+      return "lanyard login \(words)" + (flow == .browser ? "" : " --\(flow.rawValue)")
+    }
   }
 
-  /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends.
-  private static let waitSeconds = 60
+  /// The timeout of one `signIn.wait`; `wait` calls it until the sign-in ends. Each answer tells what came to the redirect
+  /// URI and was refused, which a person who waits has to know soon.
+  private static let waitSeconds = 5
 
   /// How often the time of the hint is looked at.
   private static let hintPauseMilliseconds: Int32 = 1_000
@@ -43,23 +50,31 @@ struct SignIn {
   func run(via agent: inout AgentConnection) throws(CommandFailure) -> String {
     let begun: BegunSignIn
     do throws(CommandFailure) {
+      // A device sign-in asks the provider itself.
+      if request.flow != .device { try ReachableProvider(request: request).require(via: &agent) }
       begun = try begin(via: &agent)
     } catch {
       let known = (try? ProviderInfo.all(via: &agent).map(\.name)) ?? []
-      throw error.explaining(provider: request.provider, known: known)
+      throw error.explaining(provider: request.provider, known: known).naming(signIn: request)
     }
     // The browser fetches its page while the sign-in waits.
     let page = begun.openBrowser(request)
     defer { page?.close() }
-    begun.show(request, wasOpened: page != nil)
+    begun.show(request, wasOpened: page != nil, provider: nameBehindLogin(via: &agent))
     do throws(CommandFailure) {
       if request.flow == .paste { return try complete(begun, via: &agent) }
       return try wait(begun, via: &agent)
     } catch {
       // The person has stopped, so cancel the sign-in. Cancelling one that has ended has no effect.
       if error.status == .interrupted || request.flow == .paste { cancel(begun, via: &agent) }
-      throw error
+      throw error.naming(signIn: request)
     }
+  }
+
+  /// ` idp`, where a sign-in has to name its provider; empty if there is only one.
+  private func nameBehindLogin(via agent: inout AgentConnection) -> String {
+    guard let all = try? ProviderInfo.all(via: &agent), all.count > 1 else { return "" }
+    return " " + request.provider
   }
 
   private func begin(via agent: inout AgentConnection) throws(CommandFailure) -> BegunSignIn {
@@ -88,10 +103,17 @@ struct SignIn {
     var call = try sendWait(begun, via: &agent)
     var hint = begun.likelyMistake(request)
     let hintAt = Moment.now.seconds + request.hintAfterSeconds
+    var told: Int64 = 0
     while true {
       switch try progress(of: call, via: &agent) {
       case .completed(let account)?: return account
-      case .pending?: call = try sendWait(begun, via: &agent)
+      case .pending(let refused)?:
+        if let refused, refused.count > told, !request.isForPrograms {
+          line.clear()
+          Output.instruction("\n\(refused.text)\n")
+          told = refused.count
+        }
+        call = try sendWait(begun, via: &agent)
       case nil: break
       }
       if let text = hint, Moment.now.seconds >= hintAt {
@@ -105,13 +127,38 @@ struct SignIn {
     }
   }
 
+  /// What came to the redirect URI of a sign-in and was refused.
+  private struct Refused {
+    var count: Int64
+    var because: String
+
+    /// For the person who waits.
+    var text: String {
+      let reason =
+        switch because {
+        case "tooLarge":
+          "the browser's cookies for this machine are larger than 64 KiB. Delete those of 127.0.0.1 and localhost in the browser and load its page again, or begin again with `--paste`"
+        case "anotherUser": "it came from another user of this machine"
+        case "anotherPath":
+          "it came to another path than this sign-in's. The provider may have another redirect address registered"
+        case "foreignState": "it belongs to another sign-in, or the provider leaves out `state`"
+        case "anotherMethod": "it was not sent as a GET"
+        default: "it could not be read"
+        }
+      return "An answer at the address where the browser comes back was refused: \(reason). This sign-in still waits."
+    }
+  }
+
   private enum Progress {
-    case pending
+    case pending(Refused?)
     case completed(account: String)
 
     init(_ result: JSONNode) throws(CommandFailure) {
       guard result["status"]?.isText("completed") == true else {
-        self = .pending
+        let refused = result["refused"]?.integer.map {
+          Refused(count: $0, because: result["refusedBecause"]?.string ?? "")
+        }
+        self = .pending(refused)
         return
       }
       guard let account = result["account"]?.string else {
@@ -134,11 +181,13 @@ struct SignIn {
     } catch {
       // Only this call timed out; the sign-in continues.
       guard error.name == "timedOut" else { throw error }
-      return .pending
+      return .pending(nil)
     }
   }
 
   private func complete(_ begun: BegunSignIn, via agent: inout AgentConnection) throws(CommandFailure) -> String {
+    agent.waitsFor = request.provider
+    defer { agent.waitsFor = nil }
     let progress = try PastedAddress(signIn: begun.id).complete(via: &agent) { (result) throws(CommandFailure) in
       try Progress(result)
     }
@@ -155,5 +204,16 @@ struct SignIn {
       guard let wakeup = try? agent.wait(interruption: nil, milliseconds: 100) else { return }
       if wakeup == .timeout { continue }
     }
+  }
+}
+
+extension CommandFailure {
+  /// Names the provider, or the account, in the hint that begins a new sign-in.
+  fileprivate func naming(signIn request: SignIn.SignInRequest) -> CommandFailure {
+    var told = self
+    told.hints = hints.map { hint in
+      hint.hasPrefix("`lanyard login`") ? "`\(request.command)`" + hint.dropFirst("`lanyard login`".count) : hint
+    }
+    return told
   }
 }

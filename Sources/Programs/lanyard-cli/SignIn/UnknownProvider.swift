@@ -33,7 +33,7 @@ extension CommandFailure {
   func explaining(provider name: String, known: [String]) -> CommandFailure {
     guard self.name == "providerNotFound" else { return self }
     var told = self
-    told.message = "There is no provider \(name) here yet."
+    told.message = "There is no provider \(name) here."
     told.hints = []
     if let meant = NearMiss.of(name, among: known) {
       told.hints.append("Did you mean `lanyard login \(meant)`?")

@@ -21,7 +21,8 @@ extension Story {
       """
       The command that waits loses its agent, starts another and asks again. The new agent finds an exchange that \
       began and never ended. It knows that this provider accepts a used token again within 30 s, so it asks once more, \
-      and only once. (At a stricter provider it would ask you to sign in again, so as not to look like a thief.)
+      and only once. (At a stricter provider it would ask once more only when the old token has expired, and you would \
+      sign in again if the provider had replaced the refresh token.)
       """)
     let ended = asking.end()
     narrator.output(ended.text)

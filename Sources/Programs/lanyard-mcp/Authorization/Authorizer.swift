@@ -53,7 +53,7 @@ final class Authorizer: Sendable {
     state = Mutex(State(client: HTTPClient(Self.settings(options, nil))))
   }
 
-  /// For requests to the server.
+  /// For requests to the server. One with a token names how the server is trusted.
   var client: HTTPClient { state.withLock { $0.client } }
 
   private static func settings(_ options: Options, _ provider: ServerProvider?) -> HTTPClientSettings {
@@ -104,6 +104,7 @@ final class Authorizer: Sendable {
     } result: { (node) throws(CommandFailure) in
       try Credential(node)
     }
+    credential.trust = try trust(of: account.provider)
     guard credential.scheme == "DPoP" else { return credential }
     let nonce = state.withLock { $0.nonce }
     credential.proof = try link.call("token.proof") { writer in
@@ -116,6 +117,16 @@ final class Authorizer: Sendable {
       try Credential.secret(node["proof"])
     }
     return credential
+  }
+
+  /// The agent's word, asked for each token: `--ca-file` and `--proxy` count where it names none.
+  private func trust(of provider: ServerProvider) throws(CommandFailure) -> TrustSettings {
+    try link.call("provider.get") {
+      $0.member("provider", provider.name)
+    } result: { (node) throws(CommandFailure) in
+      guard let trust = ServerTrust(node["trust"]) else { throw .notUnderstood }
+      return trust.settings(for: options.url, authorities: options.authorityFile, proxy: options.proxy)
+    }
   }
 
   // MARK: the account

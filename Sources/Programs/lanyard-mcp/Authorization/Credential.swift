@@ -1,4 +1,5 @@
 internal import AgentCore
+internal import AgentModel
 internal import CommandSupport
 internal import JSONRPC
 internal import StreamingHTTP
@@ -10,6 +11,8 @@ struct Credential {
   let token: WipedBytes
   let fingerprint: String
   let scopes: [String]
+  /// How the server is reached and trusted.
+  var trust = TrustSettings()
   /// For a bound token: the proof of this request.
   var proof: WipedBytes?
 
@@ -47,6 +50,7 @@ struct Credential {
     value.append(scheme + " ")
     token.withBytes { value.append($0) }
     request.fields.append(RequestField("Authorization", secret: value))
+    request.trust = trust
     if let proof { request.fields.append(RequestField("DPoP", secret: proof)) }
   }
 }

@@ -38,7 +38,7 @@ struct ProviderSetup {
       guard error.name == "providerNotFound" else { throw error }
       return nil
     }
-    guard let found, found.issuer == issuer, found.resources.contains(metadata.resource) else {
+    guard let found, equalCodePoints(found.issuer, issuer), found.resources.contains(metadata.resource) else {
       throw CommandFailure(
         .other, name: "nameTaken", "The provider \(name) is for another server.",
         hints: ["Choose another name: `lanyard mcp \(options.urlText) --name NAME`."])

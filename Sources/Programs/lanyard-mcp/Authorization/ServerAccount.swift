@@ -1,5 +1,6 @@
 internal import AgentModel
 internal import CommandSupport
+internal import DirectoryFiles
 internal import JSONRPC
 internal import MCPBridge
 
@@ -29,7 +30,7 @@ struct ServerProvider {
 
   /// It is of what the server's metadata names now.
   func isOf(_ issuer: String, _ resource: String) -> Bool {
-    self.issuer == issuer && (!isForResource || resources.contains(resource))
+    equalCodePoints(self.issuer, issuer) && (!isForResource || resources.contains(resource))
   }
 
   /// Its accounts are for this server: made for it, or one that the person allowed to send tokens there.
@@ -105,8 +106,7 @@ struct AccountSearch {
   /// `LANYARD_ACCOUNT`, or a `.lanyard` file that the person trusts.
   private func elsewhere() throws(CommandFailure) -> String? {
     if let named = Environment.value("LANYARD_ACCOUNT") { return named }
-    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    return file.account
+    return try DirectoryFile.trustedNearest()?.namedAccount()
   }
 
   /// The account that was named. One that does not fit is refused if it was demanded, and is passed over otherwise.
@@ -122,12 +122,17 @@ struct AccountSearch {
     }
     guard let provider = fitting.first(where: { $0.name == found.provider }) else {
       guard isDemanded else { return nil }
+      // The tokens of a provider that was made for a resource are for that one alone.
+      let command = try link.call("provider.get", params: { $0.member("provider", found.provider) }) { result in
+        (result["provider"] ?? result)["identity"]?.isText("resource") == true
+          ? nil : ProviderAllowance(result, of: found.provider).command(addingOrigin: options.url.origin)
+      }
       throw CommandFailure(
         .other, name: "originNotAllowed",
         "The account \(selector) is not for \(options.url.origin), so its token was not sent there.",
         hints: [
-          "Leave out --account to sign in to this server, or, if its tokens are meant for it, "
-            + "`lanyard provider update \(found.provider) --allow-origin \(options.url.origin)`."
+          "Leave out --account to sign in to this server"
+            + (command.map { ", or, if its tokens are meant for it, `\($0)`." } ?? ".")
         ])
     }
     return ServerAccount(id: found.id, label: found.label, provider: provider)

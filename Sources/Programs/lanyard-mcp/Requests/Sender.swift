@@ -91,7 +91,7 @@ extension BridgeFailure {
       case .unreachable: ("unreachable", "\(url.origin) can't be reached.")
       case .timedOut: ("timedOut", "\(url.origin) did not accept the connection in time.")
       case .untrusted(let failure):
-        ("untrusted", "The certificate of \(url.origin) was refused: \(explanation(failure)).")
+        ("untrusted", "\(url.origin) could not be trusted: \(explanation(failure)).")
       case .noLibrary: ("noLibrary", "libcurl.so.4 (7.80 or later) is missing. Install libcurl4.")
       case .invalid: ("invalid", "The request can't be sent in HTTP.")
       case .cancelled, .other: ("notConnected", "The connection to \(url.origin) failed.")
@@ -101,11 +101,8 @@ extension BridgeFailure {
 
   private static func explanation(_ failure: TrustFailure) -> String {
     switch failure {
-    case .unknownAuthority: "no known authority signed it (`--ca-file` names another)"
-    case .wrongName: "it is for another host"
-    case .expired: "it is not valid now"
-    case .pinMismatch: "no pinned key is the server's"
-    case .tls: "the TLS handshake failed"
+    case .unknownAuthority: "\(failure.explanation) (`--ca-file` names another)"
+    case .wrongName, .expired, .pinMismatch, .tls: failure.explanation
     }
   }
 }

@@ -228,6 +228,17 @@ public enum WireProtection: String, CaseIterable, Hashable, Sendable {
   case systemdCredential
 }
 
+/// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+/// `foreignState`: an answer to no sign-in that waits there.
+public enum WireRedirectRefusal: String, CaseIterable, Hashable, Sendable {
+  case anotherUser
+  case anotherPath
+  case anotherMethod
+  case tooLarge
+  case malformed
+  case foreignState
+}
+
 /// The phase of a refresh.
 public enum WireRefreshPhase: String, CaseIterable, Hashable, Sendable {
   case idle
@@ -269,12 +280,14 @@ public enum WireResolutionBasis: String, CaseIterable, Hashable, Sendable {
 }
 
 /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
-/// revoke tokens. `notNeeded`: there was no token.
+/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
+/// and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
+/// provider can't revoke tokens. `notNeeded`: there was no token.
 public enum WireRevocationOutcome: String, CaseIterable, Hashable, Sendable {
   case confirmed
   case queued
   case refused
+  case abandoned
   case unsupported
   case notNeeded
 }

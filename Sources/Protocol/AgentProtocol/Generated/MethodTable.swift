@@ -101,5 +101,5 @@ public enum MethodTable {
 public enum AgentContract {
   public static let protocolVersion = "1"
   /// SHA-256 over the canonical schemas.
-  public static let schemaDigest = "f64068a358425e262afe8095c7065c5339778a5cf2242a4d6fa4dccd344b6462"
+  public static let schemaDigest = "25c077cdb1bbf3ef668bd064d06c0c3125020ff7b38f1a9cc239362f848ced36"
 }

@@ -662,7 +662,7 @@ public struct WireDecision: WireWritable, Sendable {
   public var obligations: [String]
   /// In the order in which to try them.
   public var remedies: [WireRemedy]
-  /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no
+  /// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if no
   /// part of the decision expires.
   public var validUntil: Timestamp?
   /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent where
@@ -741,7 +741,7 @@ public struct WireDecision: WireWritable, Sendable {
 
 /// The time of a decision.
 public struct WireDecisionTime: WireWritable, Sendable {
-  /// Trusted time: the one instant that is not by the machine's wall clock.
+  /// Trusted time, on which `validUntil` stands, too.
   public var now: Timestamp
   public var basis: WireDecisionBasis
   public var clock: WireClockTrust
@@ -1323,6 +1323,8 @@ public struct WireOperation: WireWritable, Sendable {
   public var decision: WireDecision?
   public var response: WireOperationResponse?
   public var rejection: WireOperationRejection?
+  /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+  /// policy does.
   public var lastError: WireLastFailure?
   /// What the client told when it settled the operation.
   public var detail: RawJSON?
@@ -1806,8 +1808,8 @@ public struct WireProvider: WireWritable, Sendable {
   /// Further parameters of the authorization request and of the device authorization request.
   public var authorizationParameters: WireMap<String>?
   public var endpoints: WireEndpoints?
-  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-  /// machine; absent if there are none. `endpoints` can name others.
+  /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+  /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
   public var ignoredEndpoints: [String]?
   public var redirect: WireRedirect?
   public var refresh: WireRefreshRules?
@@ -1829,6 +1831,9 @@ public struct WireProvider: WireWritable, Sendable {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: WireMap<[String]>?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -1871,6 +1876,7 @@ public struct WireProvider: WireWritable, Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: WireMap<[String]>? = nil,
     pinsExpireAt: Timestamp? = nil,
     caFile: String? = nil,
@@ -1905,6 +1911,7 @@ public struct WireProvider: WireWritable, Sendable {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -2011,6 +2018,10 @@ public struct WireProvider: WireWritable, Sendable {
     if let allowedOrigins {
       writer.key("allowedOrigins")
       writer.list(allowedOrigins) { item, writer in writer.string(item) }
+    }
+    if let allowedFields {
+      writer.key("allowedFields")
+      writer.list(allowedFields) { item, writer in writer.string(item) }
     }
     if let pins {
       writer.key("pins")
@@ -2243,17 +2254,72 @@ public struct WireRevocation: WireWritable, Sendable {
   }
 }
 
+/// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+/// the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+public struct WireServerTrust: WireWritable, Sendable {
+  /// The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's.
+  public var caFile: String?
+  /// Directories of authorities in OpenSSL's form, with colons between.
+  public var caDirectory: String?
+  /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+  public var proxy: String?
+  /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+  /// the environment of the program says.
+  public var noProxy: [String]?
+  /// For each host the pins that count now, by the provider's time. Absent: none.
+  public var pins: WireMap<[String]>?
+
+  public init(
+    caFile: String? = nil,
+    caDirectory: String? = nil,
+    proxy: String? = nil,
+    noProxy: [String]? = nil,
+    pins: WireMap<[String]>? = nil
+  ) {
+    self.caFile = caFile
+    self.caDirectory = caDirectory
+    self.proxy = proxy
+    self.noProxy = noProxy
+    self.pins = pins
+  }
+
+  public func write(to writer: inout JSONWriter) {
+    writer.beginObject()
+    if let caFile {
+      writer.key("caFile")
+      writer.string(caFile)
+    }
+    if let caDirectory {
+      writer.key("caDirectory")
+      writer.string(caDirectory)
+    }
+    if let proxy {
+      writer.key("proxy")
+      writer.string(proxy)
+    }
+    if let noProxy {
+      writer.key("noProxy")
+      writer.list(noProxy) { item, writer in writer.string(item) }
+    }
+    if let pins {
+      writer.key("pins")
+      writer.map(pins) { item, writer in writer.list(item) { item, writer in writer.string(item) } }
+    }
+    writer.endObject()
+  }
+}
+
 /// An account's session.
 public struct WireSession: WireWritable, Sendable {
   public var account: AccountID
   public var state: WireAccountState
-  /// When the state began, if known.
+  /// When the state began, if known. It stands as long as the state does.
   public var since: Timestamp?
   public var freshness: WireTokenFreshness
   public var accessTokenExpiresAt: Timestamp?
   public var refreshTokenExpiresAt: Timestamp?
   public var lastOnlineAuthAt: Timestamp?
-  /// The end of the longest offline window of its policy.
+  /// The end of the longest offline window that its policy gives it in this state.
   public var offlineGraceUntil: Timestamp?
   public var scopes: [String]
   /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
@@ -2264,6 +2330,8 @@ public struct WireSession: WireWritable, Sendable {
   public var refresh: WireRefreshState
   public var serverTimeOffsetMs: Int?
   public var clock: WireClockTrust
+  /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+  public var clockBehindSeconds: Int?
   public var stepUpValidUntil: Timestamp?
   /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the provider's last
   /// answer (`tokenBinding`); absent for bearer tokens.
@@ -2290,6 +2358,7 @@ public struct WireSession: WireWritable, Sendable {
     refresh: WireRefreshState,
     serverTimeOffsetMs: Int? = nil,
     clock: WireClockTrust,
+    clockBehindSeconds: Int? = nil,
     stepUpValidUntil: Timestamp? = nil,
     deviceKeyId: String? = nil,
     tokenBinding: WireTokenBinding? = nil,
@@ -2311,6 +2380,7 @@ public struct WireSession: WireWritable, Sendable {
     self.refresh = refresh
     self.serverTimeOffsetMs = serverTimeOffsetMs
     self.clock = clock
+    self.clockBehindSeconds = clockBehindSeconds
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
     self.tokenBinding = tokenBinding
@@ -2366,6 +2436,10 @@ public struct WireSession: WireWritable, Sendable {
     }
     writer.key("clock")
     writer.string(clock.rawValue)
+    if let clockBehindSeconds {
+      writer.key("clockBehindSeconds")
+      writer.integer(clockBehindSeconds)
+    }
     if let stepUpValidUntil {
       writer.key("stepUpValidUntil")
       writer.timestamp(stepUpValidUntil)
@@ -2392,15 +2466,24 @@ public struct WireSignInProgress: WireWritable, Sendable {
   public var signIn: String?
   public var status: WireSignInStatus
   public var account: AccountID?
+  /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+  /// sign-in goes on.
+  public var refused: Int?
+  /// Why the last of them was refused.
+  public var refusedBecause: WireRedirectRefusal?
 
   public init(
     signIn: String? = nil,
     status: WireSignInStatus,
-    account: AccountID? = nil
+    account: AccountID? = nil,
+    refused: Int? = nil,
+    refusedBecause: WireRedirectRefusal? = nil
   ) {
     self.signIn = signIn
     self.status = status
     self.account = account
+    self.refused = refused
+    self.refusedBecause = refusedBecause
   }
 
   public func write(to writer: inout JSONWriter) {
@@ -2414,6 +2497,14 @@ public struct WireSignInProgress: WireWritable, Sendable {
     if let account {
       writer.key("account")
       writer.string(account.text)
+    }
+    if let refused {
+      writer.key("refused")
+      writer.integer(refused)
+    }
+    if let refusedBecause {
+      writer.key("refusedBecause")
+      writer.string(refusedBecause.rawValue)
     }
     writer.endObject()
   }
@@ -2670,7 +2761,8 @@ public struct WireTokenRequest: WireReadable, AccountScopedParams, Sendable {
   public var resource: String?
   /// The minimum remaining lifetime.
   public var minimumLifetimeSeconds: Int
-  /// How long the caller waits, in seconds; absent: as long as the work takes. Work that an account shares goes on.
+  /// How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that does not answer, then
+  /// error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
   public var timeoutSeconds: Int?
 
   public init(from node: JSONNode) throws(ParamsProblem) {

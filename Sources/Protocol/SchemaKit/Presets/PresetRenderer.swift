@@ -73,6 +73,7 @@ struct PresetRenderer {
     case "redirect":
       (value["host"].map { ["redirectHost = \($0.swiftText)"] } ?? [])
         + (value["port"].map { ["comparesRedirectPort = \($0.string == "registered")"] } ?? [])
+        + (value["path"].map { ["takesAnyRedirectPath = \($0.string == "any")"] } ?? [])
     case "resource": ["takesResource = \(value.string != "refused")"]
     case "clientSecret": ["needsClientSecret = \(value.string == "required")"]
     default: ["\(name) = \(value.swiftText)"]

@@ -61,6 +61,21 @@ import Testing
     #expect(other.connections == 2, "never for loopback")
   }
 
+  /// The environment of these tests excepts `direct.invalid`.
+  @Test func enforcedProxy_comesBeforeExceptionsOfTheEnvironment() async {
+    _ = ProxyEnvironment.proxy
+    let enforced = RawServer(answering: "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+    var defaults = ConnectionDefaults(proxy: enforced.url)
+    #expect(
+      await CurlExchange(clock: CountingClock(), defaults: defaults).send(get("https://direct.invalid/")).summary
+        == "notConnected nameNotFound")
+    defaults.enforcesProxy = true
+    #expect(
+      await CurlExchange(clock: CountingClock(), defaults: defaults).send(get("https://direct.invalid/")).summary
+        == "notConnected other")
+    #expect(enforced.requests.count == 1)
+  }
+
   // MARK: the request may have arrived
 
   @Test func connectionClosedWithoutAResponse_isUnknown() async {

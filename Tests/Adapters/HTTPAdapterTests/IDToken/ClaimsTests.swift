@@ -39,11 +39,16 @@ import Testing
   @Test(arguments: [
     #"{"iss":1}"#, #"{"sub":["a"]}"#, #"{"sub":1}"#, #"{"aud":{}}"#, #"{"aud":["a",1]}"#, #"{"azp":["a"]}"#,
     #"{"exp":"1893456600"}"#, #"{"exp":-1}"#, #"{"exp":1e300}"#, #"{"exp":253402300800}"#, #"{"iat":true}"#,
-    #"{"nbf":"x"}"#, #"{"auth_time":"x"}"#, #"{"nonce":1}"#, #"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#,
+    #"{"nbf":"x"}"#, #"{"nonce":1}"#, #"{"sub":"a","sub":"b"}"#, #"{"a":{"b":1,"b":2}}"#,
     "[]", "1", "", "{\"sub\":\"\u{0}\"}", #"{"sub":"\ud800"}"#,
   ])
   func securityRelevantClaimOfAnotherType_isMalformed(json: String) {
     #expect(throws: IDTokenFailure.malformed) { try Self.claims(json) }
+  }
+
+  @Test(arguments: [#""x""#, "-1", "true", "[5]", "1e300", "null", "0"])
+  func authTimeThatIsNoTime_isAsAbsent(value: String) throws {
+    #expect(try Self.claims(#"{"auth_time":\#(value)}"#).authTime == nil)
   }
 
   @Test(arguments: [

@@ -18,6 +18,12 @@ import Testing
   static let rsa = #""kty":"RSA","n":"AQID","e":"AQAB""#
   static let p256 = #""kty":"EC","crv":"P-256","x":"AQ","y":"Ag""#
 
+  /// The key of `x` = 1 and `y` = 2, at full length.
+  static func point(_ curve: EllipticCurve) -> PublicKey {
+    let zeros = [UInt8](repeating: 0, count: curve.coordinateBytes - 1)
+    return .ellipticCurve(curve: curve, x: zeros + [1], y: zeros + [2])
+  }
+
   @Test func keySet_readsEverySupportedKeyType() throws {
     let set = try Self.keys(
       "{\(Self.rsa),\"kid\":\"a\",\"use\":\"sig\",\"alg\":\"RS512\",\"x5c\":[\"x\"],\"key_ops\":[\"verify\"]}",
@@ -25,22 +31,66 @@ import Testing
       #"{"kty":"OKP","crv":"Ed25519","x":"Aw","kid":"d"}"#)
     #expect(
       set.keys.map(\.publicKey) == [
-        .rsa(modulus: [1, 2, 3], exponent: [1, 0, 1]), .ellipticCurve(curve: "P-256", x: [1], y: [2]),
-        .ellipticCurve(curve: "P-384", x: [1], y: [2]), .ed25519(x: [3]),
+        .rsa(modulus: [1, 2, 3], exponent: [1, 0, 1]), Self.point(.p256), Self.point(.p384), .ed25519(x: [3]),
       ])
     #expect(set.keys.map(\.keyID) == ["a", nil, "c", "d"])
     #expect(set.keys.map(\.algorithm) == [.rs512, nil, nil, nil])
   }
 
   @Test(arguments: [
-    #"{"kty":"oct","k":"AQ"}"#, #"{"kty":"EC","crv":"secp256k1","x":"AQ","y":"Ag"}"#,
+    #"{"kty":"oct","k":"AQ"}"#, #"{"kty":"EC","crv":"P-192","x":"AQ","y":"Ag"}"#,
     #"{"kty":"EC","crv":"P-256","x":"AQ"}"#, #"{"kty":"OKP","crv":"X25519","x":"Aw"}"#, #"{"kty":"RSA","n":"AQID"}"#,
-    #"{"kty":"RSA","n":"AQ==","e":"AQAB"}"#, #"{"kty":"RSA","n":1,"e":"AQAB"}"#, #"{"kty":"RSA","n":"A","e":"AQAB"}"#,
+    #"{"kty":"RSA","n":"A=Q=","e":"AQAB"}"#, #"{"kty":"RSA","n":1,"e":"AQAB"}"#, #"{"kty":"RSA","n":"A","e":"AQAB"}"#,
     "{\(rsa),\"use\":\"enc\"}", "{\(rsa),\"alg\":\"RSA-OAEP\"}", "{\(rsa),\"alg\":\"HS256\"}",
-    "{\(rsa),\"key_ops\":[\"sign\"]}", "{}", "7", "null", "[]",
+    "{\(rsa),\"key_ops\":[\"sign\"]}", "{}", "7", "null", "[]", #"{"kty":"AKP","alg":"ML-DSA-44","pub":"AQ"}"#,
+    "{\(rsa),\"n\":\"BA\"}", #"{"kty":"RSA","n":"","e":"AQAB"}"#, #"{"kty":null,"n":"AQID","e":"AQAB"}"#,
+    #"{"kty":"EC","crv":"P-256","x":"\#(String(repeating: "_", count: 44))","y":"Ag"}"#,
   ])
   func keySet_skipsUnusableKeys(key: String) throws {
     #expect(try Self.keys(key, "{\(Self.p256)}").keys.count == 1)
+  }
+
+  @Test(arguments: [
+    "{\(rsa),\"kid\":null,\"use\":null,\"alg\":null,\"key_ops\":null,\"x5c\":null}",
+    #"{"kty":"RSA","n":"AQID","e":"AQAB=="}"#, #"{"kty":"RSA","n":"AQID","e":"AQAB","crv":null}"#,
+    #"{"kty":"RSA","n":"\u0041QID","e":"AQAB"}"#,
+  ])
+  func keySet_readsKeysAsServersWriteThem(key: String) throws {
+    let keys = try Self.keys(key).keys
+    #expect(keys.map(\.publicKey) == [.rsa(modulus: [1, 2, 3], exponent: [1, 0, 1])])
+    #expect(keys.map(\.keyID) == [nil] && keys.map(\.algorithm) == [nil])
+  }
+
+  @Test func keySet_readsTheOtherAlphabet() throws {
+    let key = try Self.keys(#"{"kty":"RSA","n":"+/+/","e":"AQAB"}"#).keys.first?.publicKey
+    #expect(key == .rsa(modulus: [0xFB, 0xFF, 0xBF], exponent: [1, 0, 1]))
+  }
+
+  @Test(arguments: EllipticCurve.allCases)
+  func coordinates_withoutLeadingZerosOrWithOneMore_areTheSameKey(curve: EllipticCurve) throws {
+    let short = try Self.keys(#"{"kty":"EC","crv":"\#(curve.rawValue)","x":"AQ","y":"Ag"}"#)
+    let long = [UInt8](repeating: 0, count: curve.coordinateBytes) + [1]
+    let signed = try Self.keys(
+      #"{"kty":"EC","crv":"\#(curve.rawValue)","x":"\#(Base64URL.encode(long))","y":"AAI"}"#)
+    #expect(short.keys.map(\.publicKey) == [Self.point(curve)])
+    #expect(signed.keys == short.keys)
+  }
+
+  @Test func algorithmThatTheMetadataDoesNotList_needsAKeyThatNamesIt() throws {
+    let set = try Self.keys(
+      "{\(Self.rsa),\"kid\":\"bare\"}", "{\(Self.rsa),\"kid\":\"named\",\"alg\":\"RS512\"}")
+    func candidates(_ header: String, _ announced: [String]) throws -> Int {
+      try set.candidates(for: parse(unsignedToken(header)).get(), announced: announced).count
+    }
+    #expect(try candidates(#"{"alg":"RS512","kid":"bare"}"#, []) == 1, "the metadata says nothing")
+    #expect(try candidates(#"{"alg":"RS512","kid":"bare"}"#, ["RS256", "RS512"]) == 1)
+    #expect(try candidates(#"{"alg":"RS512","kid":"named"}"#, ["RS256"]) == 1, "the key set says it")
+    for announced in [["RS256"], ["none"], ["rs512"], ["HS256", "PS512"]] {
+      #expect(throws: IDTokenFailure.algorithmNotAllowed) {
+        try candidates(#"{"alg":"RS512","kid":"bare"}"#, announced)
+      }
+    }
+    #expect(throws: IDTokenFailure.keyNotFound) { try candidates(#"{"alg":"RS512","kid":"z"}"#, ["RS256"]) }
   }
 
   @Test(arguments: ["", "[]", "{}", #"{"keys":{}}"#, #"{"keys":[}"#, #"{"keys":[],"keys":[]}"#, "<html>"])

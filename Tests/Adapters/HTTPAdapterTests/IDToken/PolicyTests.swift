@@ -22,7 +22,7 @@ import TokenSignatures
   ) -> IDTokenPolicy.Verdict {
     IDTokenPolicy.check(
       claims, issuer: "https://idp.example", clientID: "lanyard", nonce: .required("n"), now: now,
-      maximumAge: maximumAge, context: context)
+      maximumAge: maximumAge, context: context, trustsAudience: { equalCodePoints($0, "api") })
   }
 
   @Test func validIDToken_isBelieved() throws {
@@ -38,6 +38,10 @@ import TokenSignatures
       (["aud": #""other""#], [.audienceMismatch]),
       (["aud": #"["lanyard"]"#], []), (["aud": #"["api","lanyard"]"#], [.authorizedPartyMismatch]),
       (["aud": #"["api","lanyard"]"#, "azp": #""lanyard""#], []),
+      (["aud": #"["lanyard","lanyard"]"#, "azp": #""lanyard""#], []),
+      (["aud": #"["lanyard","other"]"#, "azp": #""lanyard""#], [.audienceMismatch]),
+      (["aud": #"["lanyard",""]"#, "azp": #""lanyard""#], [.audienceMismatch]),
+      (["aud": #"["lanyard","api","api\u0301"]"#, "azp": #""lanyard""#], [.audienceMismatch]),
       (["aud": #"["api","lanyard"]"#, "azp": #""api""#], [.authorizedPartyMismatch]),
       (["azp": #""other""#], [.authorizedPartyMismatch]), (["azp": #""lanyard""#], []),
       (["aud": #"["api","other"]"#, "azp": #""lanyard""#], [.audienceMismatch]),
@@ -108,28 +112,40 @@ import TokenSignatures
     #expect(verdict.warnings == warnings)
   }
 
-  @Test func refreshedIDTokenWithAnotherIdentity_isRefused() throws {
-    let first = IDTokenIdentity(
-      issuer: "https://idp.example", subject: "alice", audiences: ["a", "b"], authorizedParty: "a",
-      authTime: Timestamp(milliseconds: 5_250))
-    func changes(_ change: (inout IDTokenIdentity) -> Void) -> [IDTokenFailure] {
-      var refreshed = first
-      change(&refreshed)
-      return first.changes(in: refreshed)
-    }
+  static let first = IDTokenIdentity(
+    issuer: "https://idp.example", subject: "alice", audiences: ["a", "b"], authorizedParty: "a",
+    authTime: Timestamp(milliseconds: 5_250))
+
+  private func changes(_ change: (inout IDTokenIdentity) -> Void) -> [IDTokenFailure] {
+    var refreshed = Self.first
+    change(&refreshed)
+    return Self.first.changes(in: refreshed, issuedAt: Timestamp(milliseconds: 9_000))
+  }
+
+  @Test func refreshedIDTokenWithAnotherIdentity_isRefused() {
     #expect(changes { _ in } == [])
     #expect(changes { $0.issuer += "/" } == [.issuerChanged])
     #expect(changes { $0.subject = "mallory" } == [.subjectChanged])
     #expect(changes { $0.audiences = ["b", "a"] } == [])
     #expect(changes { $0.audiences = ["a"] } == [.audienceChanged])
+    #expect(changes { $0.audiences = ["a", "b", "c"] } == [.audienceChanged])
+    #expect(changes { $0.audiences = ["a", "b\u{301}"] } == [.audienceChanged])
     #expect(changes { $0.authorizedParty = "b" } == [.authorizedPartyChanged])
     #expect(changes { $0.authorizedParty = nil } == [.authorizedPartyChanged])
-    #expect(changes { $0.authTime = Timestamp(milliseconds: 5_000) } == [], "the same second")
-    #expect(changes { $0.authTime = nil } == [], "it need not come again")
-    #expect(changes { $0.authTime = Timestamp(milliseconds: 6_000) } == [.authTimeChanged])
     #expect(
       changes { $0 = IDTokenIdentity(issuer: "x", subject: "y", audiences: []) }
         == [.issuerChanged, .subjectChanged, .audienceChanged, .authorizedPartyChanged])
+  }
+
+  @Test(
+    "auth_time may go forward up to iat: the person signed in again for another client",
+    arguments: [
+      (nil, false), (5_000, false), (5_999, false), (6_000, false), (9_999, false), (4_999, true), (1_000, true),
+      (10_000, true), (99_000, true),
+    ] as [(Int64?, Bool)])
+  func authTime_ofARefreshedIDToken(milliseconds: Int64?, isRefused: Bool) {
+    let found = changes { $0.authTime = milliseconds.map { Timestamp(milliseconds: $0) } }
+    #expect(found == (isRefused ? [.authTimeChanged] : []))
   }
 
   @Test func identity_isTakenFromTheClaims() throws {
@@ -180,8 +196,9 @@ extension SigningKey {
     case .rsa(let modulus, let exponent):
       #"{"kty":"RSA","kid":"\#(id)","n":"\#(Base64URL.encode(modulus))","e":"\#(Base64URL.encode(exponent))"}"#
     case .ellipticCurve(let curve, let x, let y):
-      #"{"kty":"EC","crv":"\#(curve)","kid":"\#(id)","x":"\#(Base64URL.encode(x))","y":"\#(Base64URL.encode(y))"}"#
+      #"{"kty":"EC","crv":"\#(curve.rawValue)","kid":"\#(id)","x":"\#(Base64URL.encode(x))","y":"\#(Base64URL.encode(y))"}"#
     case .ed25519(let x): #"{"kty":"OKP","crv":"Ed25519","kid":"\#(id)","x":"\#(Base64URL.encode(x))"}"#
+    case .ed448(let x): #"{"kty":"OKP","crv":"Ed448","kid":"\#(id)","x":"\#(Base64URL.encode(x))"}"#
     }
   }
 }

@@ -8,7 +8,10 @@ import TokenSignatures
   let signer = OpenSSLClientKeySigner()
   let message = "header.payload"
 
-  @Test(arguments: SignatureAlgorithm.allCases)
+  /// Algorithms that the agent signs with; ID tokens may have others.
+  static let algorithms: [SignatureAlgorithm] = [.rs256, .rs384, .rs512, .ps256, .es256, .es384, .edDSA]
+
+  @Test(arguments: Self.algorithms)
   func signatureOfAClientKey_isAcceptedByTheVerifier(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     let pem = PrivateKey.pem(try key.pem())
@@ -16,7 +19,7 @@ import TokenSignatures
     #expect(key.publicKey.serves(own))
     for other in SignatureAlgorithm.allCases {
       let signature = signer.sign(Secret(text: message), by: pem, algorithm: other)
-      #expect((signature != nil) == key.publicKey.serves(other))
+      #expect((signature != nil) == (key.publicKey.serves(other) && Self.algorithms.contains(other)))
       guard let signature else { continue }
       let verifier = OpenSSLSignatureVerifier()
       let bytes = signature.withBytes { Array($0) }

@@ -97,7 +97,7 @@ import TokenSignatures
     #expect(!isValid([UInt8](repeating: 0, count: 256), exponent, signature))
   }
 
-  @Test(arguments: [SignatureAlgorithm.es256, .es384])
+  @Test(arguments: [SignatureAlgorithm.es256, .es384, .es512, .es256K])
   func pointOffTheCurve_isInvalid(algorithm: SignatureAlgorithm) throws {
     let key = try SigningKey.of(algorithm)
     guard case .ellipticCurve(let curve, let x, let y) = key.publicKey else { return }
@@ -110,8 +110,8 @@ import TokenSignatures
       let wrong = PublicKey.ellipticCurve(curve: curve, x: x, y: y)
       #expect(!verifier.isValid(signature, over: message, by: wrong, algorithm: algorithm))
     }
-    for name in ["P-521", "secp256k1", "p-256", ""] {
-      let wrong = PublicKey.ellipticCurve(curve: name, x: x, y: y)
+    for other in EllipticCurve.allCases where other != curve {
+      let wrong = PublicKey.ellipticCurve(curve: other, x: x, y: y)
       #expect(!verifier.isValid(signature, over: message, by: wrong, algorithm: algorithm))
     }
   }
@@ -138,9 +138,21 @@ import TokenSignatures
     let numbers = try key.map { try #require(Base64URL.decode($0)) }
     let publicKey =
       numbers.count == 1
-      ? PublicKey.ed25519(x: numbers[0]) : .ellipticCurve(curve: "P-256", x: numbers[0], y: numbers[1])
+      ? PublicKey.ed25519(x: numbers[0]) : .ellipticCurve(curve: .p256, x: numbers[0], y: numbers[1])
     let signature = try #require(Base64URL.decode(signature))
     #expect(verifier.isValid(signature, over: Array(message.utf8), by: publicKey, algorithm: algorithm))
+  }
+
+  @Test func ed448_isVerified() throws {
+    let key = try SigningKey(.edDSA, edwardsCurve: "ED448")
+    let signature = try key.sign(message)
+    func isValid(_ signature: [UInt8], _ publicKey: PublicKey) -> Bool {
+      verifier.isValid(signature, over: message, by: publicKey, algorithm: .edDSA)
+    }
+    #expect(isValid(signature, key.publicKey))
+    #expect(!isValid(Self.flip(signature, 5), key.publicKey) && !isValid(Array(signature.dropLast()), key.publicKey))
+    #expect(try !isValid(signature, SigningKey.of(.edDSA).publicKey))
+    #expect(!isValid(signature, .ed448(x: [])))
   }
 
   static func flip(_ bytes: [UInt8], _ bit: Int) -> [UInt8] {

@@ -14,24 +14,26 @@ final class SigningKey: Sendable {
     try #require(try all.get().first { $0.algorithm == algorithm })
   }
 
-  init(_ algorithm: SignatureAlgorithm, rsaBits: Int = 2048) throws {
+  init(_ algorithm: SignatureAlgorithm, rsaBits: Int = 2048, edwardsCurve: String = "ED25519") throws {
     self.algorithm = algorithm
     directory = try TemporaryDirectory()
     let key = directory["key.pem"]
     switch algorithm {
-    case .rs256, .rs384, .rs512, .ps256:
+    case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512:
       try run("openssl", "genpkey", "-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:\(rsaBits)", "-out", key)
       let text = String(decoding: try run("openssl", "rsa", "-in", key, "-modulus", "-noout"), as: UTF8.self)
       publicKey = .rsa(modulus: Self.bytes(ofHex: text.trimmingPrefix("Modulus=")), exponent: [1, 0, 1])
-    case .es256, .es384:
-      let curve = algorithm == .es256 ? "P-256" : "P-384"
-      try run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve)", "-out", key)
-      let size = algorithm == .es256 ? 32 : 48
+    case .es256, .es384, .es512, .es256K:
+      let curve = try #require(algorithm.curve)
+      try run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:\(curve.rawValue)", "-out", key)
+      let size = curve.coordinateBytes
       let point = try [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").suffix(2 * size))
       publicKey = .ellipticCurve(curve: curve, x: Array(point[..<size]), y: Array(point[size...]))
     case .edDSA:
-      try run("openssl", "genpkey", "-algorithm", "ED25519", "-out", key)
-      publicKey = try .ed25519(x: [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").suffix(32)))
+      try run("openssl", "genpkey", "-algorithm", edwardsCurve, "-out", key)
+      // A header of 12 bytes, then the key.
+      let point = try [UInt8](run("openssl", "pkey", "-in", key, "-pubout", "-outform", "der").dropFirst(12))
+      publicKey = point.count == 32 ? .ed25519(x: point) : .ed448(x: point)
     }
   }
 
@@ -50,18 +52,19 @@ final class SigningKey: Sendable {
       try Data(message).write(to: URL(fileURLWithPath: file))
       return try [UInt8](run("openssl", "pkeyutl", "-sign", "-rawin", "-inkey", key, "-in", file))
     }
-    let digest = "-sha" + algorithm.rawValue.suffix(3)
+    let digest = algorithm == .es256K ? "-sha256" : "-sha" + algorithm.rawValue.suffix(3)
     let padding =
-      algorithm == .ps256 ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
+      algorithm.rawValue.hasPrefix("PS")
+      ? ["-sigopt", "rsa_padding_mode:pss", "-sigopt", "rsa_pss_saltlen:digest"] : []
     let signature = try [UInt8](
       run(["openssl", "dgst", digest, "-sign", key] + padding, input: Data(message)))
-    guard algorithm == .es256 || algorithm == .es384 else { return signature }
-    return Self.raw(signature, size: algorithm == .es256 ? 32 : 48)
+    return algorithm.curve.map { Self.raw(signature, size: $0.coordinateBytes) } ?? signature
   }
 
   /// R and S at full length, from DER.
   private static func raw(_ der: [UInt8], size: Int) -> [UInt8] {
-    var rest = der.dropFirst(2)
+    // The signature of a P-521 key is so long that its length takes two bytes.
+    var rest = der.dropFirst(der[1] < 0x80 ? 2 : 3)
     var raw: [UInt8] = []
     for _ in 0..<2 {
       let count = Int(rest[rest.startIndex + 1])
@@ -75,5 +78,17 @@ final class SigningKey: Sendable {
   private static func bytes(ofHex text: some StringProtocol) -> [UInt8] {
     let digits = text.utf8.compactMap { Character(Unicode.Scalar($0)).hexDigitValue }
     return stride(from: 0, to: digits.count - 1, by: 2).map { UInt8(digits[$0] << 4 | digits[$0 + 1]) }
+  }
+}
+
+extension SignatureAlgorithm {
+  fileprivate var curve: EllipticCurve? {
+    switch self {
+    case .es256: .p256
+    case .es384: .p384
+    case .es512: .p521
+    case .es256K: .secp256k1
+    case .rs256, .rs384, .rs512, .ps256, .ps384, .ps512, .edDSA: nil
+    }
   }
 }

@@ -160,6 +160,21 @@ import Threads
     #expect(await answer(request, of: HTTPClient()).result == .lost(.timedOut))
   }
 
+  @Test func serverOfInterimResponsesAlone_timesOut() async throws {
+    let server = RawServer { connection in
+      connection.readRequest()
+      // Each comes within the time for a head, and they go on for longer than it.
+      for _ in 0..<200 {
+        connection.send("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
+        usleep(10_000)
+      }
+      connection.send(Self.empty)
+    }
+    var request = OutgoingRequest("GET", try #require(HTTPURL(server.url)))
+    request.headMilliseconds = 300
+    #expect(await answer(request, of: HTTPClient()).result == .lost(.timedOut))
+  }
+
   @Test func callerThatStops_endsTheRequest() async {
     let server = RawServer(answering: "HTTP/1.1 200 OK\r\n\r\nendless")
     #expect(await answer(server.url) { _ in false }.result == .stopped)

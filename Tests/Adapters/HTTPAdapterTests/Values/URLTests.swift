@@ -13,7 +13,7 @@ import Testing
     ("https://idp.example?x", "https://idp.example/?x"),
     ("https://idp.example/?", "https://idp.example/?"),
     ("https://[2001:DB8:0:0:1:0:0:1]:8443/", "https://[2001:db8::1:0:0:1]:8443/"),
-    ("https://[::1]/", "https://[::1]/"), ("https://[0:0:0:0:0:0:0:0]/", "https://[::]/"),
+    ("https://[::1]/", "https://[::1]/"), ("https://[::2:0]/", "https://[::2:0]/"),
     ("https://[1::]/", "https://[1::]/"), ("https://[::ffff:192.0.2.1]/", "https://[::ffff:c000:201]/"),
     ("https://[1:0:2:3:4:5:6:7]/", "https://[1:0:2:3:4:5:6:7]/"),
     ("https://a_b-c.example/~x;y=1,2!$&'()*+@:", "https://a_b-c.example/~x;y=1,2!$&'()*+@:"),
@@ -37,6 +37,9 @@ import Testing
     "https://[12345::]/", "https://[1:2:3:4:5:6:7]/", "https://[1:2:3:4:5:6:7:8:9]/", "https://[::1.2.3]/",
     "https://[1.2.3.4::]/", "https://[:1::2]/", "https://idp.example/a[b]", "https://idp.example/\"",
     "https://a\u{0}b/",
+    // This machine, in other spellings than those that `isLoopback` knows.
+    "https://0.0.0.0/", "https://0.1.2.3/", "https://localhost./", "https://[::]/", "https://[0:0:0:0:0:0:0:0]/",
+    "https://[::ffff:127.0.0.1]/", "https://[::ffff:7f01:203]/", "https://[::ffff:0.0.0.0]/", "https://[::127.0.0.1]/",
   ])
   func malformedURL_isRefused(text: String) { #expect(HTTPURL(text) == nil) }
 
@@ -49,7 +52,7 @@ import Testing
   @Test(arguments: [
     ("http://127.0.0.1/", true), ("http://127.255.3.4/", true), ("http://[::1]/", true), ("http://LOCALHOST/", true),
     ("http://[0:0:0:0:0:0:0:1]/", true), ("http://128.0.0.1/", false), ("http://127.0.0.1.example/", false),
-    ("http://localhost.example/", false), ("http://0.0.0.0/", false), ("http://[::ffff:127.0.0.1]/", false),
+    ("http://localhost.example/", false), ("http://[::ffff:128.0.0.1]/", false), ("http://[::2]/", false),
     ("http://127.example/", false),
   ])
   func loopbackURL_isRecognised(text: String, isLoopback: Bool) throws {

@@ -46,7 +46,7 @@ import Testing
       ("[]", "1:1 This must be an object."),
       (
         "{\n\t\"cafile\": 1}",
-        "2:2 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit, policySource."
+        "2:2 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit, policySource, signOut."
       ),
       ("{\"proxy\":\"none\",\n\"proxy\":\"none\"}", "2:1 This member is here twice."),
       ("{\"caFile\": \"ca.pem\"}", "1:12 This must be an absolute path."),
@@ -59,7 +59,7 @@ import Testing
       ("{\"limits\": {\"öl\": 1}}", "1:13 There is no such member here. Known: connections, requestsInFlight."),
       (
         "{\"caFile\": \"/ö\", \"x\": 1}",
-        "1:18 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit, policySource."
+        "1:18 There is no such member here. Known: caFile, proxy, clientIdMetadataDocument, lockAfterSeconds, lockOn, limits, audit, policySource, signOut."
       ),
     ])
   func problem_isToldWithLineAndColumn(text: String, problem: String) {

@@ -147,19 +147,26 @@ import Testing
     #expect(exchange.machine.completed(1, .ended) == [.leaveQueue(1), .outdateLoads])
   }
 
-  @Test(arguments: [
-    (ExchangeMachine.Preparation.graceElapsed, ExchangeFailure.unknownOutcome("graceElapsed")),
-    (.noRefreshToken, .reauthenticate(reason: "noRefreshToken")),
-  ])
-  func unsendableRequest_failsWithoutAJournalEntry(
-    _ preparation: ExchangeMachine.Preparation, _ failure: ExchangeFailure
-  ) {
+  @Test func replayThatComesTooLate_failsWithoutAJournalEntry() {
     var exchange = Exchange()
+    let failure = ExchangeFailure.graceElapsed
     exchange.begins()
     _ = exchange.machine.completed(1, .queued(isAdmitted: true))
     #expect(
-      exchange.machine.completed(1, .prepared(preparation))
+      exchange.machine.completed(1, .prepared(.graceElapsed))
         == [.logFailure(failure, attempt: 1), .report(.failure(failure, attempt: 1)), .publish])
+    #expect(exchange.step() == .end)
+  }
+
+  /// Nothing was sent. What that means is durable all the same, or each start would tell the person anew.
+  @Test func grantWithoutARefreshToken_failsDurably() {
+    var exchange = Exchange()
+    let failure = ExchangeFailure.reauthenticate(reason: "noRefreshToken")
+    exchange.begins()
+    _ = exchange.machine.completed(1, .queued(isAdmitted: true))
+    #expect(exchange.machine.completed(1, .prepared(.noRefreshToken)) == [.logFailure(failure, attempt: 1)])
+    #expect(exchange.step() == .settle(nil, failure, attempt: 1, .done))
+    #expect(exchange.machine.completed(1, .settled) == [.report(.failure(failure, attempt: 1)), .publish])
     #expect(exchange.step() == .end)
   }
 
@@ -332,10 +339,17 @@ import Testing
   }
 
   @Test(arguments: [
-    ExchangeFailure.transient("status503", retryAfter: nil), .unexplained(status: 400), .locked,
-    .interaction(claims: nil), .misconfigured("invalid_client"), .unknownOutcome("reset"),
+    ExchangeFailure.unexplained(status: 400), .locked, .interaction(claims: nil), .misconfigured("invalid_client"),
   ])
-  func answeredReplayWithoutASettlement_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
+  func answeredReplay_leavesNothingToRepeat(_ failure: ExchangeFailure) {
+    var exchange = Exchange()
+    exchange.sends(Exchange.intent(replay: true))
+    _ = exchange.machine.completed(1, .sent(.failed(failure)))
+    #expect(exchange.step() == .settle(Exchange.intent(replay: true, leaving: true), failure, attempt: 1, .done))
+  }
+
+  @Test(arguments: [ExchangeFailure.transient("status503", retryAfter: nil), .unknownOutcome("reset")])
+  func unservedReplay_keepsTheUnknownOutcome(_ failure: ExchangeFailure) {
     var exchange = Exchange()
     let replay = Exchange.intent(replay: true, leaving: true)
     exchange.sends(Exchange.intent(replay: true))

@@ -152,6 +152,11 @@ import Testing
     let facts = PolicyFacts.technician { $0.clock = .suspect }
     let denied = try decide(#"{"kind":"read"}"#, facts)
     #expect(denied.reason == .clockSuspect && denied.remedies == [.connect])
+    #expect(denied.failed == [.init(.clock, .clockSuspect)], "an assumption has no distance")
+    // An exchange tells the provider's time.
+    #expect(denied.question == ProviderQuestion(time: true))
+    let behind = try decide(#"{"kind":"read"}"#, .technician { ($0.clock, $0.clockBehind) = (.suspect, .seconds(721)) })
+    #expect(behind.failed == [.init(.clock, .clockSuspect, ["behindSeconds": .seconds(721)])])
     #expect(try decide(#"{"kind":"read","onClockSuspect":"shrink"}"#, facts).effect == .allow)
     #expect(try decide(#"{"kind":"read"}"#, facts, more: #","onClockSuspect":"shrink""#).effect == .allow)
   }
@@ -307,7 +312,7 @@ import Testing
     let rule = #"{"kind":"read","offlineWindowSeconds":0}"#
     #expect(try decide(rule).validFor == .seconds(60))
     #expect(try decide(rule, .technician { $0.isOnline = false }).reason == .onlineRequired)
-    #expect(try PolicyStories.document(rule).longestOfflineWindow == nil)
+    #expect(try PolicyStories.document(rule).longestOfflineWindow(in: .active) == nil)
     let tier = try PolicyStories.document(rule)
     #expect(tier.capabilities.values.allSatisfy { $0.offlineWindow == nil })
   }

@@ -34,7 +34,8 @@ import Testing
     isOnline: Bool = true, pin: Milliseconds? = nil, change: (inout PolicyFacts) -> Void = { _ in }
   ) -> PolicyFacts {
     .technician {
-      $0.snapshot = .init(roles: roles, scopes: scopes, entitlements: entitlements, age: age, version: 1)
+      $0.snapshot = .init(
+        roles: NameSet(roles), scopes: scopes, entitlements: NameSet(entitlements), age: age, version: 1)
       $0.confirmationAge = age
       $0.isOnline = isOnline
       $0.stepUpAges[.pin] = pin

@@ -7,7 +7,7 @@ import Testing
   @Test func examplePolicy_isParsed() {
     let document = PolicyStories.fieldService
     #expect(document.name == "field-service" && document.version == 1)
-    #expect(document.longestOfflineWindow == .days(7) && document.longestStepUpAge == .hours(12))
+    #expect(document.longestOfflineWindow(in: .active) == .days(7) && document.longestStepUpAge == .hours(12))
     let note = document.capabilities["workOrder.note"]
     #expect(note?.offlineWindow == .days(2) && note?.stepUp?.maxAge == .hours(12) && note?.onClockSuspect == .shrink)
     let complete = document.capabilities["workOrder.complete"]
@@ -128,7 +128,7 @@ import Testing
     let whole = try PolicyDocument(
       parsing: Array(document(tiers: tiers, capabilities: capabilities, forbids: 256).utf8))
     #expect(whole.capabilities.count == 1024 && whole.capabilities["c255"]?.forbids.count == 256)
-    #expect(whole.longestOfflineWindow == .seconds(315_576_000))
+    #expect(whole.longestOfflineWindow(in: .active) == .seconds(315_576_000))
     func first(_ text: String) -> String? { PolicyStories.problems(text).first?.pointer }
     #expect(first(document(tiers: tiers + [#""u":{}"#], capabilities: capabilities, forbids: 0)) == "/tiers")
     #expect(

@@ -47,7 +47,7 @@ import Testing
         token: [.unexpired(remaining: span()), .unexpired(remaining: nil), .expired, .none]
           .randomElement(using: &random)!,
         tokenScopes: isHeld ? nil : held,
-        snapshot: .init(roles: held, scopes: held, entitlements: held, age: span(), version: 1),
+        snapshot: .init(roles: NameSet(held), scopes: held, entitlements: NameSet(held), age: span(), version: 1),
         stepUpAges: Bool.random(using: &random) ? [.pin: span()] : [:],
         stepUpsLeft: Bool.random(using: &random) ? [.pin: span()] : [:],
         clock: Bool.random(using: &random) ? .trusted : .suspect)
@@ -174,4 +174,8 @@ import Testing
     }
     #expect(ended > 100)
   }
+}
+
+extension NameSet {
+  fileprivate mutating func remove(_ name: String) { self = NameSet(sorted().filter { $0 != name }) }
 }

@@ -8,7 +8,7 @@ import Testing
     TrustedInstant(time: Timestamp(milliseconds: 1_000_000 + seconds * 1000), lived: .seconds(seconds))
   }
 
-  static func signIn(roles: Set<String>? = ["technician"], entitlements: Set<String>? = nil) -> RightsMemory {
+  static func signIn(roles: NameSet? = ["technician"], entitlements: NameSet? = nil) -> RightsMemory {
     RightsMemory(
       RightsUpdate(
         roles: roles, scopes: ScopeSet(["openid", "orders"]), entitlements: entitlements, source: .signIn,
@@ -16,7 +16,7 @@ import Testing
   }
 
   static func exchange(
-    roles: Set<String>? = nil, scopes: ScopeSet? = nil, entitlements: Set<String>? = nil
+    roles: NameSet? = nil, scopes: ScopeSet? = nil, entitlements: NameSet? = nil
   ) -> RightsUpdate {
     RightsUpdate(roles: roles, scopes: scopes, entitlements: entitlements, source: .refresh, confirmsGrant: true)
   }

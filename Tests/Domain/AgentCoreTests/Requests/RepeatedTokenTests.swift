@@ -21,6 +21,26 @@ struct RepeatedTokenTests {
     #expect(!Self.occurs("{\"authorization\":\"Bearer \(Self.token.dropLast())\"}"))
   }
 
+  @Test func eachOfManyTokens_isFoundInEachSpelling() {
+    let tokens = (10..<40).map { Array("eyJhbGciOiJSUzI1NiJ9.\($0).a/b+c".utf8) }
+    let memory = tokens.map { token in
+      let bytes = UnsafeMutableRawBufferPointer.allocate(byteCount: token.count, alignment: 1)
+      bytes.copyBytes(from: token)
+      return bytes
+    }
+    defer { for bytes in memory { bytes.deallocate() } }
+    let search = RepeatedToken(memory.map { UnsafeRawBufferPointer($0) })
+    func occurs(_ text: String) -> Bool { Array(text.utf8).withUnsafeBytes { search.occurs(in: $0) } }
+    for token in tokens.map({ String(decoding: $0, as: UTF8.self) }) {
+      let escaped = token.replacing("/", with: "\\/").replacing("e", with: "%65")
+      let wide = token.map { "\($0)\0" }.joined()
+      for text in [token, escaped, wide, Self.base64(token), Self.base64("a" + token), Self.base64("ab" + token)] {
+        #expect(occurs("eyJ eyJhbGciOiJSUzI1NiJ9. " + text), "\(text)")
+      }
+    }
+    #expect(!occurs("eyJhbGciOiJSUzI1NiJ9.41.a/b+c " + Self.base64("eyJhbGciOiJSUzI1NiJ9.41.a/b+c")))
+  }
+
   @Test("a token with the escapes of JSON or percent-encoding is found")
   func escaped() {
     #expect(Self.occurs("a" + Self.token.replacing("/", with: "\\/")))
@@ -38,6 +58,24 @@ struct RepeatedTokenTests {
     #expect(Self.occurs("Basic " + encoded))
     #expect(Self.occurs(encoded.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")))
     #expect(!Self.occurs(Self.base64(text.replacing("0123", with: "0132"))))
+  }
+
+  @Test(
+    "a token in UTF-16 or UTF-32 of either order is found, also escaped or in Base64", arguments: [2, 4], [true, false])
+  func wide(width: Int, isLittle: Bool) {
+    func wide(_ text: String, before: [UInt8] = []) -> [UInt8] {
+      before + text.utf8.flatMap { isLittle ? [$0] + zeros : zeros + [$0] }
+    }
+    let zeros = [UInt8](repeating: 0, count: width - 1)
+    func occurs(_ text: [UInt8]) -> Bool {
+      text.withUnsafeBytes { text in Array(Self.token.utf8).withUnsafeBytes { RepeatedToken.occurs($0, in: text) } }
+    }
+    for before in [[], [0xFE, 0xFF], [1], [1, 2, 3]] as [[UInt8]] {
+      #expect(occurs(wide("token: \(Self.token)!", before: before)))
+    }
+    #expect(occurs(wide(Self.token.replacing("/", with: "\\/"))))
+    #expect(occurs(wide(Self.base64("a" + Self.token))))
+    #expect(!occurs(wide(Self.token.replacing("0123", with: "0132"))))
   }
 
   @Test("a token of a few characters is not searched for: it occurs by chance")

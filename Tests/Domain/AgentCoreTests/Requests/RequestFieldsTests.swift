@@ -3,9 +3,12 @@ import AgentModel
 import Testing
 
 @Suite struct RequestFieldsTests {
-  private func refusedPath(_ fields: [(name: String, value: String)], key: String? = nil) -> String? {
+  private func refusedPath(
+    _ fields: [(name: String, value: String)], key: String? = nil, allowed: [String] = [], isLimited: Bool = false
+  ) -> String? {
     do throws(RequestFields.Refusal) {
-      _ = try RequestFields(fields, idempotencyKey: key)
+      let read = try RequestFields(fields, idempotencyKey: key)
+      try read.check(by: RequestNames(allowed: allowed), isOfLimitedCaller: isLimited)
       return nil
     } catch {
       return error.path
@@ -38,9 +41,31 @@ import Testing
     #expect(refusedPath([(name, "x")]) == "/headers/" + name)
   }
 
-  @Test(arguments: ["X_Note", "_", "X-Original-Note", "_authorization", "X.Note", "X-Forwarded-For"])
+  @Test(arguments: ["X_Note", "_", "X-Original-Note", "X.Note", "X-Vendor-Thing"])
   func anyOtherNameWithMarks_isTaken(name: String) {
     #expect(refusedPath([(name, "x")]) == nil)
+  }
+
+  @Test(arguments: [
+    "Private-Token", "X-Api-Key", "Impersonate-User", "Sudo", "X-Forwarded-Path", "X-Forwarded-For", "_authorization",
+  ])
+  func fieldThatNamesACredentialAPersonOrAPath_isRefused(name: String) {
+    #expect(refusedPath([("Accept", "*/*"), (name, "x")]) == "/headers/" + name)
+    #expect(refusedPath([(name, "x")], allowed: [name]) == (name == "_authorization" ? "/headers/_authorization" : nil))
+  }
+
+  @Test(arguments: ["Range", "Accept_Charset", "Request-Range", "A-IM", "accept.encoding", "Accept-Transfer-Encoding"])
+  func fieldThatHidesAToken_doesNotLeaveWhereTheAnswerIsSearched(name: String) throws {
+    let (fields, names) = (try RequestFields([("Accept", "*/*"), (name, "x")]), RequestNames(allowed: [name]))
+    #expect(fields.outgoing(by: names, isSearched: true).map(\.name) == ["Accept"])
+    #expect(fields.outgoing(by: names, isSearched: false).map(\.name) == ["Accept", name])
+  }
+
+  @Test func limitedCaller_setsPlainFieldsAlone() {
+    #expect(refusedPath([("X-Note", "x"), ("Accept", "*/*")], isLimited: true) == nil)
+    #expect(refusedPath([("X-Vendor-Thing", "x")], isLimited: true) == "/headers/X-Vendor-Thing")
+    #expect(refusedPath([("X-Vendor-Thing", "x")], allowed: ["x-vendor-thing"], isLimited: true) == nil)
+    #expect(refusedPath([("Authorization", "x")], allowed: ["Authorization"]) == "/headers/Authorization")
   }
 
   @Test(arguments: ["a\rb", "a\nb", "a\r\nAuthorization: Bearer x", "\u{0}", "a\u{7F}", "\u{1B}[1m", "a\r\n b"])

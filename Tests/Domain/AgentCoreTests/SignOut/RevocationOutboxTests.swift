@@ -21,6 +21,46 @@ import Testing
     #expect(verdict(400, "invalid_request") == .again(after: .seconds(15)))
   }
 
+  /// A day after the token's told end.
+  private func isOver(
+    _ isRefreshToken: Bool, attempts: Int, isAnswered: Bool = false, after age: Milliseconds = .seconds(86_400)
+  ) -> Bool {
+    let createdAt = Timestamp(milliseconds: 0)
+    let end = RevocationOutbox.end(
+      createdAt: createdAt, expiresAt: createdAt, isRefreshToken: isRefreshToken, isAnswered: isAnswered)
+    return RevocationOutbox.isOver(
+      at: createdAt + age, end: end, isRefreshToken: isRefreshToken, attempts: attempts)
+  }
+
+  @Test func expiredRefreshToken_isOverOnceTheProviderAnswered() {
+    #expect(!isOver(true, attempts: 0))
+    #expect(!isOver(true, attempts: 7))
+    #expect(isOver(true, attempts: 1, isAnswered: true))
+    #expect(!isOver(true, attempts: 0, after: RevocationOutbox.patience + .seconds(1)))
+    #expect(isOver(true, attempts: 1, after: RevocationOutbox.patience))
+  }
+
+  @Test func expiredAccessToken_isOverUntried() { #expect(isOver(false, attempts: 0)) }
+
+  @Test func endOfTheAttempts_isTheLifetimeOnceTheProviderAnswered() {
+    let createdAt = Timestamp(milliseconds: 0)
+    func end(_ isRefreshToken: Bool, isAnswered: Bool) -> Timestamp {
+      let expiresAt = createdAt + .seconds(60)
+      return RevocationOutbox.end(
+        createdAt: createdAt, expiresAt: expiresAt, isRefreshToken: isRefreshToken, isAnswered: isAnswered)
+    }
+    #expect(end(true, isAnswered: false) == createdAt + RevocationOutbox.patience)
+    #expect(end(true, isAnswered: true) == createdAt + .seconds(60))
+    #expect(end(false, isAnswered: false) == createdAt + .seconds(60))
+  }
+
+  @Test func tokenThatLives_isNotOver() {
+    let now = Timestamp(milliseconds: 0)
+    let end = RevocationOutbox.end(
+      createdAt: now, expiresAt: now + .seconds(1), isRefreshToken: true, isAnswered: true)
+    #expect(!RevocationOutbox.isOver(at: now, end: end, isRefreshToken: true, attempts: 99))
+  }
+
   @Test func tokenTypeThatIsUnsupported_isNoRefusal() {
     #expect(verdict(400, "unsupported_token_type") == .unsupported)
     #expect(verdict(200) == .confirmed)

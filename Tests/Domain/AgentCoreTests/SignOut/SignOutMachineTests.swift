@@ -40,14 +40,14 @@ import Testing
   @Test func stateEvent_comesWithTheRefusalOfTheWaiters() {
     var machine = Machine(.soft)
     _ = machine.committed(departure())
-    #expect(machine.released() == [.publishState, .tellState])
+    #expect(machine.released() == [.tellState])
     #expect(machine.state == .surrendering(departure()))
   }
 
   @Test func signOutOfTheActiveAccount_reportsThatNoneIsActive() {
     var machine = Machine(.soft)
     _ = machine.committed(departure(wasActive: true))
-    #expect(machine.released() == [.publishState, .tellState, .tellSwitched])
+    #expect(machine.released() == [.tellState, .tellSwitched])
   }
 
   // MARK: tokens
@@ -65,7 +65,7 @@ import Testing
     var machine = released(.soft, departure())
     _ = machine.surrendered(nil)
     let ended = Machine.Outcome(data: .sealed, revocation: outcome)
-    #expect(machine.revoked(outcome) == [.tellSignedOut(ended), .tellErased, .resumeErasure])
+    #expect(machine.revoked(outcome) == [.tellSignedOut(ended), .tellErased])
     #expect(machine.state == .signedOut(ended))
   }
 
@@ -91,7 +91,7 @@ import Testing
   @Test func tokenOfAHeldAnswerAlone_isRevokedAndTheOutcomeIsNotNeeded() {
     var machine = released(.soft, departure([]))
     let ended = Machine.Outcome(data: .sealed, revocation: .notNeeded)
-    #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased, .resumeErasure])
+    #expect(machine.surrendered(Self.held) == [.send(Self.held), .tellSignedOut(ended), .tellErased])
   }
 
   // MARK: earlier grants
@@ -139,8 +139,20 @@ import Testing
     #expect(machine.postponed() == [])
     #expect(machine.state == .queueing(left))
     let ended = Machine.Outcome(data: .sealed, revocation: .queued)
-    #expect(machine.queued() == [.tellSignedOut(ended), .tellErased, .resumeErasure])
+    #expect(machine.queued() == [.tellSignedOut(ended), .tellErased])
     #expect(machine.state == .signedOut(ended))
+  }
+
+  @Test(arguments: SignOutMode.allCases)
+  func demandedHardSignOut_erasesAndStaysOfflineWhereAsked(_ asked: SignOutMode) {
+    var machine = Machine(asked, isHardDemanded: true)
+    #expect(machine.mode == .hard)
+    let left = departure()
+    _ = machine.committed(left) + machine.released() + machine.surrendered(nil)
+    #expect(machine.state == (asked == .offline ? .queueing(left) : .revoking([Self.refreshToken], left)))
+    _ = machine.queued() + machine.revoked(.confirmed)
+    let revocation: RevocationOutcome = asked == .offline ? .queued : .confirmed
+    #expect(machine.state == .signedOut(Machine.Outcome(data: .erasurePending, revocation: revocation)))
   }
 
   // MARK: data
@@ -151,9 +163,8 @@ import Testing
   ])
   func dataDisposition_followsModeAndErasure(_ mode: SignOutMode, _ isErased: Bool, _ data: DataDisposition) {
     var machine = released(mode, departure([], isErased: isErased))
-    let effects = machine.surrendered(nil)
+    _ = machine.surrendered(nil)
     #expect(machine.state == .signedOut(Machine.Outcome(data: data, revocation: .notNeeded)))
-    #expect(effects.contains(.resumeErasure) == (data != .erased))
   }
 
   // MARK: reports for another state

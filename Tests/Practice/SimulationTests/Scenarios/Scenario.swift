@@ -48,11 +48,15 @@ private final class SeedQueue: Sendable {
 private func run(
   _ seed: UInt64, _ protection: String, _ body: @escaping @Sendable (SimulatedWorld, Chance) async throws -> Void
 ) throws {
-  let world = SimulatedWorld(seed: seed, protection: protection)
+  let agreement = StateAgreement()
+  let world = SimulatedWorld(seed: seed, protection: protection, afterStep: { await agreement.check($0) })
   let place = TrapReport.begin(seed)
   defer { TrapReport.end(place) }
   do {
-    try world.run { world in try await body(world, Chance(seed: seed)) }
+    try world.run { world in
+      try await body(world, Chance(seed: seed))
+      await agreement.check(world)
+    }
   } catch {
     Issue.record(error)
   }

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta, timezone
 from typing import Any, Callable, Dict, Generator, Optional, Sequence, Union
 
 from .._generated import Token, TokenProofResult
@@ -55,6 +56,12 @@ class Answer:
 
 
 Exchange = Generator[Union[Ask, Send], Any, None]
+
+
+def end_here(token: Token) -> datetime:
+    """When a token ends that was told now, by this machine's clock, with which libraries compare it: `expires_at` is by
+    the provider's."""
+    return datetime.now(timezone.utc) + timedelta(seconds=token.expires_in_seconds)
 
 
 def is_bound(token: Token) -> bool:

@@ -69,6 +69,18 @@ def same_origin(first: str, second: str) -> bool:
     return origin is not None and origin == _parsed(second)
 
 
+def is_safe(url: str) -> bool:
+    """True for a whole URL of https or of this machine: a token that goes there can't be read on the way."""
+    origin = _parsed(url)
+    if origin is None:
+        return False
+    try:
+        _require_safe(origin)
+    except OriginRefused:
+        return False
+    return True
+
+
 def _parsed(url: str) -> Optional[Origin]:
     if _AMBIGUOUS.search(url):
         return None

@@ -14,7 +14,7 @@ from .._async import AsyncClient
 from .._errors import BoundToken
 from .._generated import Token
 from .._sync import Client
-from ._exchange import is_bound, named_account
+from ._exchange import end_here, is_bound, named_account
 
 __all__ = ["AccessToken", "AccessTokenInfo", "AsyncLanyardCredential", "LanyardCredential"]
 
@@ -123,7 +123,7 @@ class LanyardCredential:
             LanyardError: The agent has no token.
         """
         token = self._token(scopes, claims)
-        return AccessToken(token.access_token, int(token.expires_at.timestamp()))
+        return AccessToken(token.access_token, int(end_here(token).timestamp()))
 
     def get_token_info(self, *scopes: str, options: Optional[Mapping[str, Any]] = None) -> AccessTokenInfo:
         """The token to use now, with its type.
@@ -139,7 +139,7 @@ class LanyardCredential:
             LanyardError: as `get_token` does.
         """
         token = self._token(scopes, (options or {}).get("claims"))
-        return AccessTokenInfo(token.access_token, int(token.expires_at.timestamp()))
+        return AccessTokenInfo(token.access_token, int(end_here(token).timestamp()))
 
     def close(self) -> None:
         """Does nothing: the client is the caller's."""
@@ -188,12 +188,12 @@ class AsyncLanyardCredential:
     ) -> AccessToken:
         """As `LanyardCredential.get_token`."""
         token = await self._token(scopes, claims)
-        return AccessToken(token.access_token, int(token.expires_at.timestamp()))
+        return AccessToken(token.access_token, int(end_here(token).timestamp()))
 
     async def get_token_info(self, *scopes: str, options: Optional[Mapping[str, Any]] = None) -> AccessTokenInfo:
         """As `LanyardCredential.get_token_info`."""
         token = await self._token(scopes, (options or {}).get("claims"))
-        return AccessTokenInfo(token.access_token, int(token.expires_at.timestamp()))
+        return AccessTokenInfo(token.access_token, int(end_here(token).timestamp()))
 
     async def close(self) -> None:
         """Does nothing: the client is the caller's."""

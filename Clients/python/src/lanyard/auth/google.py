@@ -11,7 +11,7 @@ from typing import Any, Iterable, MutableMapping, Optional, Sequence, Union
 
 from .._generated import Token
 from .._sync import Client
-from ._exchange import authorization, is_bound, named_account
+from ._exchange import authorization, end_here, is_bound, named_account
 from ._origins import Origins
 
 REFRESH_SECONDS = 225
@@ -52,6 +52,7 @@ class Credentials:
         self._scopes = list(scopes) if scopes is not None else None
         self._resource = resource
         self._token: Optional[Token] = None
+        self._end: Optional[datetime] = None
         self.quota_project_id: Optional[str] = quota_project_id
         """The project that pays."""
         self.universe_domain: str = "googleapis.com"
@@ -65,15 +66,15 @@ class Credentials:
 
     @property
     def expiry(self) -> Optional[datetime]:
-        """When the token ends: in UTC and without a time zone, as google-auth has it."""
-        return None if self._token is None else self._token.expires_at.replace(tzinfo=None)
+        """When the token ends by this machine's clock: in UTC and without a time zone, as google-auth has it."""
+        return None if self._end is None else self._end.replace(tzinfo=None)
 
     @property
     def expired(self) -> bool:
         """True if the token has ended, or soon will."""
-        if self._token is None:
+        if self._end is None:
             return False
-        return datetime.now(timezone.utc) >= self._token.expires_at - timedelta(seconds=REFRESH_SECONDS)
+        return datetime.now(timezone.utc) >= self._end - timedelta(seconds=REFRESH_SECONDS)
 
     @property
     def valid(self) -> bool:
@@ -100,11 +101,12 @@ class Credentials:
             LanyardError: The agent has no token.
         """
         token = self._token
-        if token is not None and datetime.now(timezone.utc) < token.expires_at and not self.expired:
+        if token is not None and not self.expired:
             account = named_account(self._account, token)
-            self._token = self._client.token.reject(account=account, fingerprint=token.fingerprint)
-            return
-        self._token = self._client.token.get(account=self._account, scopes=self._scopes, resource=self._resource)
+            token = self._client.token.reject(account=account, fingerprint=token.fingerprint)
+        else:
+            token = self._client.token.get(account=self._account, scopes=self._scopes, resource=self._resource)
+        self._token, self._end = token, end_here(token)
 
     def apply(self, headers: MutableMapping[str, str], token: Optional[str] = None) -> None:
         """Adds `Authorization` to header fields.
@@ -159,7 +161,8 @@ class Credentials:
     def _copy(self, scopes: Optional[Sequence[str]], quota_project_id: Optional[str]) -> "Credentials":
         copy = Credentials.__new__(Credentials)
         copy.__dict__.update(self.__dict__)
-        copy._scopes, copy._token = list(scopes) if scopes is not None else None, None
+        copy._scopes = list(scopes) if scopes is not None else None
+        copy._token, copy._end = None, None
         copy.quota_project_id = quota_project_id
         return copy
 

@@ -1,7 +1,11 @@
 """A backend for `keyring`: access tokens in the place of passwords.
 
-`keyring.get_password("lanyard", "work")` is the token of the account `work`. A service that is a URL is answered only if
-the variable `LANYARD_KEYRING` names its origin:
+`keyring.get_password("lanyard", "work")` is the token of the account `work`. A service that is a whole URL of https is
+answered with the token of the account that the agent chooses for it, as for git and other tools: that of the longest rule
+that covers the URL (`lanyard rule add https://pypi.example work`), else the account whose provider lists its origin. No
+other URL is answered, nor a host alone, since a program may send to it without TLS.
+
+The variable `LANYARD_KEYRING` names accounts for origins without a rule, before the agent looks at providers:
 
     LANYARD_KEYRING="https://pypi.example=work https://repository.example:8443=home"
 
@@ -12,16 +16,18 @@ another host by naming it. Nothing can be stored or deleted.
 from __future__ import annotations
 
 import os
+import pathlib
 import shlex
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, NamedTuple, Optional, Tuple
+from urllib.parse import urlsplit
 
 from keyring import backend, credentials, errors
 
-from .._errors import LanyardError, OriginRefused
-from .._generated import InteractionRequired, ReauthenticationRequired, SignedOut
+from .._errors import AgentNotRunning, AgentStartFailed, InvalidParams, LanyardError, OriginRefused
+from .._generated import AccountResolveResult, InteractionRequired, NotFound, ReauthenticationRequired, SignedOut
 from .._sync import Client
 from ._exchange import is_bound
-from ._origins import Origins
+from ._origins import Origins, is_safe
 
 SERVICE = "lanyard"
 """The service whose users are accounts."""
@@ -54,33 +60,33 @@ class LanyardKeyring(backend.KeyringBackend):
         """The access token for a service.
 
         Args:
-            service: `lanyard`, or a URL whose origin `LANYARD_KEYRING` names.
-            username: The account, for the service `lanyard`; else it says nothing.
+            service: `lanyard`, or a URL of https that a rule, a provider or `LANYARD_KEYRING` gives an account.
+            username: The account, for the service `lanyard`; else it decides between several accounts that fit.
 
         Returns:
             The token, or None if the service is another one.
 
         Raises:
-            KeyringError: The agent has no token.
+            KeyringError: The agent has no token, or can't tell which account answers.
         """
-        account = _account(service, username)
-        return None if account is None else _token(account)
+        found = _find(service, username)
+        return None if found is None else _token(found.account)
 
     def get_credential(self, service: str, username: Optional[str]) -> Optional[credentials.Credential]:
         """The access token for a service, and the name to send with it.
 
         Args:
-            service: `lanyard`, or a URL whose origin `LANYARD_KEYRING` names.
-            username: The account, for the service `lanyard`; else the name to send. None for the account.
+            service: `lanyard`, or a URL of https that a rule, a provider or `LANYARD_KEYRING` gives an account.
+            username: The account, for the service `lanyard`; else the name to send. None for a name that the server takes.
 
         Returns:
             Name and token, or None if the service is another one.
 
         Raises:
-            KeyringError: The agent has no token.
+            KeyringError: The agent has no token, or can't tell which account answers.
         """
-        account = _account(service, username)
-        return None if account is None else credentials.SimpleCredential(username or account, _token(account))
+        found = _find(service, username)
+        return None if found is None else credentials.SimpleCredential(username or found.user, _token(found.account))
 
     def set_password(self, service: str, username: str, password: str) -> None:
         """Refuses: tokens come from the provider.
@@ -99,15 +105,70 @@ class LanyardKeyring(backend.KeyringBackend):
         raise _CanNotBeDeleted("Lanyard deletes no passwords: sign out with `lanyard logout`")
 
 
-def _account(service: str, username: Optional[str]) -> Optional[str]:
+class _Found(NamedTuple):
+    account: str
+    user: str
+    """The name to send with the token, where the program has none."""
+
+
+def _find(service: str, username: Optional[str]) -> Optional[_Found]:
     if service == SERVICE:
-        return username or None
-    if "://" not in service:
+        return _Found(username, username) if username else None
+    # A host alone, and a URL without TLS, are not asked for: the token would go over the network in clear.
+    if not is_safe(service):
         return None
-    for origins, account in _named():
-        if origins.covers(service):
-            return account
-    return None
+    named = next((account for origins, account in _named() if origins.covers(service)), None)
+    try:
+        chosen = _chosen(service, username)
+    except errors.KeyringError:
+        if named is None:
+            raise
+        chosen = None
+    # A rule decides before the variable, which may be of an old profile.
+    if named is not None and (chosen is None or chosen.because != "rule"):
+        return _Found(named, named)
+    return None if chosen is None else _Found(chosen.account, _usual_user(service))
+
+
+def _chosen(url: str, username: Optional[str]) -> Optional[AccountResolveResult]:
+    """The agent's choice for a URL; None if it chooses no account, or there is no agent."""
+    user = username or None
+    try:
+        with Client(name="lanyard-keyring") as client:
+            try:
+                return client.account.resolve(url=url, user=user, working_directory=_directory())
+            except InvalidParams as error:
+                # A `.lanyard` file that can't be read came with a repository, perhaps: it stops no program.
+                if error.path != "/workingDirectory":
+                    return None
+                return client.account.resolve(url=url, user=user)
+    except (AgentNotRunning, AgentStartFailed, InvalidParams, NotFound):
+        return None
+    except LanyardError as error:
+        raise errors.KeyringError(f"Lanyard: {error}") from None
+
+
+def _directory() -> Optional[str]:
+    """The working directory as `account.resolve` takes it: its `.lanyard` file may decide between several accounts."""
+    try:
+        directory = pathlib.Path.cwd()
+    except OSError:
+        return None
+    try:
+        os.fsencode(directory).decode()
+    except UnicodeDecodeError:
+        return directory.as_uri()
+    return str(directory)
+
+
+def _usual_user(url: str) -> str:
+    """The user name beside a token. Most servers take any. `PlaceholderUser` of the commands has the same table."""
+    host = urlsplit(url).hostname or ""
+    if host == "bitbucket.org":
+        return "x-token-auth"
+    if host.endswith((".pkg.dev", ".gcr.io")) or host == "gcr.io":
+        return "oauth2accesstoken"
+    return "oauth2"
 
 
 def _named() -> Iterator[Tuple[Origins, str]]:

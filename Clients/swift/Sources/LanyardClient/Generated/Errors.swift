@@ -112,8 +112,9 @@ extension LanyardError.Code {
   /// `data` may hold `account`, `reason`, `remedies`, `providerError`, `outcome`.
   public static let providerMisconfigured = LanyardError.Code(number: 3003, name: "providerMisconfigured")
   /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
+  /// With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
   ///
-  /// `data` may hold `account`, `reason`, `remedies`, `outcome`.
+  /// `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
   public static let untrustedServer = LanyardError.Code(number: 3004, name: "untrustedServer")
   /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
   ///
@@ -280,8 +281,9 @@ extension LanyardError {
   /// `data` may hold `account`, `reason`, `remedies`, `providerError`, `outcome`.
   public static let providerMisconfigured = Code.providerMisconfigured
   /// TLS failed, or no pin matched. `reason` is `unknownAuthority`, `wrongName`, `expired`, `pinMismatch` or `tls`.
+  /// With `path`, a file of authorities can't be read or has no certificate, and no server was asked.
   ///
-  /// `data` may hold `account`, `reason`, `remedies`, `outcome`.
+  /// `data` may hold `account`, `reason`, `remedies`, `outcome`, `path`, `expected`.
   public static let untrustedServer = Code.untrustedServer
   /// The provider is unknown, or the administrator's file that describes it is gone (`source`).
   ///

@@ -118,9 +118,10 @@ public struct AccountSignedOutData: Record, WireRecord {
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
   /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-  /// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-  /// `unsupported`, `notNeeded`.
+  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+  /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+  /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+  /// `refused`, `abandoned`, `unsupported`, `notNeeded`.
   public var revocation: RevocationOutcome
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -249,8 +250,8 @@ public struct SessionExpiredData: Record, WireRecord {
 public struct TokenRefreshedData: Record, WireRecord {
   /// A generation. Increases with each refresh token that is stored for the account.
   public var generation: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   /// Scopes. In any order; the agent sorts them.
   public var scopes: [String]?
@@ -403,8 +404,8 @@ public struct SignInRequestedData: Record, WireRecord {
 
 /// The `data` of the event `stepUp.granted`: The person completed a step-up.
 public struct StepUpGrantedData: Record, WireRecord {
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var validUntil: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers

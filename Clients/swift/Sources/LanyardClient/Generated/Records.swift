@@ -22,8 +22,8 @@ public struct Account: Record, WireRecord {
   /// `locked`, `signedOut`.
   public var state: AccountState
   public var active: Bool
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// An account's alias. A name that the person chose. It does not start like an id.
   public var alias: String?
@@ -291,8 +291,8 @@ public struct AccountRule: Record, WireRecord {
   public var pattern: String
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -333,15 +333,19 @@ public struct AccountRule: Record, WireRecord {
 public struct AccountSignOutResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// The mode of a sign-out. One of `soft`, `hard`, `offline`.
+  /// The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for. One of
+  /// `soft`, `hard`, `offline`.
   public var mode: SignOutMode
   /// What a sign-out did with the account's data. One of `sealed`, `erased`, `erasurePending`.
   public var data: DataDisposition
   /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was
-  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the
-  /// provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`, `refused`,
-  /// `unsupported`, `notNeeded`.
+  /// reached and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the
+  /// request failed, and is not sent again since the token has expired by the lifetime that the provider told.
+  /// `unsupported`: the provider can't revoke tokens. `notNeeded`: there was no token. One of `confirmed`, `queued`,
+  /// `refused`, `abandoned`, `unsupported`, `notNeeded`.
   public var revocation: RevocationOutcome
+  /// The configuration file that demands that every sign-out erases; absent if none does.
+  public var demandedBy: String?
   /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
   /// `revocation.retry` may come before.
   public var nextAttemptAt: Date?
@@ -355,6 +359,7 @@ public struct AccountSignOutResult: Record, WireRecord {
     mode: SignOutMode,
     data: DataDisposition,
     revocation: RevocationOutcome,
+    demandedBy: String? = nil,
     nextAttemptAt: Date? = nil,
     endSessionUrl: Secret? = nil,
     extra: ExtraMembers = [:]
@@ -363,18 +368,20 @@ public struct AccountSignOutResult: Record, WireRecord {
     self.mode = mode
     self.data = data
     self.revocation = revocation
+    self.demandedBy = demandedBy
     self.nextAttemptAt = nextAttemptAt
     self.endSessionUrl = endSessionUrl
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "mode", "data", "revocation", "nextAttemptAt", "endSessionUrl"]
+  private static let memberNames: Set<String> = ["account", "mode", "data", "revocation", "demandedBy", "nextAttemptAt", "endSessionUrl"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
     mode = try members.required("mode")
     data = try members.required("data")
     revocation = try members.required("revocation")
+    demandedBy = try members.optional("demandedBy")
     nextAttemptAt = try members.optional("nextAttemptAt")
     endSessionUrl = try members.optional("endSessionUrl")
     extra = members.others(than: Self.memberNames)
@@ -385,6 +392,7 @@ public struct AccountSignOutResult: Record, WireRecord {
     writer.member("mode", mode)
     writer.member("data", data)
     writer.member("revocation", revocation)
+    writer.member("demandedBy", demandedBy)
     writer.member("nextAttemptAt", nextAttemptAt)
     writer.member("endSessionUrl", endSessionUrl)
   }
@@ -530,8 +538,8 @@ public struct AgentBackupResult: Record, WireRecord {
   /// Items that are not in the file, with the reason.
   public var skipped: [SkippedItem]
   public var bytes: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -949,8 +957,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var pendingRevocations: Int
   public var pendingOperations: Int
   public var connections: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var startedAt: Date
   public var version: String
   /// True if programs of this user need no grant.
@@ -965,6 +973,8 @@ public struct AgentStatusResult: Record, WireRecord {
   public var accounts: AccountCounts?
   /// The path of the configuration file that the agent read at its start; absent without one.
   public var configuration: String?
+  /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+  public var hardSignOutDemandedBy: String?
   /// For programs that export the audit log; absent if the configuration has no member `audit`.
   public var audit: AuditSettings?
   /// What the administrator's files set; absent if they set nothing.
@@ -989,6 +999,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement: Confinement,
     accounts: AccountCounts? = nil,
     configuration: String? = nil,
+    hardSignOutDemandedBy: String? = nil,
     audit: AuditSettings? = nil,
     administrator: AdministratorState? = nil,
     policySource: PolicySource? = nil,
@@ -1008,13 +1019,14 @@ public struct AgentStatusResult: Record, WireRecord {
     self.confinement = confinement
     self.accounts = accounts
     self.configuration = configuration
+    self.hardSignOutDemandedBy = hardSignOutDemandedBy
     self.audit = audit
     self.administrator = administrator
     self.policySource = policySource
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "audit", "administrator", "policySource"]
+  private static let memberNames: Set<String> = ["locked", "initialized", "protection", "connectivity", "pendingRevocations", "pendingOperations", "connections", "startedAt", "version", "callersAreTrusted", "memoryLocked", "confinement", "accounts", "configuration", "hardSignOutDemandedBy", "audit", "administrator", "policySource"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     locked = try members.required("locked")
@@ -1031,6 +1043,7 @@ public struct AgentStatusResult: Record, WireRecord {
     confinement = try members.required("confinement")
     accounts = try members.optional("accounts")
     configuration = try members.optional("configuration")
+    hardSignOutDemandedBy = try members.optional("hardSignOutDemandedBy")
     audit = try members.optional("audit")
     administrator = try members.optional("administrator")
     policySource = try members.optional("policySource")
@@ -1052,6 +1065,7 @@ public struct AgentStatusResult: Record, WireRecord {
     writer.member("confinement", confinement)
     writer.member("accounts", accounts)
     writer.member("configuration", configuration)
+    writer.member("hardSignOutDemandedBy", hardSignOutDemandedBy)
     writer.member("audit", audit)
     writer.member("administrator", administrator)
     writer.member("policySource", policySource)
@@ -1213,8 +1227,8 @@ public struct AuditDestination: Record, WireRecord {
 /// One line of the audit log.
 public struct AuditEntry: Record, WireRecord {
   public var sequence: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var at: Date
   /// The name of a method or event.
   public var event: String
@@ -1536,8 +1550,8 @@ public struct ClientIdentity: Record, WireRecord {
 public struct Connectivity: Record, WireRecord {
   /// Connectivity. One of `online`, `offline`, `unknown`.
   public var state: ConnectivityState
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var since: Date
   /// The source of a connectivity state. `none`: not known yet. `report`: a client's report. `exchange`: an exchange
   /// with a provider. `interface`: the machine's network interfaces. One of `none`, `report`, `exchange`,
@@ -1579,9 +1593,10 @@ public struct CredentialAwsResult: Record, WireRecord {
   public var accessKeyId: String
   public var secretAccessKey: Secret
   public var sessionToken: Secret
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
+  public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
   /// Members of the answer that have no property here.
@@ -1592,6 +1607,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     secretAccessKey: Secret,
     sessionToken: Secret,
     expiresAt: Date,
+    expiresInSeconds: Int,
     account: String,
     extra: ExtraMembers = [:]
   ) {
@@ -1599,17 +1615,19 @@ public struct CredentialAwsResult: Record, WireRecord {
     self.secretAccessKey = secretAccessKey
     self.sessionToken = sessionToken
     self.expiresAt = expiresAt
+    self.expiresInSeconds = expiresInSeconds
     self.account = account
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "account"]
+  private static let memberNames: Set<String> = ["accessKeyId", "secretAccessKey", "sessionToken", "expiresAt", "expiresInSeconds", "account"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     accessKeyId = try members.required("accessKeyId")
     secretAccessKey = try members.required("secretAccessKey")
     sessionToken = try members.required("sessionToken")
     expiresAt = try members.required("expiresAt")
+    expiresInSeconds = try members.required("expiresInSeconds")
     account = try members.required("account")
     extra = members.others(than: Self.memberNames)
   }
@@ -1619,6 +1637,7 @@ public struct CredentialAwsResult: Record, WireRecord {
     writer.member("secretAccessKey", secretAccessKey)
     writer.member("sessionToken", sessionToken)
     writer.member("expiresAt", expiresAt)
+    writer.member("expiresInSeconds", expiresInSeconds)
     writer.member("account", account)
   }
 }
@@ -1648,7 +1667,7 @@ public struct Decision: Record, WireRecord {
   public var time: DecisionTime
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// Until when the decision holds if only time passes, by the machine's wall clock. Absent for a denial, and if no
+  /// Until when the decision holds if only time passes, on the clock of `time.now`. Absent for a denial, and if no
   /// part of the decision expires.
   public var validUntil: Date?
   /// The same as a duration in whole seconds, rounded down: no clock that is set wrong lengthens it. Absent where
@@ -1727,7 +1746,7 @@ public struct Decision: Record, WireRecord {
 
 /// The time of a decision.
 public struct DecisionTime: Record, WireRecord {
-  /// Trusted time: the one instant that is not by the machine's wall clock.
+  /// Trusted time, on which `validUntil` stands, too.
   public var now: Date
   /// The source of a decision's time. `server`: a server's time. `boot`: counted by the boot clock since the last
   /// server time. `wall`: the wall clock, because no server has reported its time. One of `server`, `boot`, `wall`.
@@ -1881,8 +1900,8 @@ public struct Event: Record, WireRecord {
   /// `revocation.confirmed`, `revocation.abandoned`, `operation.statusChanged`, `agent.locked`, `agent.unlocked`,
   /// `policy.changed`, `clock.suspect`, `event.gap`.
   public var type: EventType
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var at: Date
   /// Its schema depends on `type`.
   public var data: [String: JSON]
@@ -2248,8 +2267,8 @@ public struct Grant: Record, WireRecord {
   public var client: String
   public var accounts: [String]
   public var methods: [String]
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// Scopes. In any order; the agent sorts them.
   public var scopes: [String]?
@@ -2258,11 +2277,11 @@ public struct Grant: Record, WireRecord {
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var lastUsedAt: Date?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -2343,8 +2362,8 @@ public struct GrantCreateResult: Record, WireRecord {
   public var client: String
   public var accounts: [String]
   public var methods: [String]
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// Scopes. In any order; the agent sorts them.
   public var scopes: [String]?
@@ -2353,8 +2372,8 @@ public struct GrantCreateResult: Record, WireRecord {
   public var authorizationDetailTypes: [String]?
   public var capabilities: [String]?
   public var agent: Bool?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -2578,8 +2597,8 @@ public struct HistogramSample: Record, WireRecord {
 public struct IdentityGetResult: Record, WireRecord {
   /// A JWT whose signature and claims the agent verified (OpenID Connect Core §2).
   public var idToken: Secret
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   public var expiresInSeconds: Int
   /// Whom the ID token is for: the client's id, and perhaps others.
@@ -2636,8 +2655,8 @@ public struct KeySlot: Record, WireRecord {
   public var slot: Int
   /// The protection of a key slot. One of `keyFile`, `passphrase`, `secretService`, `systemdCredential`.
   public var protection: Protection
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// True if this slot unlocked the vault.
   public var opened: Bool
@@ -2680,8 +2699,8 @@ public struct KeySlot: Record, WireRecord {
 public struct LastFailure: Record, WireRecord {
   /// The name of the error.
   public var name: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var at: Date
   public var reason: String?
   /// Members of the answer that have no property here.
@@ -2789,20 +2808,20 @@ public struct AgentOperation: Record, WireRecord {
   public var delivery: OperationDelivery
   /// The client's key, or the one that the agent made.
   public var idempotencyKey: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var enqueuedAt: Date
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var updatedAt: Date
   public var attempts: Int
   public var label: String?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date?
   public var retryWithinSeconds: Int?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var nextAttemptAt: Date?
   /// A decision.
   public var decision: Decision?
@@ -2810,7 +2829,8 @@ public struct AgentOperation: Record, WireRecord {
   public var response: OperationResponse?
   /// The rejection of an operation.
   public var rejection: OperationRejection?
-  /// The last failure.
+  /// The last failure; of an operation that waits, what holds it up: `denied` with the reason of the decision where a
+  /// policy does.
   public var lastError: LastFailure?
   /// What the client told when it settled the operation.
   public var detail: JSON?
@@ -2820,8 +2840,8 @@ public struct AgentOperation: Record, WireRecord {
   public var payload: JSON?
   /// For `operation.settle`; told to the client that claimed it.
   public var claim: String?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var claimExpiresAt: Date?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -3417,8 +3437,8 @@ public struct PolicySourceFailure: Record, WireRecord {
   public var reason: String
   /// A sentence for a person.
   public var message: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var at: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -3540,8 +3560,8 @@ public struct Provider: Record, WireRecord {
   /// Endpoints, for servers without discovery. RFC 8414 §2 and OpenID Connect Discovery §3. They override discovered
   /// endpoints.
   public var endpoints: Endpoints?
-  /// Endpoints that the provider's documents name and the agent does not use, since they are plain HTTP or on this
-  /// machine; absent if there are none. `endpoints` can name others.
+  /// Endpoints that the provider's documents name and the agent does not use, since they are no whole https
+  /// addresses, or on this machine; absent if there are none. `endpoints` can name others.
   public var ignoredEndpoints: [String]?
   /// The redirect URI of the browser flow.
   public var redirect: Redirect?
@@ -3574,6 +3594,9 @@ public struct Provider: Record, WireRecord {
   public var persistAccessTokens: Bool?
   /// Origins that `request.send` may send requests to.
   public var allowedOrigins: [String]?
+  /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+  /// regard to case and marks.
+  public var allowedFields: [String]?
   /// For each host the digests of its public keys, including backup pins.
   public var pins: [String: [String]]?
   /// From then on, by the provider's time, only the certificate authorities count.
@@ -3619,6 +3642,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -3654,6 +3678,7 @@ public struct Provider: Record, WireRecord {
     self.postLogoutRedirectUri = postLogoutRedirectUri
     self.persistAccessTokens = persistAccessTokens
     self.allowedOrigins = allowedOrigins
+    self.allowedFields = allowedFields
     self.pins = pins
     self.pinsExpireAt = pinsExpireAt
     self.caFile = caFile
@@ -3664,7 +3689,7 @@ public struct Provider: Record, WireRecord {
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
+  private static let memberNames: Set<String> = ["name", "issuer", "clientId", "clientSecretSet", "clientRegistered", "clientKeySet", "tokenEndpointAuthMethod", "scopes", "resources", "authorizationParameters", "endpoints", "ignoredEndpoints", "redirect", "refresh", "refreshBecause", "narrowing", "dpop", "requirePkce", "identity", "errorCodes", "tenant", "authorization", "revocationScope", "postLogoutRedirectUri", "persistAccessTokens", "allowedOrigins", "allowedFields", "pins", "pinsExpireAt", "caFile", "proxy", "policy", "preset", "source"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     name = try members.required("name")
@@ -3693,6 +3718,7 @@ public struct Provider: Record, WireRecord {
     postLogoutRedirectUri = try members.optional("postLogoutRedirectUri")
     persistAccessTokens = try members.optional("persistAccessTokens")
     allowedOrigins = try members.optional("allowedOrigins")
+    allowedFields = try members.optional("allowedFields")
     pins = try members.optional("pins")
     pinsExpireAt = try members.optional("pinsExpireAt")
     caFile = try members.optional("caFile")
@@ -3730,6 +3756,7 @@ public struct Provider: Record, WireRecord {
     writer.member("postLogoutRedirectUri", postLogoutRedirectUri)
     writer.member("persistAccessTokens", persistAccessTokens)
     writer.member("allowedOrigins", allowedOrigins)
+    writer.member("allowedFields", allowedFields)
     writer.member("pins", pins)
     writer.member("pinsExpireAt", pinsExpireAt)
     writer.member("caFile", caFile)
@@ -3846,26 +3873,34 @@ public struct ProviderDiscoverResult: Record, WireRecord {
 public struct ProviderGetResult: Record, WireRecord {
   /// A provider.
   public var provider: Provider
+  /// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the
+  /// provider, the configuration and what the administrator enforces. A program that sends a token itself applies the
+  /// same.
+  public var trust: ServerTrust?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
   public init(
     provider: Provider,
+    trust: ServerTrust? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.provider = provider
+    self.trust = trust
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["provider"]
+  private static let memberNames: Set<String> = ["provider", "trust"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     provider = try members.required("provider")
+    trust = try members.optional("trust")
     extra = members.others(than: Self.memberNames)
   }
 
   package func writeMembers(to writer: inout WireWriter) {
     writer.member("provider", provider)
+    writer.member("trust", trust)
   }
 }
 
@@ -4060,8 +4095,8 @@ public struct RefreshState: Record, WireRecord {
   /// The phase of a refresh. One of `idle`, `inFlight`, `inDoubt`, `backoff`.
   public var phase: RefreshPhase
   public var attempts: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var nextAttemptAt: Date?
   /// The last failure.
   public var lastError: LastFailure?
@@ -4109,12 +4144,15 @@ public struct RequestAuthorizeResult: Record, WireRecord {
   public var tokenType: String
   /// Identifies this token in `rejected` and in `token.reject`.
   public var fingerprint: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
   /// method and URL alone.
   public var proof: Secret?
+  /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+  /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+  public var otherTokens: Secret?
   /// Of the capability that names the request most closely; absent if none does.
   public var decision: Decision?
   /// Members of the answer that have no property here.
@@ -4127,6 +4165,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     fingerprint: String,
     expiresAt: Date,
     proof: Secret? = nil,
+    otherTokens: Secret? = nil,
     decision: Decision? = nil,
     extra: ExtraMembers = [:]
   ) {
@@ -4136,11 +4175,12 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     self.fingerprint = fingerprint
     self.expiresAt = expiresAt
     self.proof = proof
+    self.otherTokens = otherTokens
     self.decision = decision
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "decision"]
+  private static let memberNames: Set<String> = ["account", "accessToken", "tokenType", "fingerprint", "expiresAt", "proof", "otherTokens", "decision"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4149,6 +4189,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     fingerprint = try members.required("fingerprint")
     expiresAt = try members.required("expiresAt")
     proof = try members.optional("proof")
+    otherTokens = try members.optional("otherTokens")
     decision = try members.optional("decision")
     extra = members.others(than: Self.memberNames)
   }
@@ -4160,6 +4201,7 @@ public struct RequestAuthorizeResult: Record, WireRecord {
     writer.member("fingerprint", fingerprint)
     writer.member("expiresAt", expiresAt)
     writer.member("proof", proof)
+    writer.member("otherTokens", otherTokens)
     writer.member("decision", decision)
   }
 }
@@ -4232,8 +4274,8 @@ public struct Revocation: Record, WireRecord {
   public var issuer: String
   public var accountLabel: String
   public var attempts: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var nextAttemptAt: Date
   /// When the revocation is abandoned.
   public var expiresAt: Date
@@ -4395,8 +4437,8 @@ public struct RuleAddResult: Record, WireRecord {
   public var pattern: String
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var createdAt: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -4628,6 +4670,59 @@ public struct SecretRemoveResult: Record, WireRecord {
   }
 }
 
+/// How servers are reached and trusted. What the agent applies to requests with a provider's tokens: of the provider,
+/// the configuration and what the administrator enforces. A program that sends a token itself applies the same.
+public struct ServerTrust: Record, WireRecord {
+  /// The PEM file with the certificate authorities that count. Absent, and no `caDirectory`: the system's.
+  public var caFile: String?
+  /// Directories of authorities in OpenSSL's form, with colons between.
+  public var caDirectory: String?
+  /// The proxy, or `none`. Absent: as the environment of the program says. Never for loopback.
+  public var proxy: String?
+  /// The servers that are reached without the proxy, as in `no_proxy`; empty where a proxy is enforced. Absent: as
+  /// the environment of the program says.
+  public var noProxy: [String]?
+  /// For each host the pins that count now, by the provider's time. Absent: none.
+  public var pins: [String: [String]]?
+  /// Members of the answer that have no property here.
+  public var extra: ExtraMembers
+
+  public init(
+    caFile: String? = nil,
+    caDirectory: String? = nil,
+    proxy: String? = nil,
+    noProxy: [String]? = nil,
+    pins: [String: [String]]? = nil,
+    extra: ExtraMembers = [:]
+  ) {
+    self.caFile = caFile
+    self.caDirectory = caDirectory
+    self.proxy = proxy
+    self.noProxy = noProxy
+    self.pins = pins
+    self.extra = extra
+  }
+
+  private static let memberNames: Set<String> = ["caFile", "caDirectory", "proxy", "noProxy", "pins"]
+
+  package init(_ members: borrowing WireMembers) throws(LanyardError) {
+    caFile = try members.optional("caFile")
+    caDirectory = try members.optional("caDirectory")
+    proxy = try members.optional("proxy")
+    noProxy = try members.optional("noProxy")
+    pins = try members.optional("pins")
+    extra = members.others(than: Self.memberNames)
+  }
+
+  package func writeMembers(to writer: inout WireWriter) {
+    writer.member("caFile", caFile)
+    writer.member("caDirectory", caDirectory)
+    writer.member("proxy", proxy)
+    writer.member("noProxy", noProxy)
+    writer.member("pins", pins)
+  }
+}
+
 /// An account's session.
 public struct Session: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -4648,26 +4743,28 @@ public struct Session: Record, WireRecord {
   public var remedies: [Remedy]
   /// A generation. Increases with each refresh token that is stored for the account.
   public var generation: Int
-  /// When the state began, if known.
+  /// When the state began, if known. It stands as long as the state does.
   public var since: Date?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var accessTokenExpiresAt: Date?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var refreshTokenExpiresAt: Date?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var lastOnlineAuthAt: Date?
-  /// The end of the longest offline window of its policy.
+  /// The end of the longest offline window that its policy gives it in this state.
   public var offlineGraceUntil: Date?
   /// Scopes that the sign-in granted and that the provider no longer grants; a new sign-in may bring them back.
   public var lostScopes: [String]?
   /// The rights in detail (RFC 9396) that the provider said it granted; absent if it said nothing of any.
   public var authorizationDetails: [[String: JSON]]?
   public var serverTimeOffsetMs: Int?
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// While `clock` is `suspect`: by how much the wall clock is behind the known time of the provider.
+  public var clockBehindSeconds: Int?
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var stepUpValidUntil: Date?
   /// The thumbprint (RFC 7638) of the key that the tokens are bound to (RFC 9449), or were before the provider's last
   /// answer (`tokenBinding`); absent for bearer tokens.
@@ -4695,6 +4792,7 @@ public struct Session: Record, WireRecord {
     lostScopes: [String]? = nil,
     authorizationDetails: [[String: JSON]]? = nil,
     serverTimeOffsetMs: Int? = nil,
+    clockBehindSeconds: Int? = nil,
     stepUpValidUntil: Date? = nil,
     deviceKeyId: String? = nil,
     tokenBinding: TokenBinding? = nil,
@@ -4717,13 +4815,14 @@ public struct Session: Record, WireRecord {
     self.lostScopes = lostScopes
     self.authorizationDetails = authorizationDetails
     self.serverTimeOffsetMs = serverTimeOffsetMs
+    self.clockBehindSeconds = clockBehindSeconds
     self.stepUpValidUntil = stepUpValidUntil
     self.deviceKeyId = deviceKeyId
     self.tokenBinding = tokenBinding
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
+  private static let memberNames: Set<String> = ["account", "state", "freshness", "scopes", "roles", "refresh", "clock", "remedies", "generation", "since", "accessTokenExpiresAt", "refreshTokenExpiresAt", "lastOnlineAuthAt", "offlineGraceUntil", "lostScopes", "authorizationDetails", "serverTimeOffsetMs", "clockBehindSeconds", "stepUpValidUntil", "deviceKeyId", "tokenBinding"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     account = try members.required("account")
@@ -4743,6 +4842,7 @@ public struct Session: Record, WireRecord {
     lostScopes = try members.optional("lostScopes")
     authorizationDetails = try members.optional("authorizationDetails")
     serverTimeOffsetMs = try members.optional("serverTimeOffsetMs")
+    clockBehindSeconds = try members.optional("clockBehindSeconds")
     stepUpValidUntil = try members.optional("stepUpValidUntil")
     deviceKeyId = try members.optional("deviceKeyId")
     tokenBinding = try members.optional("tokenBinding")
@@ -4767,6 +4867,7 @@ public struct Session: Record, WireRecord {
     writer.member("lostScopes", lostScopes)
     writer.member("authorizationDetails", authorizationDetails)
     writer.member("serverTimeOffsetMs", serverTimeOffsetMs)
+    writer.member("clockBehindSeconds", clockBehindSeconds)
     writer.member("stepUpValidUntil", stepUpValidUntil)
     writer.member("deviceKeyId", deviceKeyId)
     writer.member("tokenBinding", tokenBinding)
@@ -4781,8 +4882,8 @@ public struct SignInBeginResult: Record, WireRecord {
   /// a code (RFC 8628); a provider without this flow is answered with 2007 `flowUnsupported`. `paste`: on any
   /// machine; the person copies the redirect URL into `signIn.complete`. One of `browser`, `device`, `paste`.
   public var flow: SignInFlow
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   /// For the flows `browser` and `paste`: the page on which the person signs in.
   public var authorizationUrl: String?
@@ -4907,6 +5008,12 @@ public struct SignInProgress: Record, WireRecord {
   public var signIn: String?
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String?
+  /// Requests that came to the redirect URI and were no answer to this sign-in; absent if there were none. A pending
+  /// sign-in goes on.
+  public var refused: Int?
+  /// Why the last of them was refused. One of `anotherUser`, `anotherPath`, `anotherMethod`, `tooLarge`, `malformed`,
+  /// `foreignState`.
+  public var refusedBecause: RedirectRefusal?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
 
@@ -4914,20 +5021,26 @@ public struct SignInProgress: Record, WireRecord {
     status: SignInStatus,
     signIn: String? = nil,
     account: String? = nil,
+    refused: Int? = nil,
+    refusedBecause: RedirectRefusal? = nil,
     extra: ExtraMembers = [:]
   ) {
     self.status = status
     self.signIn = signIn
     self.account = account
+    self.refused = refused
+    self.refusedBecause = refusedBecause
     self.extra = extra
   }
 
-  private static let memberNames: Set<String> = ["status", "signIn", "account"]
+  private static let memberNames: Set<String> = ["status", "signIn", "account", "refused", "refusedBecause"]
 
   package init(_ members: borrowing WireMembers) throws(LanyardError) {
     status = try members.required("status")
     signIn = try members.optional("signIn")
     account = try members.optional("account")
+    refused = try members.optional("refused")
+    refusedBecause = try members.optional("refusedBecause")
     extra = members.others(than: Self.memberNames)
   }
 
@@ -4935,6 +5048,8 @@ public struct SignInProgress: Record, WireRecord {
     writer.member("status", status)
     writer.member("signIn", signIn)
     writer.member("account", account)
+    writer.member("refused", refused)
+    writer.member("refusedBecause", refusedBecause)
   }
 }
 
@@ -4995,8 +5110,8 @@ public struct Snapshot: Record, WireRecord {
   /// Scopes. In any order; the agent sorts them.
   public var scopes: [String]
   public var entitlements: [String]
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var fetchedAt: Date
   public var version: Int
   /// The source of a snapshot. One of `signIn`, `refresh`, `entitlements`.
@@ -5055,8 +5170,8 @@ public struct StepUpStatus: Record, WireRecord {
   public var enrolled: Bool
   /// At 0 the PIN is destroyed.
   public var attemptsLeft: Int
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var validUntil: Date?
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -5097,8 +5212,8 @@ public struct StepUpStatus: Record, WireRecord {
 public struct StepUpVerifyResult: Record, WireRecord {
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
   public var account: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var validUntil: Date
   /// Members of the answer that have no property here.
   public var extra: ExtraMembers
@@ -5164,8 +5279,8 @@ public struct Token: Record, WireRecord {
   /// `Bearer`, or `DPoP` for a token that is bound to a key of the account (RFC 9449): a request with it needs a
   /// proof of `token.proof`.
   public var tokenType: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.
@@ -5251,8 +5366,8 @@ public struct TokenExchangeResult: Record, WireRecord {
   public var accessToken: Secret
   /// `Bearer`, or `N_A` for a token that is not an access token.
   public var tokenType: String
-  /// An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is told; moments
-  /// that a provider told are converted. Only `time.now` of a decision is trusted time.
+  /// An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's provider as
+  /// far as it is known, in objects of an account, else the machine's.
   public var expiresAt: Date
   public var expiresInSeconds: Int
   /// An account's id. `acc_` and 16 random bytes in lower-case Base32. Never reused, and not derived from the person.

@@ -537,6 +537,31 @@ public struct Protection: Word, WireWord {
   public static let known: [Protection] = [.keyFile, .passphrase, .secretService, .systemdCredential]
 }
 
+/// Why a request to the redirect URI of a sign-in was refused. `tooLarge`: cookies of more than 64 KiB.
+/// `foreignState`: an answer to no sign-in that waits there.
+public struct RedirectRefusal: Word, WireWord {
+  /// The word on the wire.
+  public let rawValue: String
+
+  public init(rawValue: String) { self.rawValue = rawValue }
+
+  /// `anotherUser`.
+  public static let anotherUser = RedirectRefusal(rawValue: "anotherUser")
+  /// `anotherPath`.
+  public static let anotherPath = RedirectRefusal(rawValue: "anotherPath")
+  /// `anotherMethod`.
+  public static let anotherMethod = RedirectRefusal(rawValue: "anotherMethod")
+  /// `tooLarge`.
+  public static let tooLarge = RedirectRefusal(rawValue: "tooLarge")
+  /// `malformed`.
+  public static let malformed = RedirectRefusal(rawValue: "malformed")
+  /// `foreignState`.
+  public static let foreignState = RedirectRefusal(rawValue: "foreignState")
+
+  /// The words that this version knows.
+  public static let known: [RedirectRefusal] = [.anotherUser, .anotherPath, .anotherMethod, .tooLarge, .malformed, .foreignState]
+}
+
 /// The phase of a refresh.
 public struct RefreshPhase: Word, WireWord {
   /// The word on the wire.
@@ -629,8 +654,9 @@ public struct ResolutionBasis: Word, WireWord {
 }
 
 /// The outcome of a revocation. `queued`: tried again until the provider answers. `refused`: the provider was reached
-/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `unsupported`: the provider can't
-/// revoke tokens. `notNeeded`: there was no token.
+/// and refuses this client (401, 403, `unauthorized_client`); asked again in a day. `abandoned`: the request failed,
+/// and is not sent again since the token has expired by the lifetime that the provider told. `unsupported`: the
+/// provider can't revoke tokens. `notNeeded`: there was no token.
 public struct RevocationOutcome: Word, WireWord {
   /// The word on the wire.
   public let rawValue: String
@@ -643,13 +669,15 @@ public struct RevocationOutcome: Word, WireWord {
   public static let queued = RevocationOutcome(rawValue: "queued")
   /// `refused`.
   public static let refused = RevocationOutcome(rawValue: "refused")
+  /// `abandoned`.
+  public static let abandoned = RevocationOutcome(rawValue: "abandoned")
   /// `unsupported`.
   public static let unsupported = RevocationOutcome(rawValue: "unsupported")
   /// `notNeeded`.
   public static let notNeeded = RevocationOutcome(rawValue: "notNeeded")
 
   /// The words that this version knows.
-  public static let known: [RevocationOutcome] = [.confirmed, .queued, .refused, .unsupported, .notNeeded]
+  public static let known: [RevocationOutcome] = [.confirmed, .queued, .refused, .abandoned, .unsupported, .notNeeded]
 }
 
 /// What one revocation request ends at the provider.

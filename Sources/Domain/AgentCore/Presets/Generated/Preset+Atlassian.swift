@@ -5,6 +5,10 @@ internal import AgentModel
 extension ProviderPreset {
   /// Atlassian.
   ///
+  /// `failures`: A dead refresh token is answered with 403 and unauthorized_client ("refresh_token is invalid"),
+  /// which the document does not tell.
+  /// https://github.com/raycast/extensions/issues/11836, 2026-11-28
+  ///
   /// `issuer`, `hosts`, `discovery`, `endpoints`, `tokenEndpointAuthMethods`, `clientSecret`,
   /// `authorizationParameters`, `redirect`: OAuth 2.0 (3LO): the addresses, audience=api.atlassian.com, the client's
   /// secret as a form parameter, the callback URL that the app has.
@@ -31,5 +35,6 @@ extension ProviderPreset {
     $0.authorizationParameters = ["audience": "api.atlassian.com"]
     $0.prompt = "consent"
     $0.needsClientSecret = true
+    $0.failures = .atlassian
   }
 }

@@ -5,6 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Gitea and Forgejo.
   ///
+  /// `failures`: A refresh token that has expired or was used is answered with unauthorized_client.
+  /// https://github.com/go-gitea/gitea/blob/046f7a02815879a045d016887e8002fdbd252e5b/routers/web/auth/oauth2_provider.go, 2026-11-28
+  ///
   /// `issuerTemplate`, `hosts`, `scopes`: Each server is an issuer; refresh tokens come without offline_access, which
   /// its documents do not name.
   /// https://github.com/api-evangelist/gitea/blob/2aa1b9a57b0039a1f547b9a9be024f68ec16883b/well-known/gitea-openid-configuration.json, 2026-11-23
@@ -18,5 +21,6 @@ extension ProviderPreset {
     $0.scopes = ["openid", "profile", "email"]
     $0.redirectHost = "127.0.0.1"
     $0.comparesRedirectPort = false
+    $0.failures = .gitea
   }
 }

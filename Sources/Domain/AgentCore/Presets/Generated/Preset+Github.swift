@@ -10,6 +10,9 @@ extension ProviderPreset {
   /// here. There is no ID token and no RFC 7009.
   /// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-23
   ///
+  /// `commaSeparatedScopes`: Token answers list the granted scopes with commas between them (`repo,gist`).
+  /// https://docs.github.com/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-28
+  ///
   /// `scopes`: Scopes of a person's profile. offline_access is none of an OAuth app's.
   /// https://docs.github.com/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps, 2026-11-23
   ///
@@ -33,6 +36,7 @@ extension ProviderPreset {
     $0.endpoints.userinfo = "https://api.github.com/user"
     $0.endpoints.deviceAuthorization = "https://github.com/login/device/code"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
+    $0.commaSeparatedScopes = true
     $0.persistAccessTokens = true
     $0.suggestsDevice = true
     $0.failures = .github

@@ -9,6 +9,9 @@ extension ProviderPreset {
   /// GitHub on the server's own host, the API below /api/v3.
   /// https://docs.github.com/enterprise-server/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-23
   ///
+  /// `commaSeparatedScopes`: Token answers list the granted scopes with commas between them (`repo,gist`).
+  /// https://docs.github.com/enterprise-server/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps, 2026-11-28
+  ///
   /// `scopes`, `persistAccessTokens`, `failures`: As at GitHub.
   /// https://docs.github.com/enterprise-server/apps/oauth-apps/building-oauth-apps/scopes-for-oauth-apps, 2026-11-23
   public static let githubEnterprise = make("github-enterprise") {
@@ -21,6 +24,7 @@ extension ProviderPreset {
     $0.endpoints.userinfo = "https://HOST/api/v3/user"
     $0.endpoints.deviceAuthorization = "https://HOST/login/device/code"
     $0.tokenEndpointAuthMethods = ["client_secret_post"]
+    $0.commaSeparatedScopes = true
     $0.persistAccessTokens = true
     $0.suggestsDevice = true
     $0.failures = .github

@@ -22,6 +22,9 @@ extension ProviderPreset {
   /// `clientSecret`: A client of the type Desktop app has a secret, which the token request names.
   /// https://developers.google.com/identity/protocols/oauth2/native-app#exchange-authorization-code, 2026-11-23
   ///
+  /// `redirect`: A client of the type Desktop app has no registered redirect URI: it names any loopback address.
+  /// https://developers.google.com/identity/protocols/oauth2/native-app#redirect-uri_loopback, 2026-11-28
+  ///
   /// `failures`: The token endpoint's errors.
   /// https://developers.google.com/identity/protocols/oauth2/native-app#errors, 2026-11-23
   public static let google = make("google") {
@@ -35,6 +38,7 @@ extension ProviderPreset {
     $0.tenantClaim = "hd"
     $0.authorizationParameters = ["access_type": "offline"]
     $0.browserParameters = ["access_type"]
+    $0.takesAnyRedirectPath = true
     $0.needsClientSecret = true
     $0.failures = .google
   }

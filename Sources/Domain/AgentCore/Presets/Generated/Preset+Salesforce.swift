@@ -5,6 +5,9 @@ internal import AgentModel
 extension ProviderPreset {
   /// Salesforce.
   ///
+  /// `failures`: A deactivated person is answered with invalid_grant and the description "inactive user".
+  /// https://github.com/restforce/restforce/issues/303, 2026-11-28
+  ///
   /// `issuer`, `hosts`, `scopes`: The document names these scopes; a My Domain has an issuer of its own.
   /// https://github.com/api-evangelist/salesforce/blob/685ab6240133e08b4a64fa1f580458b3c12ac967/well-known/salesforce-openid-configuration.json, 2026-11-23
   ///
@@ -16,5 +19,6 @@ extension ProviderPreset {
     $0.hosts = ["login.salesforce.com"]
     $0.scopes = ["openid", "profile", "email", "offline_access"]
     $0.comparesRedirectPort = true
+    $0.failures = .salesforce
   }
 }

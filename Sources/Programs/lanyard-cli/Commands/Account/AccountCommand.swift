@@ -55,6 +55,7 @@ struct AccountSet: ParsableCommand {
     if let browser { settings.set(browser: browser.isEmpty ? nil : browser, of: known.id) }
     if !unit.isEmpty { settings.set(units: unit.filter { !$0.isEmpty }, of: known.id) }
     try settings.write()
+    guard common.json || !Output.isQuiet else { return }
     AccountShow.tell(known, settings, json: common.json)
   }
 }
@@ -88,7 +89,7 @@ struct AccountShow: ParsableCommand {
       return writer.withBytes { Output.answer(json: $0) }
     }
     let opens = browser.map { "the browser `\($0)`" } ?? "the usual browser"
-    Output.answer(Text.shown("\(account.label) signs in with \(opens)."))
-    for unit in units { Output.answer(Text.shown("\(unit) gets its token.")) }
+    Output.answer(text: Text.shown("\(account.label) signs in with \(opens)."))
+    for unit in units { Output.answer(text: Text.shown("\(unit) gets its token.")) }
   }
 }

@@ -54,7 +54,8 @@ struct AuditCommand: ParsableCommand {
     if common.json { return Output.answer(json: AuditPages.json(entries)) }
     if entries.isEmpty { return Output.note("No entry.") }
     let labels = try labels(via: &agent)
-    var table = Table(["NUMBER", "WHEN", "ACCOUNT", "WHAT", "ASKED BY"], whole: ["NUMBER", "WHEN"])
+    var table = Table(
+      ["NUMBER", "WHEN", "ACCOUNT", "WHAT", "ASKED BY"], whole: ["NUMBER", "WHEN"], folded: ["WHAT"])
     for entry in entries {
       table.add([
         .init(String(entry.sequence), .faint), .init(entry.when), .init(entry.account.map { labels[$0] ?? $0 } ?? "-"),
@@ -76,7 +77,7 @@ struct AuditCommand: ParsableCommand {
         Output.answer(json: result.raw)
       } else if isIntact {
         let count = result["entries"]?.integer ?? 0
-        Output.answer("Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") unchanged.")
+        Output.answer(text: "Intact: \(count == 1 ? "1 entry is" : "\(count) entries are") unchanged.")
       } else {
         for line in Self.broken(at: result["firstBroken"]?.integer) { Output.answer(line) }
       }

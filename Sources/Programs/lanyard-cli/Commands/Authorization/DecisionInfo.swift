@@ -15,6 +15,8 @@ struct DecisionInfo {
   let obligations: [String]
   let remedies: [String]
   let validUntil: Moment?
+  /// The time of the decision, on the clock of `validUntil`.
+  let now: Moment
   let policyName: String
   let policyVersion: Int64
   let clockIsSuspect: Bool
@@ -33,6 +35,7 @@ struct DecisionInfo {
     obligations = node["obligations"]?.elements.compactMap(\.string) ?? []
     remedies = node["remedies"]?.elements.compactMap(\.string) ?? []
     validUntil = node["validUntil"]?.string.flatMap { Moment($0) }
+    now = node["time"]?["now"]?.string.flatMap { Moment($0) } ?? .now
     policyName = node["policy"]?["name"]?.string ?? ""
     policyVersion = node["policy"]?["version"]?.integer ?? 0
     clockIsSuspect = node["time"]?["clock"]?.string == "suspect"
@@ -61,7 +64,11 @@ struct DecisionInfo {
   private var hasNoPolicy: Bool { policyName.isEmpty && reason == "unknownCapability" }
 
   private func help(for label: String) -> [String] {
-    guard hasNoPolicy else { return remedies.map { ReasonMessages.remedy($0, account: label) } }
+    guard hasNoPolicy else {
+      // Where the provider can't be reached, this alone helps.
+      let clock = failures.contains { $0.reason == "clockSuspect" } ? ["Set the clock of this machine."] : []
+      return clock + remedies.map { ReasonMessages.remedy($0, account: label) }
+    }
     return [
       "Set one: `lanyard policy set FILE --provider PROVIDER`. A policy named `default` applies to all other providers."
     ] + remedies.filter { $0 != "administrator" }.map { ReasonMessages.remedy($0, account: label) }
@@ -84,11 +91,13 @@ struct DecisionInfo {
         number == 0 ? "Why" : " ",
         isOfPolicy ? "There is no policy for this account, and without one nothing is allowed." : failure.message)
     }
-    if let validUntil { facts.add("Until", "\(validUntil.local) (\(validUntil.relative)), if nothing changes before") }
+    if let validUntil {
+      facts.add("Until", "\(validUntil.local) (\(validUntil.relative(to: now))), if nothing changes before")
+    }
     if !obligations.isEmpty { facts.add("Do", obligations.joined(separator: ", ")) }
     for (number, remedy) in help(for: label).enumerated() { facts.add(number == 0 ? "Help" : " ", remedy) }
     if clockIsSuspect, reason != "clockSuspect" {
-      facts.add("Clock", "This machine's clock went backwards, so time limits end early.")
+      facts.add("Clock", "This machine's clock was set back, so time limits count from the time that was known.")
     }
     if policyVersion > 0 { facts.add("Policy", "\(policyName), version \(policyVersion)") }
     return [verdict] + facts.lines(indent: 2)

@@ -38,7 +38,7 @@ enum ReasonMessages {
     case "signedOut": "The account is signed out."
     case "reauthenticationRequired": "The provider requires a new sign-in for this account."
     case "neverAuthenticated": "The provider has never confirmed this account."
-    case "clockSuspect": "This machine's clock went backwards, so no time limit can be trusted."
+    case "clockSuspect": clockSuspect(facts)
     case "snapshotMissing":
       "The provider has not yet sent the \(facts.list("missing") ?? "rights") of this account."
     case "snapshotTooOld": snapshotTooOld(facts)
@@ -58,6 +58,11 @@ enum ReasonMessages {
     case "policyError": "The policy can't be applied, so nothing is allowed."
     default: "Reason: \(reason)."
     }
+  }
+
+  static func clockSuspect(_ facts: ReasonFacts) -> String {
+    let distance = facts.span("behindSeconds").map { "\($0) behind" } ?? "behind"
+    return "This machine's clock is \(distance) the time that the provider told, so no time limit can be trusted."
   }
 
   private static func sinceConfirmed(_ facts: ReasonFacts) -> String {

@@ -55,7 +55,7 @@ struct Backup: ParsableCommand {
         Counted.text(result["accounts"]?.integer, "account"), Counted.text(result["providers"]?.integer, "provider"),
         Counted.text(result["policies"]?.integer, "policy", "policies"),
       ]
-      Output.answer("\(Text.shown(path)): \(counted.joined(separator: ", ")).")
+      Output.done("\(Text.shown(path)): \(counted.joined(separator: ", ")).", isRecord: true)
       SkippedItems.tell(result["skipped"])
     }
   }

@@ -55,19 +55,19 @@ struct Restore: ParsableCommand {
     let when = result["createdAt"]?.string.flatMap { Moment($0) }.map { " of \($0.dateAndTime)" } ?? ""
     if accounts.isEmpty, providers == 0, policies == 0 {
       guard SkippedItems.areAllThere(result["skipped"]) else {
-        Output.answer("Nothing was restored from the backup\(when). Nothing was changed.")
+        Output.done("Nothing was restored from the backup\(when). Nothing was changed.")
         return SkippedItems.tell(result["skipped"])
       }
-      return Output.answer("Everything in the backup\(when) exists here already. Nothing was changed.")
+      return Output.done("Everything in the backup\(when) exists here already. Nothing was changed.")
     }
     let counted = [
       Counted.text(Int64(accounts.count), "account"), Counted.text(Int64(providers), "provider"),
       Counted.text(Int64(policies), "policy", "policies"),
     ]
-    Output.answer("Restored from the backup\(when): \(counted.joined(separator: ", ")).")
+    Output.done("Restored from the backup\(when): \(counted.joined(separator: ", ")).", isRecord: true)
     for account in accounts {
       let next = account.state == "signedOut" ? ": sign in with `lanyard login --account \(account.label)`" : ""
-      Output.answer("  \(Text.shown(account.label)) (\(Text.shown(account.person)))\(Text.shown(next))")
+      Output.done("  \(Text.shown(account.label)) (\(Text.shown(account.person)))\(Text.shown(next))")
     }
     SkippedItems.tell(result["skipped"])
   }

@@ -23,7 +23,8 @@ struct CredentialBazel: ParsableCommand {
     let uri = input.withBytes { JSONInput.read($0) { $0["uri"]?.string } }
     guard let uri = uri ?? nil else { throw CommandFailure.usage("Bazel's request has no `uri`.") }
     var agent = try common.connect()
-    guard let found = try ResourceCredential.find(uri, named: common.account, via: &agent) else {
+    let address = ResourceAddress(whole: uri)
+    guard let found = try ResourceCredential.find(address, named: common.account, via: &agent) else {
       return Output.answer(json: #"{"headers":{}}"#)
     }
     try found.token(via: &agent) { (token) throws(CommandFailure) in

@@ -49,7 +49,8 @@ struct CredentialCargo: ParsableCommand {
       guard request.kind == "get" else { return Self.refuse("operation-not-supported") }
       guard let url = request.indexURL else { return Self.refuse("url-not-supported") }
       var agent = try common.connect()
-      guard let found = try ResourceCredential.find(url, named: common.account, via: &agent) else {
+      guard let found = try ResourceCredential.find(ResourceAddress(whole: url), named: common.account, via: &agent)
+      else {
         return Self.refuse("url-not-supported")
       }
       try found.token(via: &agent) { (token) throws(CommandFailure) in

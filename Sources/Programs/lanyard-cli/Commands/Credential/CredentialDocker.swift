@@ -1,3 +1,4 @@
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -56,15 +57,15 @@ struct CredentialDocker: ParsableCommand {
     let server = input.withBytes { String(decoding: $0, as: UTF8.self) }.trimmedLine
     guard !server.isEmpty else { return try refuse("no credentials server URL") }
     var agent = try common.connect()
-    for url in Self.urls(of: server) {
-      guard let found = try ResourceCredential.find(url, user: user, named: common.account, via: &agent) else {
+    for address in Self.addresses(of: server) {
+      guard let found = try ResourceCredential.find(address, user: user, named: common.account, via: &agent) else {
         continue
       }
       return try found.token(via: &agent) { (token) throws(CommandFailure) in
         var answer = JSONWriter()
         answer.beginObject()
         answer.member("ServerURL", server)
-        answer.member("Username", user ?? PlaceholderUser.name(for: url))
+        answer.member("Username", user ?? PlaceholderUser.name(for: address.url))
         answer.member("Secret", "", token)
         answer.endObject()
         answer.text("\n")
@@ -75,10 +76,14 @@ struct CredentialDocker: ParsableCommand {
     try refuse("credentials not found in native keychain")
   }
 
-  /// The URLs that a server stands for. Tools leave the scheme out, also of a registry on this machine without TLS.
-  private static func urls(of server: String) -> [String] {
-    if server.contains("://") { return [server] }
-    return ["https://\(server)", "http://\(server)"]
+  /// The addresses that a server stands for. Tools leave the scheme out: they speak https to all registries but those on
+  /// this machine.
+  private static func addresses(of server: String) -> [ResourceAddress] {
+    if server.contains("://") { return [ResourceAddress(whole: server)].compactMap { $0 } }
+    let host = server.prefix { $0 != "/" }
+    return ["https", "http"].compactMap {
+      ResourceAddress(scheme: $0, host: String(host), path: String(server.dropFirst(host.count).drop { $0 == "/" }))
+    }.filter { $0.url.scheme == .https || $0.url.isLoopback }
   }
 
   /// The servers that a rule names whole.
@@ -91,9 +96,11 @@ struct CredentialDocker: ParsableCommand {
       for rule in result["rules"].map({ Array($0.elements) }) ?? [] {
         guard let pattern = rule["pattern"]?.string, pattern.hasSuffix("/*") else { continue }
         let server = String(pattern.dropLast(2))
-        guard server.split(separator: "/").count == 2, told.insert(server).inserted else { continue }
+        guard server.split(separator: "/").count == 2, told.insert(server).inserted,
+          let address = ResourceAddress(whole: server)
+        else { continue }
         answer.key(server)
-        answer.string(user ?? PlaceholderUser.name(for: server))
+        answer.string(user ?? PlaceholderUser.name(for: address.url))
       }
       answer.endObject()
       answer.text("\n")

@@ -25,10 +25,10 @@ struct CredentialGit: ParsableCommand {
     // git calls a helper for operations of later versions as well: silence is the answer to them.
     guard operation == "get" || operation == "erase" else { return }
     let request = try GitCredentialRequest.read()
-    guard let url = request.url else { return }
+    guard let address = request.address else { return }
     var agent = try common.connect()
-    guard let found = try ResourceCredential.find(url, user: request.username, named: common.account, via: &agent)
-    else { return }
+    let found = try ResourceCredential.find(address, user: request.username, named: common.account, via: &agent)
+    guard let found else { return }
     if operation == "erase" { return try reject(request, of: found, via: &agent) }
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
@@ -41,7 +41,7 @@ struct CredentialGit: ParsableCommand {
         answer.text("\n")
         line("ephemeral", "1")
       } else {
-        line("username", request.username ?? PlaceholderUser.name(for: url))
+        line("username", request.username ?? PlaceholderUser.name(for: address.url))
         answer.text("password=")
         answer.text(token)
         answer.text("\n")
@@ -99,13 +99,15 @@ struct GitCredentialRequest: ~Copyable {
     return request
   }
 
-  /// What is asked for; nil without a protocol or a host.
-  var url: String? {
-    guard let scheme = values["protocol"], let host = values["host"], !host.isEmpty else { return nil }
-    return "\(scheme)://\(host)/\(Self.escaped(values["path"] ?? ""))"
+  /// What is asked for; nil without a protocol or a host, and for a host that is none alone: a part of a URL in it would
+  /// be read as another part.
+  var address: ResourceAddress? {
+    if let url = values["url"] { return ResourceAddress(whole: url) }
+    guard let scheme = values["protocol"], let host = values["host"] else { return nil }
+    return ResourceAddress(scheme: scheme, host: host, path: values["path"] ?? "")
   }
 
-  var username: String? { values["username"].flatMap { $0.isEmpty ? nil : $0 } }
+  var username: String? { values["username"].flatMap { $0.isEmpty ? nil : $0 } ?? address?.user }
 
   /// True if git can send a bearer token and the server has not asked for something else alone.
   var takesBearer: Bool {
@@ -116,28 +118,5 @@ struct GitCredentialRequest: ~Copyable {
 
   func hasSecret(_ token: UnsafeRawBufferPointer) -> Bool {
     secret?.withBytes { $0.elementsEqual(token) } ?? false
-  }
-
-  /// git decodes the path. What a URL can't hold as it is is encoded again.
-  private static func escaped(_ path: String) -> String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var bytes: [UInt8] = []
-    for byte in path.utf8 {
-      switch byte {
-      case 0x21, 0x24, 0x26...0x3B, 0x3D, 0x40...0x5A, 0x5F, 0x61...0x7A, 0x7E: bytes.append(byte)
-      default: bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
-      }
-    }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-}
-
-/// The user name beside a token where a server wants Basic authentication. Most servers take any.
-enum PlaceholderUser {
-  static func name(for url: String) -> String {
-    let host = url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != ":" }.lowercased()
-    if host == "bitbucket.org" { return "x-token-auth" }
-    if host.hasSuffix(".pkg.dev") || host == "gcr.io" || host.hasSuffix(".gcr.io") { return "oauth2accesstoken" }
-    return "oauth2"
   }
 }

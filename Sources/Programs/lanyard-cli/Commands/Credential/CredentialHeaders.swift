@@ -23,7 +23,7 @@ struct CredentialHeaders: ParsableCommand {
       throw CommandFailure.usage("The URL is missing.")
     }
     var agent = try common.connect()
-    let found = try ResourceCredential.require(url, common, via: &agent)
+    let found = try ResourceCredential.require(ResourceAddress(typed: url), common, via: &agent)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
       answer.beginObject()

@@ -20,7 +20,7 @@ struct CredentialKeyring: ParsableCommand {
   @Argument(help: "What the tool asks for: get.")
   var operation: String
 
-  @Argument(help: "The URL or the host of the index.")
+  @Argument(help: "The URL of the index.")
   var service: String?
 
   @Argument(help: "The user name that the tool knows.")
@@ -46,14 +46,15 @@ struct CredentialKeyring: ParsableCommand {
         hints: ["Sign in by `lanyard login`, and choose the account by `lanyard rule add URL ACCOUNT`."])
     }
     guard let service, !service.isEmpty else { throw CommandFailure.usage("The URL is missing.") }
-    let url = service.contains("://") ? service : "https://\(service)"
+    // A host alone gets nothing: pip asks for it also where the index is reached without TLS.
+    guard let address = ResourceAddress(whole: service) else { throw OtherAnswer(status: .other) }
     var agent = try common.connect()
-    guard let found = try ResourceCredential.find(url, user: user, named: common.account, via: &agent) else {
+    guard let found = try ResourceCredential.find(address, user: user, named: common.account, via: &agent) else {
       // As keyring itself: nothing on any stream.
       throw OtherAnswer(status: .other)
     }
     try found.token(via: &agent) { (token) throws(CommandFailure) in
-      let name = mode == "creds" ? user ?? PlaceholderUser.name(for: url) : nil
+      let name = mode == "creds" ? user ?? PlaceholderUser.name(for: address.url) : nil
       var answer = JSONWriter()
       if output == "json" {
         answer.beginObject()

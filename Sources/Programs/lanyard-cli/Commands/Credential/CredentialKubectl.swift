@@ -55,8 +55,9 @@ struct CredentialKubectl: ParsableCommand {
   ) throws(CommandFailure) -> ResourceCredential {
     guard common.account == nil, let server = request.server else { return try .chosen(common, via: &agent) }
     // The active account is for no cluster that the person did not name.
-    guard let found = try ResourceCredential.find(server, via: &agent) else {
-      throw ResourceCredential.noneAnswers(for: server)
+    let address = try ResourceAddress(typed: server)
+    guard let found = try ResourceCredential.find(address, via: &agent) else {
+      throw ResourceCredential.noneAnswers(for: address, named: nil, via: &agent)
     }
     return found
   }

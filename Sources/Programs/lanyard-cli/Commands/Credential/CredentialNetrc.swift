@@ -1,3 +1,4 @@
+import AgentModel
 import ArgumentParser
 import CommandSupport
 import JSONRPC
@@ -22,15 +23,16 @@ struct CredentialNetrc: ParsableCommand {
   @OptionGroup var common: CommonOptions
 
   func run() throws {
-    let host = url.drop { $0 != "/" }.drop { $0 == "/" }.prefix { $0 != "/" && $0 != ":" && $0 != "?" }
-    if let user, user.contains(where: { $0.isWhitespace || $0.isNewline }) {
+    let address = try ResourceAddress(typed: url)
+    let login = user ?? address.user ?? PlaceholderUser.name(for: address.url)
+    if login.contains(where: \.isWhitespace) {
       throw CommandFailure.usage("A user name in .netrc can't contain white space.")
     }
     var agent = try common.connect()
-    let found = try ResourceCredential.require(url, common, via: &agent)
+    let found = try ResourceCredential.require(address, common, via: &agent)
     try found.token(via: &agent) { (token) throws(CommandFailure) in
       var answer = JSONWriter()
-      answer.text("machine \(host) login \(user ?? PlaceholderUser.name(for: url)) password ")
+      answer.text("machine \(address.url.host) login \(login) password ")
       answer.text(token)
       answer.text("\n")
       try answer.answer()

@@ -30,7 +30,9 @@ struct CredentialTerraform: ParsableCommand {
     default: throw CommandFailure.usage("A credentials helper of Terraform knows only get, store and forget.")
     }
     var agent = try common.connect()
-    guard let found = try ResourceCredential.find("https://\(host)", named: common.account, via: &agent) else {
+    // Terraform speaks https to all hosts (its remote service discovery).
+    let address = ResourceAddress(scheme: "https", host: host)
+    guard let found = try ResourceCredential.find(address, named: common.account, via: &agent) else {
       return Output.answer(json: "{}")
     }
     try found.token(via: &agent) { (token) throws(CommandFailure) in

@@ -1,4 +1,6 @@
+import AgentModel
 import CommandSupport
+import DirectoryFiles
 import Glibc
 import JSONRPC
 
@@ -8,15 +10,18 @@ struct ResourceCredential {
 
   /// Asks the agent. Nil if neither a rule nor a provider opens an account to this URL: the tool may ask another helper.
   ///
-  /// - Parameter named: the account of `--account`; it too must be one that the URL is open to.
+  /// - Parameters:
+  ///   - address: nil for what is no URL of the web, such as `ssh://…`: no account answers for it.
+  ///   - user: the name by which the tool knows the person, before that in the address.
+  ///   - named: the account of `--account`; it too must be one that the URL is open to.
   static func find(
-    _ url: String, user: String? = nil, named: String? = nil, via agent: inout AgentConnection
+    _ address: ResourceAddress?, user: String? = nil, named: String? = nil, via agent: inout AgentConnection
   ) throws(CommandFailure) -> ResourceCredential? {
+    guard let address else { return nil }
     do throws(CommandFailure) {
-      return ResourceCredential(account: try choice(for: url, user: user, named: named, via: &agent).account)
+      return ResourceCredential(account: try choice(for: address, user: user, named: named, via: &agent).account)
     } catch {
-      // A URL that is none of the web's, such as `ssh://…`, is not ours either.
-      guard error.name == "notFound" || error.problem?.path == "/url" else { throw error }
+      guard error.name == "notFound" else { throw error }
       return nil
     }
   }
@@ -32,12 +37,12 @@ struct ResourceCredential {
   }
 
   static func choice(
-    for url: String, user: String?, named: String?, via agent: inout AgentConnection
+    for address: ResourceAddress, user: String?, named: String?, via agent: inout AgentConnection
   ) throws(CommandFailure) -> Choice {
     let directory = try trustedDirectory()
     return try agent.call("account.resolve") { writer in
-      writer.member("url", url)
-      writer.member("user", user)
+      writer.member("url", address.text)
+      writer.member("user", user ?? address.user)
       writer.member("selector", named)
       writer.member("workingDirectory", directory)
     } result: { (result) throws(CommandFailure) in
@@ -52,16 +57,36 @@ struct ResourceCredential {
   ///
   /// - Throws: the failure that says what is missing.
   static func require(
-    _ url: String, _ common: CommonOptions, via agent: inout AgentConnection
+    _ address: ResourceAddress, _ common: CommonOptions, via agent: inout AgentConnection
   ) throws(CommandFailure) -> ResourceCredential {
-    if let found = try find(url, named: common.account, via: &agent) { return found }
-    throw noneAnswers(for: url)
+    if let found = try find(address, named: common.account, via: &agent) { return found }
+    throw noneAnswers(for: address, named: common.account, via: &agent)
   }
 
-  static func noneAnswers(for url: String) -> CommandFailure {
-    CommandFailure(
-      .other, name: "notFound", "No account answers for \(Text.shown(url)). Nothing was printed.",
-      hints: ["Choose one: `lanyard rule add \(ErrorMessages.shellWord(url)) ACCOUNT`, for an https URL."])
+  /// - Parameter named: the account of `--account`; nil for the active one.
+  static func noneAnswers(
+    for address: ResourceAddress, named: String?, via agent: inout AgentConnection
+  ) -> CommandFailure {
+    let hint =
+      if let pattern = address.pattern {
+        "Choose one: `lanyard rule add \(ErrorMessages.shellWord(pattern)) ACCOUNT`."
+      } else if address.url.isLoopback {
+        "A server on this machine is named by its provider: "
+          + (allowance(of: named, via: &agent).map { "`\($0.command(addingOrigin: address.url.origin))`." }
+            ?? "`lanyard provider update --help` tells how.")
+      } else {
+        "A token goes over https alone."
+      }
+    return CommandFailure(
+      .other, name: "notFound", "No account answers for \(Text.shown(address.text)). Nothing was printed.",
+      hints: [hint])
+  }
+
+  /// Of the account's provider; nil if one of them can't be read.
+  private static func allowance(of named: String?, via agent: inout AgentConnection) -> ProviderAllowance? {
+    (try? AccountInfo.named(named ?? "@active", via: &agent)).flatMap {
+      ProviderAllowance(of: $0.provider, via: &agent)
+    }
   }
 
   /// The account that a command without a URL uses.
@@ -75,8 +100,8 @@ struct ResourceCredential {
   /// The working directory, if a `.lanyard` file that the person trusts names the account there. A helper runs without a
   /// person who could be asked.
   private static func trustedDirectory() throws(CommandFailure) -> String? {
-    guard let file = try DirectoryFile.nearest(), file.isTrusted else { return nil }
-    return AgentPaths.workingDirectory
+    guard try DirectoryFile.trustedNearest() != nil else { return nil }
+    return PathBytes.workingDirectory?.wireText
   }
 
   /// Gets an access token and passes it to `body`.
@@ -123,7 +148,8 @@ struct IssuedCredential {
     self.secret = secret
   }
 
-  var expiresAt: Moment? { answer["expiresAt"]?.string.flatMap { Moment($0) } }
+  /// On this machine's clock, by which the tools count; `expiresAt` of the answer is on the provider's.
+  var expiresAt: Moment? { expiresInSeconds.map { Moment(seconds: Moment.now.seconds + $0) } }
 
   /// By the agent's clock, whatever this machine's is set to.
   var expiresInSeconds: Int? { answer["expiresInSeconds"]?.integer.map { Int(clamping: $0) } }

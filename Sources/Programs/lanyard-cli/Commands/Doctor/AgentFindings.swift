@@ -30,6 +30,8 @@ enum AgentFindings {
 
   private static func diagnosis(by agent: inout AgentConnection, online: Bool) -> Result<[Finding], CommandFailure> {
     do throws(CommandFailure) {
+      if online { agent.waitsFor = "the providers" }
+      defer { agent.waitsFor = nil }
       // An older agent refuses the parameter, so it is sent only when needed.
       let findings = try agent.call("agent.diagnose") { writer in
         if online { writer.member("askProviders", true) }

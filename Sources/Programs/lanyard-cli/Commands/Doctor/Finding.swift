@@ -39,7 +39,7 @@ struct Finding {
     severity = node["severity"]?.string.flatMap { Severity(rawValue: $0) } ?? .notice
     subject = node["subject"]?.string
     account = node["account"]?.string
-    message = node["message"]?.string ?? ""
+    message = CommandFailure.withoutChanges(node["message"]?.string ?? "")
     remedies = node["remedies"].map { $0.elements.compactMap(\.string) } ?? []
   }
 

@@ -115,7 +115,8 @@ final class TokenFile {
   }
 
   private func write() throws(CommandFailure) {
-    var agent = try Agent.connect(mayStart: mayStart)
+    // Once the command runs, the terminal is its own.
+    var agent = try Agent.connect(mayStart: mayStart, tellsWaiting: renewAt == 0)
     try ResourceCredential(account: account).token(via: &agent, leastSeconds: leastSeconds) {
       (token) throws(CommandFailure) in
       var text = JSONWriter()

@@ -21,7 +21,7 @@ struct GrantList: ParsableCommand {
       let showsOrigins = grants.contains { $0["origins"] != nil }
       var table = Table(
         ["GRANT", "PROGRAM", "MAY"] + (showsOrigins ? ["AT"] : []) + ["FOR", "ENDS"],
-        whole: ["GRANT", "PROGRAM", "ENDS"])
+        whole: ["GRANT", "PROGRAM", "ENDS"], folded: ["MAY", "AT", "FOR"])
       for grant in grants {
         let end = grant["expiresAt"]?.string.flatMap { Moment($0) }
         let origins = grant["origins"].map { Self.joined($0, Self.host) } ?? "any"

@@ -16,7 +16,7 @@ struct GrantRevoke: ParsableCommand {
     var agent = try common.connect()
     try agent.call("grant.revoke", params: { $0.member("grant", grant) }) { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer("Revoked. Its secret is useless now.")
+      Output.done("Revoked. Its secret is useless now.")
     }
   }
 }

@@ -15,7 +15,8 @@ struct GHSource: ImportSource {
       }
     guard let store = try StoreFile.named(file, orUsual: usual) else { return [] }
     guard let hosts = GHHosts(store.contents) else {
-      throw store.malformed("hosts.yml of gh, with user or users below the name of each host")
+      throw store.malformed(
+        "hosts.yml of gh, with user or users below the name of each host, each a plain or quoted word on its line")
     }
     if hosts.accounts.contains(where: \.hasToken) { store.warnOfReaders() }
     let providers = Self.knownProviders()
@@ -57,7 +58,8 @@ struct GHSource: ImportSource {
   func switchOver(to account: String) -> [String] { [] }
 }
 
-/// The few forms of YAML that gh writes into `hosts.yml`: nested mappings of plain scalars.
+/// The few forms of YAML that gh writes into `hosts.yml`: nested mappings of plain scalars (`YAMLPair`). A file with others
+/// is not understood as a whole, rather than in part.
 struct GHHosts {
   struct Account: Equatable {
     let host: String
@@ -74,26 +76,27 @@ struct GHHosts {
     // The columns of the mappings that enclose the line, and their keys.
     var outer: [(column: Int, key: String)] = []
     let isRead = contents.withBytes { bytes in
-      for line in bytes.split(separator: UInt8(ascii: "\n")) {
-        let column = line.prefix { $0 == 0x20 }.count
-        let text = line.dropFirst(column)
-        guard let first = text.first, first != UInt8(ascii: "#"), first != 0x0D else { continue }
-        // No String is made of the value: it may be a token.
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), first != 0x09 else { return false }
-        let key = Self.scalar(text[..<colon])
-        let value = text[(colon + 1)...]
-        while let last = outer.last, last.column >= column { outer.removeLast() }
+      let text = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes[3...] : bytes[...]
+      for line in text.split(separator: UInt8(ascii: "\n")) {
+        guard let pair = YAMLPair(line) else { return false }
+        guard let key = pair.key else { continue }
+        while let last = outer.last, last.column >= pair.column { outer.removeLast() }
         switch (outer.count, key) {
         case (0, _): hosts.append((key, nil, false, []))
-        case (1, "user"): hosts[hosts.count - 1].user = Self.scalar(value)
-        case (1, "oauth_token"): hosts[hosts.count - 1].hasToken = true
+        case (1, "user"):
+          switch pair.scalar() {
+          case .text(let user)?: hosts[hosts.count - 1].user = user
+          case .empty?: hosts[hosts.count - 1].user = nil
+          case nil: return false
+          }
+        case (1, "oauth_token"): hosts[hosts.count - 1].hasToken = pair.hasValue
         case (2, _) where outer[1].key == "users": hosts[hosts.count - 1].users.append((key, false))
         case (3, "oauth_token") where outer[1].key == "users":
           let last = hosts[hosts.count - 1].users.count - 1
-          hosts[hosts.count - 1].users[last].hasToken = true
+          hosts[hosts.count - 1].users[last].hasToken = pair.hasValue
         default: break
         }
-        outer.append((column, key))
+        outer.append((pair.column, key))
       }
       return true
     }
@@ -111,13 +114,5 @@ struct GHHosts {
           Account(host: host.name, user: user.name, hasToken: user.hasToken || isActive && host.hasToken))
       }
     }
-  }
-
-  private static func scalar(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
-    let text = String(decoding: bytes, as: UTF8.self).trimming { $0.isWhitespace }
-    for quote in ["\"", "'"] where text.count > 1 && text.hasPrefix(quote) && text.hasSuffix(quote) {
-      return String(text.dropFirst().dropLast())
-    }
-    return text
   }
 }

@@ -97,7 +97,8 @@ struct ImportCommand: ParsableCommand {
     let store = try source.open(request)
     let found = try completed(store.entries())
     let entries = try chosen(of: found)
-    if !common.json { show(entries, of: store) }
+    // With --yes the list is what was done.
+    if !common.json, !(yes && Output.isQuiet) { show(entries, of: store) }
     let candidates = entries.filter(isCandidate)
     guard !candidates.isEmpty else { return try tellNothing(entries, of: store) }
     guard yes || Terminal.canAsk && !common.json else {
@@ -153,7 +154,8 @@ struct ImportCommand: ParsableCommand {
     guard !entries.isEmpty else { return }
     // A screen has no room for the reasons: they stand below.
     let isScreen = Terminal.showsAnswers
-    var table = Table(["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"])
+    var table = Table(
+      ["NAME", "SERVER", "USER", "CLIENT", "SCOPES", "IMPORT"], whole: ["NAME"], folded: ["SCOPES", "IMPORT"])
     for entry in entries {
       table.add([
         .init(entry.name, .bold), .init(entry.issuer ?? entry.server ?? "-"), .init(entry.user ?? "-"),

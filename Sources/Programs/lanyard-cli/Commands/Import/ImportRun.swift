@@ -34,19 +34,19 @@ struct ImportRun {
 
   private func show(_ result: ImportResult, of entry: ImportEntry) {
     if let outcome = result.outcome {
-      if outcome.isProviderAdded { Output.answer(Text.shown("Added the provider \(outcome.provider).")) }
+      if outcome.isProviderAdded { Output.done(Text.shown("Added the provider \(outcome.provider).")) }
       if let account = outcome.account {
-        Output.answer(
+        Output.done(
           Text.shown("Took over \(entry.name): \(account.person) at \(account.provider), account \(account.label)."))
       } else {
         let name = ErrorMessages.shellWord(TakeOver.alias(of: entry.name) ?? "ALIAS")
-        Output.answer(Text.shown("Sign in: `lanyard login \(outcome.provider) --alias \(name)`."))
+        Output.done(Text.shown("Sign in: `lanyard login \(outcome.provider) --alias \(name)`."))
         Output.note(
           Text.shown("`lanyard provider show \(outcome.provider)` shows the redirect URI that its client needs."))
       }
     }
     if let removal = result.removal {
-      Output.answer(Text.shown("Removed \(entry.name) from \(store.program): \(removal)."))
+      Output.done(Text.shown("Removed \(entry.name) from \(store.program): \(removal)."))
     }
     guard let failure = result.failure else { return }
     let isKept = result.outcome == nil

@@ -50,6 +50,6 @@ struct KeyAdd: ParsableCommand {
   private func show(_ result: JSONNode) {
     if common.json { return Output.answer(json: result.raw) }
     let number = result["slot"]?.integer.map { String($0) } ?? "-"
-    Output.answer("Added key slot \(number): \(protection.displayName) opens the vault, too.")
+    Output.done("Added key slot \(number): \(protection.displayName) opens the vault, too.")
   }
 }

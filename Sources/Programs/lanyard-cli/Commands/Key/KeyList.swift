@@ -17,7 +17,7 @@ struct KeyList: ParsableCommand {
   }
 
   static func show(_ slots: JSONNode?) {
-    var table = Table(["SLOT", "OPENED BY", "SINCE", ""])
+    var table = Table(["SLOT", "OPENED BY", "SINCE", ""], whole: ["SLOT", "SINCE"], folded: ["OPENED BY", ""])
     for slot in slots.map({ Array($0.elements) }) ?? [] {
       let protection = slot["protection"]?.string ?? "-"
       let since = slot["createdAt"]?.string.flatMap { Moment($0) }

@@ -19,6 +19,7 @@ struct KeyRemove: ParsableCommand {
       writer.integer(Int64(slot))
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
+      guard !Output.isQuiet else { return }
       Output.answer("Removed slot \(slot). The remaining slots:")
       KeyList.show(result["slots"])
       Output.note("If its key and a copy of the store may have been stolen, run `lanyard key rotate`.")

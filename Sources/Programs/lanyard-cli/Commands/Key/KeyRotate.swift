@@ -19,7 +19,7 @@ struct KeyRotate: ParsableCommand {
     try LongWork("Encrypting everything under a new root key").wait(for: id, via: &agent) { result in
       if common.json { return Output.answer(json: result.raw) }
       let epoch = result["keyEpoch"]?.integer.map { String($0) } ?? "-"
-      Output.answer("Everything is encrypted under a new root key (key epoch \(epoch)).")
+      Output.done("Everything is encrypted under a new root key (key epoch \(epoch)).")
     }
   }
 }

@@ -15,6 +15,9 @@ struct Logout: ParsableCommand {
                    shows its id until `lanyard forget`
         --offline  as --soft, but without the network
 
+      Where the configuration demands it (`signOut`), for example your organisation's, each of them erases as --hard does; \
+      --offline still does without the network.
+
       The browser may still be signed in at the provider. If the provider has a page that ends this, the command shows \
       the page. With --open, or after your consent, it opens the page.
 
@@ -70,24 +73,35 @@ struct Logout: ParsableCommand {
         Output.answer(json: outcome.json)
       } else {
         outcome.show()
+        if outcome.leavesNoneActive { tellNoneActive(via: &agent) }
       }
       endSession(outcome, mayAsk: true)
     } catch {
+      if error.name == "agentLocked" { throw error.explaining(signOutOf: selection, options: optionWords) }
       try tellAlreadyDone(error, selection, via: &agent)
     }
   }
+
+  /// What it does besides its default, as a person types it: behind the name of the command, or of the account.
+  var optionWords: String { (mode == .soft ? "" : " --\(mode.rawValue)") + (open ? " --open" : "") }
 
   /// Shows the account that was not named, and asks.
   private func confirmed(
     _ selection: AccountSelection, via agent: inout AgentConnection
   ) throws(CommandFailure) -> String {
     let account = try AccountInfo.named(selection.selector, via: &agent)
-    if account.state != "signedOut" || mode == .hard {
-      let act = mode == .hard ? "Sign out and erase the data of" : "Sign out of"
-      let question = UnnamedAccount(act: act, command: "lanyard logout", yes: yes, json: common.json)
+    let erases = mode == .hard || !yes && !common.json && Terminal.canAsk && isHardDemanded(via: &agent)
+    if account.state != "signedOut" || erases {
+      let act = erases ? "Sign out and erase the data of" : "Sign out of"
+      let question = UnnamedAccount(act: act, command: "lanyard logout\(optionWords)", yes: yes, json: common.json)
       try question.confirm(account, because: selection.reason)
     }
     return account.id
+  }
+
+  /// True if the configuration demands that every sign-out erases.
+  func isHardDemanded(via agent: inout AgentConnection) -> Bool {
+    (try? agent.call("agent.status") { $0["hardSignOutDemandedBy"] != nil }) ?? false
   }
 
   /// An account that is signed out stays so: this is no failure.
@@ -98,30 +112,49 @@ struct Logout: ParsableCommand {
     if failure.name == "signedOut", let id = failure.account {
       guard !common.json else { return Output.answer(json: #"{"account":"\#(id)","state":"signedOut"}"#) }
       let account = try AccountInfo.named(id, via: &agent)
-      Output.answer(Text.shown("\(account.label) (\(account.person)) is signed out already."))
+      Output.done(Text.shown("\(account.label) (\(account.person)) is signed out already."))
     } else if failure.name == "accountNotFound", isActive {
-      Output.answer(common.json ? "{}" : "No account is active, so none was signed out.")
+      guard !common.json else { return Output.answer("{}") }
+      Output.done("No account is active, so none was signed out.")
     } else if failure.name == "accountNotFound",
       try AccountInfo.all(via: &agent).contains(where: \.isErased)
     {
       // The name may be that of an erased account, which no longer has it.
       guard !common.json else { return Output.answer("{}") }
-      Output.answer(Text.shown("No account is called \(selection.selector), so none was signed out."))
-      Output.answer("  An account that --hard erased has no name any more: see `lanyard list`.")
+      Output.done(Text.shown("No account is called \(selection.selector), so none was signed out."))
+      Output.done("  An account that --hard erased has no name any more: see `lanyard list`.")
     } else {
       throw failure
     }
   }
 
+  /// Names the command that makes another account the active one, as far as one is signed in.
+  func tellNoneActive(via agent: inout AgentConnection) {
+    guard !Output.isQuiet, let all = try? AccountInfo.all(via: &agent), !all.contains(where: \.isActive) else { return }
+    let others = all.filter { $0.state != "signedOut" }.map { ErrorMessages.shellWord($0.label) }
+    switch others.count {
+    case 0: Output.done("  No account is signed in now: `lanyard login` signs in.")
+    case 1: Output.done("  No account is active now: `lanyard switch \(others[0])` makes that one active.")
+    default:
+      let commands = others.prefix(Self.mostProposed).map { "`lanyard switch \($0)`" }.joined(separator: ", ")
+      Output.done("  No account is active now. Choose one: \(commands).")
+    }
+  }
+
+  /// Accounts that `tellNoneActive` names; `lanyard list` has the others.
+  private static let mostProposed = 3
+
   func signOut(_ selector: String, via agent: inout AgentConnection) throws(CommandFailure) -> SignOutOutcome {
     // A person sees the account's name; `--json` needs only the answer.
     let account = common.json ? nil : try AccountInfo.named(selector, via: &agent)
-    return try agent.call("account.signOut") { writer in
+    var outcome = try agent.call("account.signOut") { writer in
       writer.member("account", account?.id ?? selector)
       writer.member("mode", mode.rawValue)
     } result: {
       SignOutOutcome($0, of: account)
     }
+    if outcome.tellsTime, let account { outcome.now = SessionInfo.now(of: account.id, via: &agent) }
+    return outcome
   }
 
   /// Offers the page that ends the session in the browser (OpenID Connect RP-Initiated Logout 1.0 §2): the agent can't
@@ -131,7 +164,7 @@ struct Logout: ParsableCommand {
     if open {
       guard !PrivateBrowser.hasOpened(address) else { return }
       Output.warning("No browser opened the page here.")
-    } else if mayAsk, !common.json, Terminal.canAsk, Browser.canOpen() {
+    } else if mayAsk, !common.json, !Output.isQuiet, Terminal.canAsk, Browser.canOpen() {
       if Terminal.confirm("End the browser's session at \(Text.shown(outcome.provider)), too?"),
         !PrivateBrowser.hasOpened(address)
       {
@@ -141,6 +174,15 @@ struct Logout: ParsableCommand {
       }
     }
     guard !common.json else { return }
-    Output.answer("  To end the session in the browser, too, open:\n  \(Text.shown(address))")
+    // The address holds the ID token, with name and e-mail: on a terminal it is of use, in a log it is not.
+    guard Terminal.showsAnswers else {
+      Output.done(
+        "  The session in the browser at \(Text.shown(outcome.provider)) may go on: sign out on its page, too.")
+      // This account is signed out: the option is for the next one.
+      if !open { Output.done("  With --open, a sign-out opens that page.") }
+      return
+    }
+    Output.done("  To end the session in the browser, too, open:")
+    if !Output.isQuiet { Output.answer("  \(Text.shown(address))") }
   }
 }

@@ -5,12 +5,18 @@ import JSONRPC
 extension Logout {
   /// Signs out of every account, also after a failure. Prints each failure in its place.
   func signOutOfAll(via agent: inout AgentConnection) throws(CommandFailure) {
-    let accounts = try AccountInfo.all(via: &agent).filter { $0.state != "signedOut" }
+    let accounts: [AccountInfo]
+    do throws(CommandFailure) {
+      accounts = try AccountInfo.all(via: &agent).filter { $0.state != "signedOut" }
+    } catch {
+      throw error.name == "agentLocked" ? error.explaining(signOutBy: "lanyard logout --all\(optionWords)") : error
+    }
     guard !accounts.isEmpty else {
       if common.json { Output.answer("[]") } else { Output.note("No account is signed in.") }
       return
     }
-    try confirm(accounts)
+    try confirm(accounts, via: &agent)
+    var leavesNoneActive = false
     var told: [String] = []
     var failures: [CommandFailure] = []
     for account in accounts {
@@ -18,6 +24,7 @@ extension Logout {
         let outcome = try signOut(account.id, via: &agent)
         told.append(outcome.json)
         if !common.json { outcome.show() }
+        leavesNoneActive = leavesNoneActive || outcome.leavesNoneActive
         endSession(outcome, mayAsk: false)
       } catch {
         told.append(error.entry(account: account.id))
@@ -25,6 +32,7 @@ extension Logout {
         if !common.json { show(error, of: account) }
       }
     }
+    if leavesNoneActive, !common.json { tellNoneActive(via: &agent) }
     if common.json { Output.answer(json: "[\(told.joined(separator: ","))]") }
     guard let first = failures.first else { return }
     // The exit code of the failures if they agree, else 1.
@@ -35,12 +43,14 @@ extension Logout {
       hints: ["`lanyard list` shows the accounts that are still signed in."])
   }
 
-  private func confirm(_ accounts: [AccountInfo]) throws(CommandFailure) {
+  private func confirm(
+    _ accounts: [AccountInfo], via agent: inout AgentConnection
+  ) throws(CommandFailure) {
     // Ask only a person at a terminal: a script passes --all deliberately.
     guard !yes, Terminal.canAsk, !common.json else { return }
     let count = accounts.count == 1 ? "one account" : "\(accounts.count) accounts"
     let names = accounts.map { Text.shown($0.label) }.joined(separator: ", ")
-    let fate = mode == .hard ? " and erase their data" : ""
+    let fate = mode == .hard || isHardDemanded(via: &agent) ? " and erase their data" : ""
     guard Terminal.confirm("Sign out of \(count) (\(names))\(fate)?") else {
       throw CommandFailure(.other, name: "declined", "No account was signed out.")
     }

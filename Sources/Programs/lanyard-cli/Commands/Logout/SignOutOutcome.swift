@@ -9,27 +9,41 @@ struct SignOutOutcome {
   /// The account before the sign-out; nil with `--json`.
   private let account: AccountInfo?
   private let data: String
+  /// The configuration file that demands that every sign-out erases.
+  private let demandedBy: String?
   private let revocation: String
   /// When the agent sends the revocation again by itself.
   private let nextAttempt: Moment?
+  /// The time of the provider, on which that stands.
+  var now = Moment.now
 
   init(_ result: JSONNode, of account: AccountInfo?) {
     self.account = account
     data = result["data"]?.string ?? ""
+    demandedBy = result["demandedBy"]?.string
     revocation = result["revocation"]?.string ?? ""
     nextAttempt = result["nextAttemptAt"]?.string.flatMap { Moment($0) }
     endSessionURL = result["endSessionUrl"]?.string
     json = result.text
   }
 
+  /// It tells a person a moment.
+  var tellsTime: Bool { account != nil && nextAttempt != nil }
+
   var provider: String { account?.provider ?? "the provider" }
 
   /// Prints the outcome.
   func show() {
     guard let account else { return }
-    Output.answer(Text.shown("Signed out: \(account.label) (\(account.person))."))
-    for line in lines(data: account) + revocationLines { Output.answer("  \(Text.shown(line))") }
-    if account.isActive { Output.answer("  No account is active now: `lanyard switch` chooses one.") }
+    Output.done(Text.shown("Signed out: \(account.label) (\(account.person))."))
+    for line in demandLines + lines(data: account) + revocationLines { Output.done("  \(Text.shown(line))") }
+  }
+
+  /// The account was the active one, so that none is now.
+  var leavesNoneActive: Bool { account?.isActive == true }
+
+  private var demandLines: [String] {
+    demandedBy.map { ["\($0) demands that every sign-out erases the data, whatever option is given."] } ?? []
   }
 
   /// What happened to the data. `account.list` shows the id of an erased account until it is forgotten.
@@ -57,17 +71,23 @@ struct SignOutOutcome {
     case "confirmed": ["The provider confirmed that its tokens are revoked."]
     case "queued":
       [
-        "The revocation is queued. The agent sends it \(nextAttempt?.relative ?? "as soon as it can"),",
+        "The revocation is queued. The agent sends it \(nextAttempt?.relative(to: now) ?? "as soon as it can"),",
         "or when the network changes. `lanyard revocations send` sends it now.",
       ]
     case "refused":
       [
         "The provider was reached and refuses to revoke tokens for this client:",
-        "they may stay valid until they expire. The agent asks again \(nextAttempt?.relative ?? "later").",
+        "they may stay valid until they expire. The agent asks again \(nextAttempt?.relative(to: now) ?? "later").",
         endSessionURL == nil
           ? "To end them now, sign out at the provider's own page."
           : "To end them now, end the session at the provider, too.",
-        "If the provider gave you a client secret, `lanyard provider add` takes it.",
+        "If the provider gave you a client secret,",
+        "`lanyard provider update \(provider) --client-secret-file -` takes it.",
+      ]
+    case "abandoned":
+      [
+        "The provider did not take the revocation. The agent does not send it again,",
+        "since by the lifetime that the provider told the token has expired.",
       ]
     case "unsupported": ["This provider can't revoke tokens. They are valid until they expire."]
     case "notNeeded": ["There was no token to revoke."]

@@ -23,17 +23,27 @@ enum FigureReader {
     let deadline = MonotonicTime.now.milliseconds + patience
     var agent = try Agent.connect(mayStart: false)
     let request = try agent.send("metrics.read")
+    var line = WaitingLine()
     while true {
       let page = try agent.answer(to: request) { (result) throws(CommandFailure) in
         guard let page = FigurePage(result: result) else { throw CommandFailure.notUnderstood }
         return page
       }
       if let page { return page }
-      let left = deadline - MonotonicTime.now.milliseconds
-      guard left > 0, try agent.wait(interruption: interruption, milliseconds: Int32(left)) == .bytes else {
-        throw CommandFailure(
-          .noAgent, name: "noAnswer", "The agent did not answer within \(patience / 1000) seconds.")
+      let left = Int32(clamping: deadline - MonotonicTime.now.milliseconds)
+      guard left > 0 else { throw silent }
+      switch try agent.wait(
+        interruption: interruption, milliseconds: line.pause < 0 ? left : min(line.pause, left))
+      {
+      case .bytes: line.clear()
+      // A server has no person who waits.
+      case .timeout: if interruption == nil { line.show("the agent") }
+      case .interrupted, .other: throw silent
       }
     }
+  }
+
+  private static var silent: CommandFailure {
+    CommandFailure(.noAgent, name: "noAnswer", "The agent did not answer within \(patience / 1000) seconds.")
   }
 }

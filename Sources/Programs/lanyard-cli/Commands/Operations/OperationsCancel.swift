@@ -20,7 +20,7 @@ struct OperationsCancel: ParsableCommand {
     try agent.call("operation.cancel", params: OperationsShow.params(account, operation)) { result in
       if common.json { return Output.answer(json: result.raw) }
       let attempts = result["attempts"]?.integer ?? 0
-      Output.answer(
+      Output.done(
         attempts == 0
           ? "Cancelled. It was never sent." : "Taken out of the queue. An earlier attempt may have been carried out.")
     }

@@ -16,6 +16,7 @@ struct OperationsList: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
+    let owner = common.json ? nil : OperationOwner(of: account, via: &agent)
     var pages: [String] = []
     var last: String?
     var isEmpty = true
@@ -34,9 +35,8 @@ struct OperationsList: ParsableCommand {
           for operation in operations {
             if common.json {
               pages.append(String(decoding: operation.raw, as: UTF8.self))
-            } else {
-              OperationInfo(operation).show()
             }
+            if let owner { OperationInfo(operation, of: owner).show() }
           }
           // A list that says `more` without an operation would never end.
           return result["more"]?.bool == true ? operations.last?["operation"]?.string : nil

@@ -20,9 +20,10 @@ struct OperationsRetry: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
+    let owner = common.json ? nil : OperationOwner(of: account, via: &agent)
     try agent.call("operation.retry", params: OperationsShow.params(account, operation)) { result in
-      if common.json { return Output.answer(json: result.raw) }
-      OperationInfo(result).show()
+      guard let owner else { return Output.answer(json: result.raw) }
+      if !Output.isQuiet { OperationInfo(result, of: owner).show() }
     }
   }
 }

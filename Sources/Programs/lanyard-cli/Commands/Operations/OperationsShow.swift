@@ -16,9 +16,10 @@ struct OperationsShow: ParsableCommand {
     let selection = try AccountSelection.choose(argument: nil, option: common.account)
     var agent = try common.connect()
     let account = try selection.located(via: &agent)
+    let owner = common.json ? nil : OperationOwner(of: account, via: &agent)
     try agent.call("operation.get", params: OperationsShow.params(account, operation)) { result in
-      if common.json { return Output.answer(json: result.raw) }
-      OperationInfo(result).show()
+      guard let owner else { return Output.answer(json: result.raw) }
+      OperationInfo(result, of: owner).show()
       Output.answer(LaidOutJSON.text(result))
     }
   }

@@ -19,7 +19,7 @@ struct PolicyCheck: ParsableCommand {
     do throws(CommandFailure) {
       try agent.call("policy.validate", params: { document.write("policy", to: &$0) }) { result in
         if common.json { return Output.answer(json: result.raw) }
-        Output.answer(
+        Output.done(
           Text.shown("\(result["name"]?.string ?? ""), version \(result["version"]?.text ?? ""): no problems."))
         for line in document.overview { Output.note(Text.shown(line)) }
       }

@@ -11,7 +11,7 @@ struct PolicyFile: ~Copyable {
 
   /// `-` reads stdin.
   init(_ path: String) throws(CommandFailure) {
-    let input = try SecretInput.contents(of: path)
+    let input = try SecretInput.text(of: path)
     var tape = JSONTape()
     let shown = path == "-" ? "stdin" : path
     let name = try input.withBytes { (bytes) throws(CommandFailure) -> String? in

@@ -15,7 +15,7 @@ struct PolicyList: ParsableCommand {
     try agent.call("policy.list") { result in
       if common.json { return Output.answer(json: result.raw) }
       let isManaged = result["policies"]?.elements.contains { $0["source"] != nil } == true
-      var table = Table(["POLICY", "VERSION"] + (isManaged ? ["SET BY"] : []))
+      var table = Table(["POLICY", "VERSION"] + (isManaged ? ["SET BY"] : []), whole: ["POLICY", "VERSION"])
       var count = 0
       for policy in result["policies"].map({ Array($0.elements) }) ?? [] {
         count += 1

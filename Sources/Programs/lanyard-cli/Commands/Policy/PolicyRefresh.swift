@@ -15,6 +15,7 @@ struct PolicyRefresh: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
+    agent.waitsFor = "the policy source"
     let source = try agent.call("policy.refresh") { result in
       if common.json { Output.answer(json: result.raw) }
       return result["policySource"].map { PolicySourceInfo($0) }
@@ -24,7 +25,7 @@ struct PolicyRefresh: ParsableCommand {
       return
     }
     if !common.json {
-      Output.answer(Text.shown(source.words))
+      Output.done(Text.shown(source.words))
       if let problem = source.problem { Output.note(Text.shown(problem)) }
     }
     if source.problem != nil { try OtherAnswer.end(with: .other) }

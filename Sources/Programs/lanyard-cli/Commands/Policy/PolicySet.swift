@@ -44,7 +44,7 @@ struct PolicySet: ParsableCommand {
         result: { result in
           if common.json { return Output.answer(json: result.raw) }
           let previous = result["previousVersion"]?.integer.map { " Before, it was version \($0)." } ?? ""
-          Output.answer(
+          Output.done(
             Text.shown(
               "\(result["name"]?.string ?? name), version \(result["version"]?.text ?? ""), is set.\(previous)"))
         })

@@ -8,7 +8,7 @@ struct ParameterFile: ~Copyable {
 
   /// No members if `path` is nil.
   init(_ path: String?) throws(CommandFailure) {
-    let input = if let path { try SecretInput.contents(of: path) } else { SecretInput(copying: "{}") }
+    let input = if let path { try SecretInput.text(of: path) } else { SecretInput(copying: "{}") }
     var tape = JSONTape()
     let isObject = input.withBytes { bytes in
       guard (try? JSONScanner.scan(bytes, onto: &tape)) != nil else { return false }

@@ -95,7 +95,7 @@ struct ProviderAdd: ParsableCommand {
         FoundServer($0)
       }
     } catch {
-      var told = error
+      var told = error.naming(server: url)
       if error.problem?.path == "/url" {
         told.message = "\(url) is not the URL of a server: it begins with https://, or http:// on this machine."
         told.hints = []
@@ -120,12 +120,15 @@ struct ProviderAdd: ParsableCommand {
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
       let provider = ProviderInfo(result["provider"] ?? result)
-      Output.answer(Text.shown("Added \(provider.name), \(provider.issuer)."))
+      Output.done(Text.shown("Added \(provider.name), \(provider.issuer)."))
       if settings.clientID == nil, provider.isRegistered {
         Output.note(Text.shown("The agent registered itself there as \(provider.clientID)."))
       }
       provider.tellIgnoredEndpoints()
       guard Terminal.showsNotes else { return }
+      if let typed = settings.issuer, typed != provider.issuer, !typed.contains("{") {
+        Output.note(Text.shown("You gave \(typed); its document says \(provider.issuer), and that counts."))
+      }
       if !provider.isRegistered { tellRedirect(result["provider"]?["redirect"]) }
       let device = known?.suggestsDevice == true ? " --device" : ""
       Output.note("Sign in: `lanyard login \(Text.shown(provider.name))\(device)`.")
@@ -148,6 +151,7 @@ extension ProviderInfo {
     let names = ignoredEndpoints.joined(separator: ", ")
     Output.note(
       Text.shown(
-        "Not used, since the provider names plain HTTP or this machine for them: \(names). Ask its administrator."))
+        "Not used, since the provider names no whole https address for them, or this machine: \(names). "
+          + "Ask its administrator."))
   }
 }

@@ -23,7 +23,8 @@ struct ProviderList: ParsableCommand {
     // Names are typed into other commands.
     let isManaged = providers.contains { $0.source != nil }
     var table = Table(
-      ["PROVIDER", "ISSUER", "CLIENT", "SCOPES"] + (isManaged ? ["SET BY"] : []), whole: ["PROVIDER"])
+      ["PROVIDER", "ISSUER", "CLIENT", "SCOPES"] + (isManaged ? ["SET BY"] : []), whole: ["PROVIDER"],
+      folded: ["SCOPES"])
     for provider in providers {
       let row: [Table.Cell] = [
         .init(provider.name, .bold), .init(provider.issuer), .init(provider.clientID),

@@ -81,7 +81,7 @@ struct ProviderPin: ParsableCommand {
       if let until = until.flatMap(Self.instant) { writer.member("pinsExpireAt", until) }
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer(
+      Output.done(
         Text.shown(done(kept.count, of: host)))
     }
   }

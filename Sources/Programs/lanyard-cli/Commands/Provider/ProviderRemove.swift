@@ -21,7 +21,7 @@ struct ProviderRemove: ParsableCommand {
     let name = try provider ?? onlyProvider(via: &agent)
     try agent.call("provider.remove", params: { $0.member("provider", name) }) { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer(Text.shown("Removed \(name)."))
+      Output.done(Text.shown("Removed \(name)."))
     }
   }
 

@@ -1,9 +1,10 @@
+import AgentModel
 import CommandSupport
 
 /// Puts a refused parameter into the words of the command line.
 extension ProviderSettings {
   func explained(_ failure: CommandFailure, name: String?) -> CommandFailure {
-    guard let problem = failure.problem else { return failure }
+    guard let problem = failure.problem else { return failure.naming(server: issuer) }
     var told = failure
     if problem.path == "/issuer", issuer == nil, let preset {
       told.message = "Each customer of \(preset) has its own issuer. Add --issuer URL."
@@ -26,7 +27,8 @@ extension ProviderSettings {
 
   /// The option of each parameter.
   private static let options: [(path: String, option: String)] = [
-    ("/allowedOrigins", "--allowed-origin"), ("/authorizationParameters", "--authorization-parameter"),
+    ("/allowedFields", "--allowed-field"), ("/allowedOrigins", "--allowed-origin"),
+    ("/authorizationParameters", "--authorization-parameter"),
     ("/clientId", "--client-id"),
     ("/clientKey", "--client-key"), ("/clientSecret", "--client-secret-file"), ("/issuer", "--issuer"),
     ("/caFile", "--ca-file"), ("/policy", "--policy"), ("/proxy", "--proxy"),
@@ -34,4 +36,28 @@ extension ProviderSettings {
     ("/refresh/graceSeconds", "--grace-seconds"), ("/resources", "--resource"), ("/scopes", "--scope"),
     ("/tenant", "--tenant"),
   ]
+}
+
+extension CommandFailure {
+  /// Names the server that a person typed: an address with a slip in it can't be told from one that is down.
+  func naming(server url: String?) -> CommandFailure {
+    guard let url, let origin = HTTPURL(url)?.origin else { return self }
+    let host = String(origin.split(separator: "/").last ?? "")
+    var told = self
+    // It looks at the providers that are there.
+    told.hints.removeAll { $0.contains("doctor --online") }
+    switch name {
+    case "offline":
+      told.message = "\(host) can't be reached. Nothing was changed."
+      told.hints = [
+        "Check the address for a slip, then the network: `lanyard status` shows whether the agent is online."
+      ]
+    case "providerUnavailable": told.message = "\(host) does not answer now. Nothing was changed; try again later."
+    case "untrustedServer": told.message = "\(host): \(message)"
+    case "providerMisconfigured" where message.contains("of this issuer"):
+      told.message = message.split(separator: "of this issuer").joined(separator: "of \(url)")
+    default: break
+    }
+    return told
+  }
 }

@@ -102,6 +102,11 @@ struct ProviderSettings: ParsableArguments {
   @Option(name: .long, help: "An origin that may get this provider's tokens; may be repeated.")
   var allowedOrigin: [String] = []
 
+  @Option(
+    name: .long,
+    help: "A header field or parameter that requests there may have beside plain ones; may be repeated.")
+  var allowedField: [String] = []
+
   @Flag(name: .long, help: "Keep access tokens across restarts of the agent.")
   var persistAccessTokens = false
 
@@ -162,7 +167,7 @@ struct ProviderSettings: ParsableArguments {
       } else {
         SecretInput(copying: "")
       }
-    let key = if let clientKeyFile { try SecretInput.contents(of: clientKeyFile) } else { SecretInput(copying: "") }
+    let key = if let clientKeyFile { try SecretInput.text(of: clientKeyFile) } else { SecretInput(copying: "") }
     if clientKeyFile != nil, key.isEmpty { throw CommandFailure.usage("The key is empty. Nothing was changed.") }
     let authorities = try caFile.map { path throws(CommandFailure) in try BackupPath.absolute(path) }
     return Inputs(
@@ -194,6 +199,7 @@ struct ProviderSettings: ParsableArguments {
     writer.member("resources", ifAny: resource)
     writer.member("preset", preset)
     writer.member("allowedOrigins", ifAny: allowedOrigin)
+    writer.member("allowedFields", ifAny: allowedField)
     writer.member("revocationScope", revocationScope?.rawValue)
     writer.member("narrowing", narrowing?.rawValue)
     writer.member("dpop", dpop?.rawValue)

@@ -62,7 +62,7 @@ struct ProviderUpdate: ParsableCommand {
       settings.write(inputs, to: &writer)
     } result: { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer(Text.shown("Changed \(provider)."))
+      Output.done(Text.shown("Changed \(provider)."))
       ProviderInfo(result["provider"] ?? result).tellIgnoredEndpoints()
     }
     guard !common.json else { return }

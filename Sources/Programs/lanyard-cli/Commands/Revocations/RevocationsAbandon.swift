@@ -16,7 +16,7 @@ struct RevocationsAbandon: ParsableCommand {
     var agent = try common.connect()
     try agent.call("revocation.abandon", params: { $0.member("revocation", revocation) }) { result in
       if common.json { return Output.answer(json: result.raw) }
-      Output.answer("Given up. The token is erased here, but the provider was not told.")
+      Output.done("Given up. The token is erased here, but the provider was not told.")
     }
   }
 }

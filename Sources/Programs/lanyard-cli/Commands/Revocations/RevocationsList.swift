@@ -10,47 +10,9 @@ struct RevocationsList: ParsableCommand {
 
   func run() throws {
     var agent = try common.connect()
-    try agent.call("revocation.list") { Self.show($0, json: common.json) }
-  }
-
-  /// Prints the revocations that wait.
-  static func show(_ result: JSONNode, json: Bool) {
-    if json { return Output.answer(json: result.raw) }
-    let entries = result["revocations"].map { Array($0.elements) } ?? []
-    if entries.isEmpty { return Output.note("No revocation waits.") }
-    for entry in entries {
-      Output.answer(
-        Text.shown("\(word(entry, "id"))  \(word(entry, "accountLabel")) at \(word(entry, "issuer"))"))
-      Output.answer("  \(Text.shown(plan(entry)))")
-      if let trouble = trouble(entry) { Output.answer("  \(Text.shown(trouble))") }
-    }
-  }
-
-  private static func word(_ entry: JSONNode, _ name: StaticString) -> String { entry[name]?.string ?? "-" }
-
-  /// Attempts so far, the next attempt and the end.
-  private static func plan(_ entry: JSONNode) -> String {
-    let attempts = entry["attempts"]?.integer ?? 0
-    let next = entry["nextAttemptAt"]?.string.flatMap { Moment($0) }
-    let end = entry["expiresAt"]?.string.flatMap { Moment($0) }.map { ", given up \($0.relative)" } ?? ""
-    guard attempts > 0 else {
-      let planned = next.flatMap { $0 > .now ? "sent \($0.relative) or when the network changes" : nil }
-      return "not tried yet, \(planned ?? "sent now")\(end)"
-    }
-    let when =
-      next.map { $0.seconds > Moment.now.seconds ? "again \($0.relative)" : "again now" } ?? "not again by itself"
-    return "tried \(attempts == 1 ? "once" : "\(attempts) times"), \(when)\(end)"
-  }
-
-  /// The last failure. After each of them the token may still be valid.
-  private static func trouble(_ entry: JSONNode) -> String? {
-    switch entry["lastError"]?["name"]?.string {
-    case "offline"?: "The provider could not be reached."
-    case "providerUnavailable"?: "The provider could not revoke it now; until then the token stays valid."
-    case "providerMisconfigured"?:
-      "The provider refuses this client; the token may stay valid until it expires."
-    case let other?: other
-    case nil: nil
-    }
+    guard !common.json else { return try agent.call("revocation.list") { Output.answer(json: $0.raw) } }
+    let entries = try agent.call("revocation.list") { RevocationInfo.all($0) }
+    guard !entries.isEmpty else { return Output.note("No revocation waits.") }
+    for line in entries.flatMap(\.lines) { Output.answer(text: line) }
   }
 }

@@ -37,13 +37,15 @@ struct RuleAdd: ParsableCommand {
     let selection = try AccountSelection.choose(argument: account, option: common.account)
     var agent = try common.connect()
     let known = try AccountInfo.named(selection.located(via: &agent), via: &agent)
+    // `github.com` is the host, as `https://github.com` is.
+    let pattern = pattern.contains(":") || pattern.hasPrefix("/") ? pattern : "https://\(pattern)"
     do throws(CommandFailure) {
       try agent.call("rule.add") { writer in
         writer.member("pattern", pattern)
         writer.member("account", known.id)
       } result: { result in
         if common.json { return Output.answer(json: result.raw) }
-        Output.answer(Text.shown("\(known.label) answers for \(result["pattern"]?.string ?? pattern)."))
+        Output.done(Text.shown("\(known.label) answers for \(result["pattern"]?.string ?? pattern)."))
       }
     } catch {
       guard let problem = error.problem, problem.path == "/pattern" else { throw error }
@@ -72,7 +74,7 @@ struct RuleList: ParsableCommand {
           "The rule \(damaged) can't be read, so no tool gets a token. `lanyard rule remove \(damaged)` removes it.")
       }
       if rules.isEmpty { return Output.note("There is no rule. Add one: `lanyard rule add PATTERN ACCOUNT`.") }
-      var table = Table(["PATTERN", "ACCOUNT", "RULE"])
+      var table = Table(["PATTERN", "ACCOUNT", "RULE"], whole: ["PATTERN", "ACCOUNT", "RULE"])
       for rule in rules {
         let id = rule["account"]?.string ?? "-"
         table.add([
@@ -98,9 +100,12 @@ struct RuleRemove: ParsableCommand {
   func run() throws {
     var agent = try common.connect()
     let wanted = rule
-    let rules = try agent.call("rule.list") { (result) throws(CommandFailure) in
-      (result["rules"].map { Array($0.elements) } ?? []).filter { $0["pattern"]?.isEqual(to: wanted) == true }
-        .compactMap { $0["rule"]?.string }
+    let (rules, patterns) = try agent.call("rule.list") { (result) throws(CommandFailure) in
+      let all = result["rules"].map { Array($0.elements) } ?? []
+      return (
+        all.filter { $0["pattern"]?.isEqual(to: wanted) == true }.compactMap { $0["rule"]?.string },
+        all.compactMap { $0["pattern"]?.string }
+      )
     }
     for id in rules.isEmpty ? [wanted] : rules {
       do throws(CommandFailure) {
@@ -109,7 +114,8 @@ struct RuleRemove: ParsableCommand {
         guard error.name == "notFound" || error.problem?.path == "/rule" else { throw error }
         throw CommandFailure(
           .other, name: "notFound", "There is no rule \(Text.shown(wanted)). Nothing was changed.",
-          hints: ["`lanyard rule list` lists the rules."])
+          hints: (NearMiss.of(wanted, among: patterns).map { ["Did you mean \($0)?"] } ?? [])
+            + ["`lanyard rule list` lists the rules."])
       }
     }
     if common.json {
@@ -119,7 +125,7 @@ struct RuleRemove: ParsableCommand {
       answer.endObject()
       return answer.withBytes { Output.answer(json: $0) }
     }
-    Output.answer(Text.shown("Removed: \(wanted)."))
+    Output.done(Text.shown("Removed: \(wanted)."))
   }
 }
 

@@ -16,7 +16,8 @@ struct RuleChange: SetupChange {
 
   func state() throws(CommandFailure) -> SetupState { try id() == nil ? .absent : .present }
 
-  func apply() throws(CommandFailure) {
+  func apply(notingIn record: inout SetupRecord) throws(CommandFailure) {
+    try record.write()
     var agent = try Agent.connect(mayStart: mayStart)
     try agent.perform("rule.add") { writer in
       writer.member("pattern", pattern)
@@ -24,7 +25,7 @@ struct RuleChange: SetupChange {
     }
   }
 
-  func undo() throws(CommandFailure) {
+  func undo(notingIn record: inout SetupRecord) throws(CommandFailure) {
     guard let id = try id() else { return }
     var agent = try Agent.connect(mayStart: mayStart)
     try agent.perform("rule.remove") { $0.member("rule", id) }

@@ -104,22 +104,20 @@ struct SetupCommand: ParsableCommand {
     if missing.isEmpty {
       try SetupRecord.locked { () throws(CommandFailure) in try share(changes, tool, target, account) }
       if common.json { return Self.answer([], "written") }
-      return Output.answer("\(tool.rawValue) is set up already. Nothing was changed.")
+      return Output.done("\(tool.rawValue) is set up already. Nothing was changed.")
     }
     try confirm(missing, "Write this?")
     try SetupRecord.locked { () throws(CommandFailure) in
       try share(changes, tool, target, account)
       for change in missing where try change.state() == .absent {
         var record = try SetupRecord()
-        // Noted first: what may have been written has to be found by --undo.
         record.note(change, for: tool, target, account)
-        try record.write()
-        try change.apply()
+        try change.apply(notingIn: &record)
       }
     }
     if common.json { return Self.answer(missing, "written") }
-    Output.answer("\(tool.rawValue) is set up. To undo it: `lanyard setup \(tool.rawValue) --undo`.")
-    for note in tool.notes(for: target) { Output.answer(note) }
+    Output.done("\(tool.rawValue) is set up. To undo it: `lanyard setup \(tool.rawValue) --undo`.")
+    for note in tool.notes(for: target) { Output.done(note) }
     if project != nil, let account = target.account {
       Output.note(
         Text.shown("All who work on this project need an account \(account). Without --account each has their own."))
@@ -205,7 +203,7 @@ struct SetupCommand: ParsableCommand {
 
   /// Shows the changes, and asks unless `--yes` was given.
   private func confirm(_ changes: [any SetupChange], _ question: String) throws(CommandFailure) {
-    if !common.json { Self.show(changes) }
+    if !common.json, !(yes && Output.isQuiet) { Self.show(changes) }
     if yes { return }
     guard Terminal.canAsk, !common.json else {
       throw .usage(

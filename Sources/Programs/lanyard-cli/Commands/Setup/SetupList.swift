@@ -22,7 +22,7 @@ struct SetupList {
     var rows: [Row] = []
     for entry in entries { rows.append(try row(for: entry)) }
     if common.json { return answer(rows) }
-    var table = Table(["TOOL", "URL", "ACCOUNT", "STATE"])
+    var table = Table(["TOOL", "URL", "ACCOUNT", "STATE"], whole: ["URL", "ACCOUNT"], folded: ["TOOL", "STATE"])
     for row in rows {
       table.add([
         .init(row.tool + (row.project.map { " in \($0)" } ?? "")), .init(row.url), .init(row.account),
@@ -62,8 +62,9 @@ struct SetupList {
     if let name = entry.account, entry.url == nil || startsServers {
       found = ResourceCredential(account: try AccountInfo.named(name, via: &agent).id)
     } else if let base = entry.target.base {
-      guard let resource = try ResourceCredential.find(base, via: &agent) else {
-        throw ResourceCredential.noneAnswers(for: base)
+      let address = try ResourceAddress(typed: base)
+      guard let resource = try ResourceCredential.find(address, via: &agent) else {
+        throw ResourceCredential.noneAnswers(for: address, named: nil, via: &agent)
       }
       found = resource
     } else {

@@ -26,15 +26,18 @@ struct SetupRecord {
 
   private let path: String
   var entries: [Entry] = []
+  /// The changes of files, oldest first.
+  var edits: [FileEdit] = []
 
   init() throws(CommandFailure) {
     path = try SetupPlaces.configuration("lanyard/setup.json")
     let file = try SetupFile(path)
     guard !file.text.isEmpty else { return }
-    guard let read = JSONInput.read(file.text, { $0["entries"].map { $0.elements.map(Self.entry) } }), let read else {
-      throw StoreFile.malformed(path, "what `lanyard setup` wrote")
+    let read = JSONInput.read(file.text) { root in
+      root["entries"].map { ($0.elements.map(Self.entry), root["edits"]?.elements.compactMap { FileEdit($0) } ?? []) }
     }
-    entries = read
+    guard let read, let read else { throw StoreFile.malformed(path, "what `lanyard setup` wrote") }
+    (entries, edits) = read
   }
 
   /// Runs `body` while no other `lanyard setup` writes.
@@ -48,6 +51,15 @@ struct SetupRecord {
         .other, name: "output", "\(directory) can't be locked: \(SystemError.message(errno)). Nothing was changed.")
     }
     try body()
+  }
+
+  /// Removes the edits of changes that no entry has any more. The next edit of a file knows then that the file was new.
+  mutating func forgetEdits() {
+    let known = Set(entries.flatMap(\.changes))
+    var newFiles: Set<String> = []
+    for edit in edits where !known.contains(edit.change) && edit.isNewFile { newFiles.insert(edit.path) }
+    edits.removeAll { !known.contains($0.change) }
+    for index in edits.indices where newFiles.remove(edits[index].path) != nil { edits[index].isNewFile = true }
   }
 
   func write() throws(CommandFailure) {
@@ -69,6 +81,10 @@ struct SetupRecord {
       writer.member("changes", entry.changes)
       writer.endObject()
     }
+    writer.endArray()
+    writer.key("edits")
+    writer.beginArray()
+    for edit in edits { edit.write(to: &writer) }
     writer.endArray()
     writer.endObject()
     try file.replace(by: writer.withBytes { String(decoding: $0, as: UTF8.self) } + "\n")

@@ -111,7 +111,7 @@ extension SetupTool {
       return [
         try keyring(),
         TextBlock(
-          place: try SetupPlaces.configuration("uv/uv.toml"), name: rawValue, isFirst: true,
+          place: try SetupPlaces.configuration("uv/uv.toml"), name: rawValue, isFirst: true, isTOML: true,
           content: ["keyring-provider = \"subprocess\""]),
       ]
     case .aws: return try aws(target)
@@ -160,9 +160,9 @@ extension SetupTool {
     guard AgentPaths.program("git") != nil else { throw missing }
     let named = AgentPaths.program("git-credential-lanyard") != nil
     let helper = named ? "lanyard" : "!\(ErrorMessages.shellWord(Self.lanyardPath)) credential git"
-    guard let origin = target.origin else { return [GitSetting(key: "credential.helper", value: helper)] }
-    let settings = [GitSetting(key: "credential.\(origin).helper", value: helper)]
-    return target.hasPath ? settings + [GitSetting(key: "credential.\(origin).useHttpPath", value: "true")] : settings
+    guard let origin = target.origin else { return [GitSetting(origin: nil, name: "helper", value: helper)] }
+    let settings = [GitSetting(origin: origin, name: "helper", value: helper)]
+    return target.hasPath ? settings + [GitSetting(origin: origin, name: "useHttpPath", value: "true")] : settings
   }
 
   private func dockerConfiguration() throws(CommandFailure) -> String {
@@ -175,7 +175,7 @@ extension SetupTool {
     let lanyard = Self.lanyardPath
     return [
       TextBlock(
-        place: "\(home)/config.toml", name: rawValue, section: "[registry]",
+        place: "\(home)/config.toml", name: rawValue, section: "[registry]", isTOML: true,
         content: [
           "global-credential-providers = [\"cargo:token\", \"\(lanyard) credential cargo --cargo-plugin\"]"
         ])

@@ -19,7 +19,7 @@ struct SetupUndo {
     let others = record.entries.filter { !chosen.contains($0) }
     guard !chosen.isEmpty else {
       if common.json { return SetupCommand.answer([], "removed") }
-      return Output.answer("Lanyard wrote nothing for \(tool.rawValue)\(url.map { " and \($0)" } ?? "").")
+      return Output.done("Lanyard wrote nothing for \(tool.rawValue)\(url.map { " and \($0)" } ?? "").")
     }
     var written: [any SetupChange] = []
     var kept: [SetupRecord.Entry] = []
@@ -40,9 +40,10 @@ struct SetupUndo {
       if !left.changes.isEmpty { kept.append(left) }
     }
     // Nothing is lost that `lanyard setup` could not write again, so no person is asked.
-    if !common.json { SetupCommand.show(written) }
-    for change in written.reversed() { try change.undo() }
+    if !common.json, !Output.isQuiet { SetupCommand.show(written) }
+    for change in written.reversed() { try change.undo(notingIn: &record) }
     record.entries = others + kept
+    record.forgetEdits()
     try record.write()
     guard kept.isEmpty else {
       throw CommandFailure(
@@ -51,7 +52,7 @@ struct SetupUndo {
         hints: kept.flatMap(\.changes).map { "Remove by hand: \($0.split(separator: "\n").joined(separator: "; "))" })
     }
     if common.json { return SetupCommand.answer(written, "removed") }
-    Output.answer("Undone. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
+    Output.done("Undone. \(tool.rawValue) no longer asks Lanyard\(url.map { " for \($0)" } ?? "").")
   }
 
   private func isMeant(_ entry: SetupRecord.Entry) -> Bool {

@@ -56,6 +56,9 @@ struct AgentInfo {
     json = node.text
   }
 
+  /// The accounts that can be made the active one.
+  var signedIn: Int { byState.reduce(0) { $0 + ($1.state == "signedOut" ? 0 : $1.count) } }
+
   /// What of the agent's confinement is missing, for a person; nil if nothing is.
   var confinementWords: String? {
     switch confinement {

@@ -12,7 +12,10 @@ struct SessionInfo {
   let lastOnline: Moment?
   let offlineGraceUntil: Moment?
   let stepUpValidUntil: Moment?
+  /// The time of the provider, on which all of these stand.
+  let now: Moment
   let clock: String
+  let clockBehindSeconds: Int?
   let scopes: [String]
   let lostScopes: [String]
   /// The types of the rights in detail that the provider granted.
@@ -36,7 +39,9 @@ struct SessionInfo {
     lastOnline = moment(node["lastOnlineAuthAt"])
     offlineGraceUntil = moment(node["offlineGraceUntil"])
     stepUpValidUntil = moment(node["stepUpValidUntil"])
+    now = Moment(seconds: Moment.now.seconds + Int(clamping: (node["serverTimeOffsetMs"]?.integer ?? 0) / 1000))
     clock = node["clock"]?.string ?? ""
+    clockBehindSeconds = node["clockBehindSeconds"]?.integer.map { Int($0) }
     scopes = node["scopes"].map { $0.elements.compactMap(\.string) } ?? []
     lostScopes = node["lostScopes"].map { $0.elements.compactMap(\.string) } ?? []
     detailTypes = node["authorizationDetails"].map { $0.elements.compactMap { $0["type"]?.string } } ?? []
@@ -48,15 +53,36 @@ struct SessionInfo {
     json = node.text
   }
 
+  /// The time of the account's provider, to which instants of answers about the account are relative; this machine's if
+  /// the session can't be read.
+  static func now(of account: String, via agent: inout AgentConnection) -> Moment {
+    (try? agent.call("session.get", params: { $0.member("account", account) }, result: { SessionInfo($0).now })) ?? .now
+  }
+
+  /// The account has ended or is disabled: nothing but what a person does brings it back.
+  private var isOver: Bool { ["reauthenticationRequired", "locked", "signedOut"].contains(state) }
+
   /// Freshness and expiry of the access token, for a person.
   var tokenWords: String {
-    let expiry = expiresAt.map { $0 > Moment.now ? ", expires \($0.relative)" : ", expired \($0.relative)" } ?? ""
+    let lives = expiresAt.map { $0 > now } ?? false
+    let expiry = expiresAt.map { lives ? ", expires \(words($0))" : ", expired \(words($0))" } ?? ""
+    if isOver { return lives ? "served until it expires \(words(expiresAt!)), and not refreshed" : "none is served" }
     return switch freshness {
     case "fresh": "fresh\(expiry)"
     case "stale": "to be refreshed soon\(expiry)"
     case "expired": "expired: the next request refreshes it"
     case "none": "none yet"
     default: "\(freshness)\(expiry)"
+    }
+  }
+
+  /// "in 4 min", "3 h ago", "now".
+  func words(_ moment: Moment) -> String { moment.relative(to: now) }
+
+  /// The end of the longest offline window that the policy gives the account as it is; nil without one.
+  var offlineWords: String? {
+    offlineGraceUntil.map {
+      $0 > now ? "\($0.local) (\(words($0))), by the policy" : "ended \($0.local)"
     }
   }
 
@@ -74,8 +100,10 @@ struct SessionInfo {
     return switch refreshPhase {
     case "idle": nil
     case "inFlight": "being refreshed"
-    case "inDoubt": "the outcome of the last refresh is unknown"
-    case "backoff": "waits\(error), tries again \(nextAttempt?.relative ?? "later")"
+    case "inDoubt":
+      "no answer came to the last one, so its outcome is unknown"
+        + (nextAttempt.map { "; sent once more \(words($0)) or later" } ?? "")
+    case "backoff": "waits\(error), tries again \(nextAttempt.map(words) ?? "later")"
     default: refreshPhase
     }
   }

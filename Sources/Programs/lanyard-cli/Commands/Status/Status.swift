@@ -24,20 +24,21 @@ struct Status: ParsableCommand {
 
   /// The state now. An account that does not exist becomes `problem` of the report.
   func report(via agent: inout AgentConnection) throws(CommandFailure) -> StatusReport {
-    var report = StatusReport(agent: try agent.call("agent.status") { AgentInfo($0) })
     let selection = try AccountSelection.choose(argument: account, option: common.account, asksTrust: false)
-    report.selection = selection
+    var (found, session, problem): (AccountInfo?, SessionInfo?, CommandFailure?)
     do throws(CommandFailure) {
       let account = try AccountInfo.named(selection.located(via: &agent), via: &agent)
-      report.account = account
-      report.session = try agent.call(
+      found = account
+      session = try agent.call(
         "session.get", params: { $0.member("account", account.id) }, result: { SessionInfo($0) })
     } catch {
       // Without an answer of the agent there is nothing to report. An error that it sent is part of the report.
       guard error.wire != nil else { throw error }
-      report.problem = error
+      problem = error
     }
-    return report
+    // Last, so that the count of accounts by their states knows what the session told.
+    let info = try agent.call("agent.status") { AgentInfo($0) }
+    return StatusReport(agent: info, selection: selection, account: found, session: session, problem: problem)
   }
 
   func show(_ report: StatusReport) {

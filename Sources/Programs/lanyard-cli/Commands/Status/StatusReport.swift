@@ -72,7 +72,9 @@ struct StatusReport {
     addTrust(to: &facts)
     facts.add("Provider", "\(account.provider)\(account.tenant.map { ", tenant \($0)" } ?? "")")
     let state = session?.state ?? account.state
-    let since = session?.since.flatMap { state == "active" ? nil : ", since \($0.local) (\($0.relative))" } ?? ""
+    let since =
+      session?.since.flatMap { state == "active" ? nil : ", since \($0.local) (\(session?.words($0) ?? $0.relative))" }
+      ?? ""
     facts.add("Session", styled: Style.state(state)(Text.shown(AccountInfo.words(ofState: state))) + since)
     guard let session else { return addProblem(to: &facts) }
     facts.add("Token", session.tokenWords)
@@ -85,12 +87,14 @@ struct StatusReport {
         "\(session.lostScopes.joined(separator: " ")): the provider took them away. "
           + "`lanyard login --account \(account.label)` gets them back")
     }
-    facts.add("Last online", session.lastOnline?.relative)
-    facts.add("Offline until", session.offlineGraceUntil.map(Self.offline))
+    facts.add("Last online", session.lastOnline.map(session.words))
+    facts.add("Offline until", session.offlineWords)
     facts.add("Data", account.dataWords)
     facts.add("Step-up", session.stepUpValidUntil.map { "valid until \($0.clock)" })
     if session.clock == "suspect" {
-      facts.add("Clock", styled: Style.bad("suspect: this machine's clock went backwards"))
+      let behind = session.clockBehindSeconds.map { Moment.spelledOut($0) + " " } ?? ""
+      facts.add(
+        "Clock", styled: Style.bad("suspect: \(behind)behind the time of the provider; set this machine's clock"))
     }
     var steps: [String] = []
     for step in session.remedies.map({ ReasonMessages.remedy($0, account: account.label) }) where !steps.contains(step)
@@ -99,11 +103,6 @@ struct StatusReport {
     }
     for (number, step) in steps.enumerated() { facts.add(number == 0 ? "Next" : " ", step) }
     if session.remedies.isEmpty, let next = Self.next(state, account: account) { facts.add("Next", next) }
-  }
-
-  /// The end of the longest offline window of the policy.
-  private static func offline(_ until: Moment) -> String {
-    until > Moment.now ? "\(until.local) (\(until.relative)), by the policy" : "ended \(until.local)"
   }
 
   private func addTrust(to facts: inout Facts) {
@@ -117,7 +116,7 @@ struct StatusReport {
       let isOpen = if case .active = selection.reason { true } else { false }
       if isOpen, problem.name == "accountNotFound" {
         facts.add("Account", "none")
-        facts.add("Next", "`lanyard \(agent.accounts == 0 ? "login" : "switch")`")
+        facts.add("Next", "`lanyard \(agent.signedIn == 0 ? "login" : "switch")`")
         return
       }
       facts.add("Account", isOpen ? "the active one" : selection.selector)

@@ -204,7 +204,9 @@ public enum AccountResolve: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var selector: AccountSelector?
-    /// An absolute path. The nearest `.lanyard` file in it or above decides.
+    /// An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file in it or above
+    /// decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602: no other account
+    /// is chosen in its place.
     public var workingDirectory: String?
     public var issuer: String?
     /// The URL of a resource that a tool wants a token for.
@@ -315,7 +317,10 @@ public enum AccountSignOut: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var account: AccountID
+    /// The mode that counted: `hard` where the configuration demands it (`demandedBy`), whatever was asked for.
     public var mode: WireSignOutMode
+    /// The configuration file that demands that every sign-out erases; absent if none does.
+    public var demandedBy: String?
     public var data: WireDataDisposition
     public var revocation: WireRevocationOutcome
     /// With `queued` or `refused`: when the agent sends the revocation again by itself. A change of the network or
@@ -327,6 +332,7 @@ public enum AccountSignOut: RPCMethod {
     public init(
       account: AccountID,
       mode: WireSignOutMode,
+      demandedBy: String? = nil,
       data: WireDataDisposition,
       revocation: WireRevocationOutcome,
       nextAttemptAt: Timestamp? = nil,
@@ -334,6 +340,7 @@ public enum AccountSignOut: RPCMethod {
     ) {
       self.account = account
       self.mode = mode
+      self.demandedBy = demandedBy
       self.data = data
       self.revocation = revocation
       self.nextAttemptAt = nextAttemptAt
@@ -346,6 +353,10 @@ public enum AccountSignOut: RPCMethod {
       writer.string(account.text)
       writer.key("mode")
       writer.string(mode.rawValue)
+      if let demandedBy {
+        writer.key("demandedBy")
+        writer.string(demandedBy)
+      }
       writer.key("data")
       writer.string(data.rawValue)
       writer.key("revocation")

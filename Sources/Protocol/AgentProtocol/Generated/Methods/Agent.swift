@@ -128,6 +128,8 @@ public enum AgentStatus: RPCMethod {
     public var confinement: WireConfinement
     /// The path of the configuration file that the agent read at its start; absent without one.
     public var configuration: String?
+    /// The configuration file that demands that every sign-out erases (`signOut`); absent if none does.
+    public var hardSignOutDemandedBy: String?
     /// For programs that export the audit log; absent if the configuration has no member `audit`.
     public var audit: WireAuditSettings?
     /// What the administrator's files set; absent if they set nothing.
@@ -150,6 +152,7 @@ public enum AgentStatus: RPCMethod {
       memoryLocked: Bool,
       confinement: WireConfinement,
       configuration: String? = nil,
+      hardSignOutDemandedBy: String? = nil,
       audit: WireAuditSettings? = nil,
       administrator: WireAdministratorState? = nil,
       policySource: WirePolicySource? = nil
@@ -168,6 +171,7 @@ public enum AgentStatus: RPCMethod {
       self.memoryLocked = memoryLocked
       self.confinement = confinement
       self.configuration = configuration
+      self.hardSignOutDemandedBy = hardSignOutDemandedBy
       self.audit = audit
       self.administrator = administrator
       self.policySource = policySource
@@ -206,6 +210,10 @@ public enum AgentStatus: RPCMethod {
       if let configuration {
         writer.key("configuration")
         writer.string(configuration)
+      }
+      if let hardSignOutDemandedBy {
+        writer.key("hardSignOutDemandedBy")
+        writer.string(hardSignOutDemandedBy)
       }
       if let audit {
         writer.key("audit")

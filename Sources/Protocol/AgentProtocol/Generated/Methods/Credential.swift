@@ -68,6 +68,7 @@ public enum CredentialAws: RPCMethod {
     public var secretAccessKey: Secret
     public var sessionToken: Secret
     public var expiresAt: Timestamp
+    public var expiresInSeconds: Int
     public var account: AccountID
 
     public init(
@@ -75,12 +76,14 @@ public enum CredentialAws: RPCMethod {
       secretAccessKey: Secret,
       sessionToken: Secret,
       expiresAt: Timestamp,
+      expiresInSeconds: Int,
       account: AccountID
     ) {
       self.accessKeyId = accessKeyId
       self.secretAccessKey = secretAccessKey
       self.sessionToken = sessionToken
       self.expiresAt = expiresAt
+      self.expiresInSeconds = expiresInSeconds
       self.account = account
     }
 
@@ -94,6 +97,8 @@ public enum CredentialAws: RPCMethod {
       writer.secret(sessionToken)
       writer.key("expiresAt")
       writer.timestamp(expiresAt)
+      writer.key("expiresInSeconds")
+      writer.integer(expiresInSeconds)
       writer.key("account")
       writer.string(account.text)
       writer.endObject()

@@ -19,9 +19,10 @@ public enum ProviderAdd: RPCMethod {
   public struct Params: WireReadable, Sendable {
     public var name: ProviderName
     public var issuer: String?
-    /// Absent: the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if the
-    /// provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses with
-    /// `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
+    /// Absent: for `identity` `resource` the client of another provider of the same issuer that the person
+    /// configured; else the Client ID Metadata Document of the agent's configuration (`clientIdMetadataDocument`) if
+    /// the provider takes one; else the agent registers itself if the provider supports it (RFC 7591), and refuses
+    /// with `-32602` otherwise. `provider.remove` deletes the registration (RFC 7592).
     public var clientId: String?
     public var clientSecret: Secret?
     public var clientKey: Secret?
@@ -59,6 +60,9 @@ public enum ProviderAdd: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
+    /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+    /// regard to case and marks.
+    public var allowedFields: [String]?
     /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
     /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
     /// removes them.
@@ -66,7 +70,7 @@ public enum ProviderAdd: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     public var proxy: String?
@@ -99,6 +103,7 @@ public enum ProviderAdd: RPCMethod {
       var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
+      var allowedFields: [String]?
       var pins: WireMap<[String]>?
       var pinsExpireAt: Timestamp?
       var caFile: String?
@@ -152,6 +157,8 @@ public enum ProviderAdd: RPCMethod {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("allowedFields") {
+          allowedFields = try reading("allowedFields") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.allowedFields) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
         } else if memberName.isText("pinsExpireAt") {
@@ -192,6 +199,7 @@ public enum ProviderAdd: RPCMethod {
       self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
+      self.allowedFields = allowedFields
       self.pins = pins
       self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile
@@ -253,7 +261,7 @@ public enum ProviderList: RPCMethod {
   }
 }
 
-/// Returns a provider, without its client secret.
+/// Returns a provider, without its client secret, and how its servers are reached and trusted now.
 public enum ProviderGet: RPCMethod {
   public static let info = MethodInfo(
     name: "provider.get", since: "1",
@@ -282,17 +290,24 @@ public enum ProviderGet: RPCMethod {
 
   public struct Result: WireWritable, Sendable {
     public var provider: WireProvider
+    public var trust: WireServerTrust?
 
     public init(
-      provider: WireProvider
+      provider: WireProvider,
+      trust: WireServerTrust? = nil
     ) {
       self.provider = provider
+      self.trust = trust
     }
 
     public func write(to writer: inout JSONWriter) {
       writer.beginObject()
       writer.key("provider")
       provider.write(to: &writer)
+      if let trust {
+        writer.key("trust")
+        trust.write(to: &writer)
+      }
       writer.endObject()
     }
   }
@@ -350,6 +365,9 @@ public enum ProviderUpdate: RPCMethod {
     public var persistAccessTokens: Bool?
     /// Origins that `request.send` may send requests to.
     public var allowedOrigins: [String]?
+    /// Names of header fields and parameters that requests to the allowed origins may have beside plain ones, without
+    /// regard to case and marks.
+    public var allowedFields: [String]?
     /// For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup. They count
     /// beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty object
     /// removes them.
@@ -357,7 +375,8 @@ public enum ProviderUpdate: RPCMethod {
     /// From then on, by the provider's time, only the certificate authorities count.
     public var pinsExpireAt: Timestamp?
     /// An absolute path of a PEM file with the certificate authorities that count for this provider, instead of the
-    /// agent's. Empty: the agent's.
+    /// agent's. A file that can't be read, or has no certificate, is refused, also where no request needs it now.
+    /// Empty: the agent's.
     public var caFile: String?
     /// The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for none.
     /// Empty: the agent's.
@@ -391,6 +410,7 @@ public enum ProviderUpdate: RPCMethod {
       var postLogoutRedirectUri: String?
       var persistAccessTokens: Bool?
       var allowedOrigins: [String]?
+      var allowedFields: [String]?
       var pins: WireMap<[String]>?
       var pinsExpireAt: Timestamp?
       var caFile: String?
@@ -444,6 +464,8 @@ public enum ProviderUpdate: RPCMethod {
           persistAccessTokens = try reading("persistAccessTokens") { () throws(ParamsProblem) in try memberValue.boolean() }
         } else if memberName.isText("allowedOrigins") {
           allowedOrigins = try reading("allowedOrigins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
+        } else if memberName.isText("allowedFields") {
+          allowedFields = try reading("allowedFields") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(.allowedFields) } }
         } else if memberName.isText("pins") {
           pins = try reading("pins") { () throws(ParamsProblem) in try memberValue.map(atMost: 64, names: .host) { (item) throws(ParamsProblem) in try item.list(1...8) { (item) throws(ParamsProblem) in try item.text(.pins) } } }
         } else if memberName.isText("pinsExpireAt") {
@@ -484,6 +506,7 @@ public enum ProviderUpdate: RPCMethod {
       self.postLogoutRedirectUri = postLogoutRedirectUri
       self.persistAccessTokens = persistAccessTokens
       self.allowedOrigins = allowedOrigins
+      self.allowedFields = allowedFields
       self.pins = pins
       self.pinsExpireAt = pinsExpireAt
       self.caFile = caFile

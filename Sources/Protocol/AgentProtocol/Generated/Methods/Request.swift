@@ -32,6 +32,9 @@ public enum RequestAuthorize: RPCMethod {
     /// own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind `grant` if
     /// there is none, or none that the caller's own grant made; -32602 if several grants have the name.
     public var grant: String?
+    /// The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens of others.
+    /// Absent: all that the request's limits cover.
+    public var accounts: [AccountID]?
     /// The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced exchange, if
     /// the token is not replaced already.
     public var rejected: String?
@@ -57,6 +60,7 @@ public enum RequestAuthorize: RPCMethod {
       var url: String?
       var origins: [String]?
       var grant: String?
+      var accounts: [AccountID]?
       var rejected: String?
       var challenge: String?
       var nonce: String?
@@ -75,6 +79,8 @@ public enum RequestAuthorize: RPCMethod {
           origins = try reading("origins") { () throws(ParamsProblem) in try memberValue.list(0...64) { (item) throws(ParamsProblem) in try item.text(TextRule(1...512)) } }
         } else if memberName.isText("grant") {
           grant = try reading("grant") { () throws(ParamsProblem) in try memberValue.text(TextRule(1...128)) }
+        } else if memberName.isText("accounts") {
+          accounts = try reading("accounts") { () throws(ParamsProblem) in try memberValue.list(0...256) { (item) throws(ParamsProblem) in try item.text(.accountId, as: AccountID.init) } }
         } else if memberName.isText("rejected") {
           rejected = try reading("rejected") { () throws(ParamsProblem) in try memberValue.text(.rejected) }
         } else if memberName.isText("challenge") {
@@ -101,6 +107,7 @@ public enum RequestAuthorize: RPCMethod {
       self.url = url
       self.origins = origins
       self.grant = grant
+      self.accounts = accounts
       self.rejected = rejected
       self.challenge = challenge
       self.nonce = nonce
@@ -119,6 +126,9 @@ public enum RequestAuthorize: RPCMethod {
     /// For a token that is bound to a key of the account: the value of the header `DPoP` (RFC 9449 §4.1), for this
     /// method and URL alone.
     public var proof: Secret?
+    /// For a caller without a grant of its own: further tokens that servers still take, of the accounts that the
+    /// request's limits cover, parted by spaces. A gateway passes on no answer that repeats one of them.
+    public var otherTokens: Secret?
     /// Identifies this token in `rejected` and in `token.reject`.
     public var fingerprint: String
     public var expiresAt: Timestamp
@@ -130,6 +140,7 @@ public enum RequestAuthorize: RPCMethod {
       accessToken: Secret,
       tokenType: String,
       proof: Secret? = nil,
+      otherTokens: Secret? = nil,
       fingerprint: String,
       expiresAt: Timestamp,
       decision: WireDecision? = nil
@@ -138,6 +149,7 @@ public enum RequestAuthorize: RPCMethod {
       self.accessToken = accessToken
       self.tokenType = tokenType
       self.proof = proof
+      self.otherTokens = otherTokens
       self.fingerprint = fingerprint
       self.expiresAt = expiresAt
       self.decision = decision
@@ -154,6 +166,10 @@ public enum RequestAuthorize: RPCMethod {
       if let proof {
         writer.key("proof")
         writer.secret(proof)
+      }
+      if let otherTokens {
+        writer.key("otherTokens")
+        writer.secret(otherTokens)
       }
       writer.key("fingerprint")
       writer.string(fingerprint)

@@ -17,7 +17,9 @@ public enum SignInBegin: RPCMethod {
     public var provider: ProviderName
     public var flow: WireSignInFlow
     public var scopes: [String]?
-    /// The account to sign in again; another subject is refused.
+    /// The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and `claims` are
+    /// absent, and where `scopes` are, the sign-in asks for those of the last error `interactionRequired` of this
+    /// account, until a sign-in met them.
     public var account: AccountSelector?
     public var alias: Alias?
     /// OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow `device`.
@@ -216,8 +218,9 @@ public enum SignInComplete: RPCMethod {
 
   public struct Params: WireReadable, Sendable {
     public var signIn: String
-    /// The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and the nonce of the ID
-    /// token prove that it belongs to this sign-in.
+    /// The whole URL, which must be the one that this sign-in sends the browser back to, with its `state`; or only
+    /// the value of `code`, while no other server is configured. For a code, PKCE and the nonce of the ID token prove
+    /// that it belongs to this sign-in.
     public var redirectUrl: Secret
 
     public init(from node: JSONNode) throws(ParamsProblem) {

@@ -85,7 +85,9 @@ public struct AccountMethods: Sendable {
   /// - Parameters:
   ///   - selector: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
-  ///   - workingDirectory: An absolute path. The nearest `.lanyard` file in it or above decides.
+  ///   - workingDirectory: An absolute path, or a `file:` URL of one that is not UTF-8. The nearest `.lanyard` file
+  ///     in it or above decides if the person trusts it as it is (`lanyard trust`). One that can't be read is -32602:
+  ///     no other account is chosen in its place.
   ///   - issuer: A URL.
   ///   - url: The URL of a resource that a tool wants a token for.
   ///   - user: With `url`: the name by which the tool knows the person. An account with this alias, e-mail address
@@ -119,8 +121,8 @@ public struct AccountMethods: Sendable {
   ///   - mode: The mode of a sign-out. One of `soft`, `hard`, `offline`.
   ///   - revocationTimeoutSeconds: How long to wait for the revocation before it is queued. The agent's default:
   ///     `3`.
-  /// - Returns: `AccountSignOutResult`: with `account`, `mode`, `data`, `revocation`, `nextAttemptAt`,
-  ///   `endSessionUrl`.
+  /// - Returns: `AccountSignOutResult`: with `account`, `mode`, `demandedBy`, `data`, `revocation`,
+  ///   `nextAttemptAt`, `endSessionUrl`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `timedOut`,
   ///   `storeUnavailable`, `integrity`, `rolledBack`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.

@@ -39,7 +39,8 @@ public struct AgentMethods: Sendable {
   ///
   /// - Returns: `AgentStatusResult`: with `locked`, `initialized`, `protection`, `connectivity`, `accounts`,
   ///   `pendingRevocations`, `pendingOperations`, `connections`, `startedAt`, `version`, `callersAreTrusted`,
-  ///   `memoryLocked`, `confinement`, `configuration`, `audit`, `administrator`, `policySource`.
+  ///   `memoryLocked`, `confinement`, `configuration`, `hardSignOutDemandedBy`, `audit`, `administrator`,
+  ///   `policySource`.
   /// - Throws: ``LanyardError``: `storeUnavailable`, `integrity`, `invalidParams`, `internalError`, `agentLocked`,
   ///   `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection.
   ///   `CancellationError` if the task is cancelled.

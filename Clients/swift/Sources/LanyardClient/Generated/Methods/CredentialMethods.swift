@@ -24,7 +24,7 @@ public struct CredentialMethods: Sendable {
   ///   - timeoutSeconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
   ///     account shares goes on.
   /// - Returns: `CredentialAwsResult`: with `accessKeyId`, `secretAccessKey`, `sessionToken`, `expiresAt`,
-  ///   `account`.
+  ///   `expiresInSeconds`, `account`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`, `providerMisconfigured`,
   ///   `untrustedServer`, `timedOut`, `storeUnavailable`, `integrity`, `rolledBack`, `invalidParams`,

@@ -17,8 +17,8 @@ public struct IdentityMethods: Sendable {
   ///     wildcard.
   ///   - minimumLifetimeSeconds: The minimum remaining lifetime. An older ID token is replaced by a refresh. The
   ///     agent's default: `60`.
-  ///   - timeoutSeconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-  ///     account shares goes on.
+  ///   - timeoutSeconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that
+  ///     does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
   /// - Returns: `IdentityGetResult`: with `idToken`, `expiresAt`, `expiresInSeconds`, `audience`, `issuer`,
   ///   `account`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `reauthenticationRequired`,

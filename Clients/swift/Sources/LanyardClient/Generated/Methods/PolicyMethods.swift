@@ -91,8 +91,8 @@ public struct PolicyMethods: Sendable {
   ///   - account: An account, by id or name. An id (`acc_…`), an alias, or `@active`. There is no default and no
   ///     wildcard.
   ///   - capability: A capability. The name in the policy, such as `workOrder.complete`.
-  ///   - at: An instant. RFC 3339, UTC, with milliseconds, by the machine's wall clock as it stands when it is
-  ///     told; moments that a provider told are converted. Only `time.now` of a decision is trusted time.
+  ///   - at: An instant. RFC 3339, UTC, with milliseconds, all of one answer on one clock: that of the account's
+  ///     provider as far as it is known, in objects of an account, else the machine's.
   ///   - assume: Assumptions that replace the current facts.
   /// - Returns: `Decision`: A decision.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `dataLocked`, `storeUnavailable`,

@@ -23,7 +23,8 @@ public struct ProviderMethods: Sendable {
   /// - Parameters:
   ///   - name: A provider's name.
   ///   - issuer: A URL.
-  ///   - clientId: Absent: the Client ID Metadata Document of the agent's configuration
+  ///   - clientId: Absent: for `identity` `resource` the client of another provider of the same issuer that the
+  ///     person configured; else the Client ID Metadata Document of the agent's configuration
   ///     (`clientIdMetadataDocument`) if the provider takes one; else the agent registers itself if the provider
   ///     supports it (RFC 7591), and refuses with `invalidParams` otherwise. `provider.remove` deletes the
   ///     registration (RFC 7592).
@@ -58,12 +59,15 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none.
   ///   - policy: A policy's name.
@@ -98,6 +102,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -129,6 +134,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)
@@ -146,11 +152,11 @@ public struct ProviderMethods: Sendable {
   ///   `CancellationError` if the task is cancelled.
   public func list() async throws -> ProviderListResult { try await lanyard.invoke("provider.list") }
 
-  /// Returns a provider, without its client secret.
+  /// Returns a provider, without its client secret, and how its servers are reached and trusted now.
   ///
   /// - Parameters:
   ///   - provider: A provider's name.
-  /// - Returns: `ProviderGetResult`: with `provider`.
+  /// - Returns: `ProviderGetResult`: with `provider`, `trust`.
   /// - Throws: ``LanyardError``: `providerNotFound`, `storeUnavailable`, `integrity`, `invalidParams`,
   ///   `internalError`, `agentLocked`, `shuttingDown`, `overloaded`, `requestCancelled`, `notPermitted`, or a failure
   ///   of the connection. `CancellationError` if the task is cancelled.
@@ -208,12 +214,15 @@ public struct ProviderMethods: Sendable {
   ///     Connect RP-Initiated Logout 1.0 §2).
   ///   - persistAccessTokens: Access tokens are kept in the store, sealed, so that they outlive the agent.
   ///   - allowedOrigins: Origins that `request.send` may send requests to.
+  ///   - allowedFields: Names of header fields and parameters that requests to the allowed origins may have beside
+  ///     plain ones, without regard to case and marks.
   ///   - pins: For each host the digests of its public keys (`sha256/BASE64`), two at least: one is the backup.
   ///     They count beside the certificate authorities, for the provider's endpoints and for `request.send`. An empty
   ///     object removes them.
   ///   - pinsExpireAt: From then on, by the provider's time, only the certificate authorities count.
   ///   - caFile: An absolute path of a PEM file with the certificate authorities that count for this provider,
-  ///     instead of the agent's. Empty: the agent's.
+  ///     instead of the agent's. A file that can't be read, or has no certificate, is refused, also where no request
+  ///     needs it now. Empty: the agent's.
   ///   - proxy: The proxy to this provider, `http://HOST:PORT`, or with `https`, `socks5` or `socks5h`; `none` for
   ///     none. Empty: the agent's.
   ///   - policy: A policy's name.
@@ -248,6 +257,7 @@ public struct ProviderMethods: Sendable {
     postLogoutRedirectUri: String? = nil,
     persistAccessTokens: Bool? = nil,
     allowedOrigins: [String]? = nil,
+    allowedFields: [String]? = nil,
     pins: [String: [String]]? = nil,
     pinsExpireAt: Date? = nil,
     caFile: String? = nil,
@@ -279,6 +289,7 @@ public struct ProviderMethods: Sendable {
       $0.member("postLogoutRedirectUri", postLogoutRedirectUri)
       $0.member("persistAccessTokens", persistAccessTokens)
       $0.member("allowedOrigins", allowedOrigins)
+      $0.member("allowedFields", allowedFields)
       $0.member("pins", pins)
       $0.member("pinsExpireAt", pinsExpireAt)
       $0.member("caFile", caFile)

@@ -29,6 +29,8 @@ public struct RequestMethods: Sendable {
   ///   - grant: A grant, by its id or the name of its client: decides as under this grant, and never wider than the
   ///     caller's own. It has to cover `request.send`, `request.authorize` or `token.get`. Error 6003 with the kind
   ///     `grant` if there is none, or none that the caller's own grant made; -32602 if several grants have the name.
+  ///   - accounts: The accounts that the caller serves, as a gateway for one of them: `otherTokens` has no tokens
+  ///     of others. Absent: all that the request's limits cover.
   ///   - rejected: The `fingerprint` of the token that the server refused with 401. As `token.reject`: one forced
   ///     exchange, if the token is not replaced already.
   ///   - challenge: The value of `WWW-Authenticate` (RFC 9110 §11.6.1) of that refusal. A challenge that asks for
@@ -41,8 +43,8 @@ public struct RequestMethods: Sendable {
   ///     grant's further prompts are refused for 60 s (4002). One of `pinentry`.
   ///   - timeoutSeconds: How long the caller waits, in seconds, with a refresh and a prompt; absent: as long as the
   ///     work takes.
-  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `fingerprint`,
-  ///   `expiresAt`, `decision`.
+  /// - Returns: `RequestAuthorizeResult`: with `account`, `accessToken`, `tokenType`, `proof`, `otherTokens`,
+  ///   `fingerprint`, `expiresAt`, `decision`.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `dataLocked`,
   ///   `reauthenticationRequired`, `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`,
   ///   `providerMisconfigured`, `untrustedServer`, `timedOut`, `denied`, `stepUpRequired`, `storeUnavailable`,
@@ -56,6 +58,7 @@ public struct RequestMethods: Sendable {
     url: String,
     origins: [String]? = nil,
     grant: String? = nil,
+    accounts: [String]? = nil,
     rejected: String? = nil,
     challenge: String? = nil,
     nonce: String? = nil,
@@ -70,6 +73,7 @@ public struct RequestMethods: Sendable {
       $0.member("url", url)
       $0.member("origins", origins)
       $0.member("grant", grant)
+      $0.member("accounts", accounts)
       $0.member("rejected", rejected)
       $0.member("challenge", challenge)
       $0.member("nonce", nonce)

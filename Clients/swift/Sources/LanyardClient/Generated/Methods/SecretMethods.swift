@@ -45,7 +45,7 @@ public struct SecretMethods: Sendable {
   ///     wildcard.
   ///   - name: A secret's name.
   /// - Returns: `SecretGetResult`: with `account`, `name`, `value`.
-  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `dataLocked`, `signedOut`,
+  /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `dataLocked`, `signedOut`, `accountLocked`,
   ///   `storeUnavailable`, `integrity`, `notFound`, `invalidParams`, `internalError`, `agentLocked`, `shuttingDown`,
   ///   `overloaded`, `requestCancelled`, `notPermitted`, or a failure of the connection. `CancellationError` if the
   ///   task is cancelled.

@@ -19,7 +19,9 @@ public struct SignInMethods: Sendable {
   ///     `paste`: on any machine; the person copies the redirect URL into `signIn.complete`. One of `browser`,
   ///     `device`, `paste`.
   ///   - scopes: Scopes. In any order; the agent sorts them.
-  ///   - account: The account to sign in again; another subject is refused.
+  ///   - account: The account to sign in again; another subject is refused. Where `acrValues`, `maxAgeSeconds` and
+  ///     `claims` are absent, and where `scopes` are, the sign-in asks for those of the last error
+  ///     `interactionRequired` of this account, until a sign-in met them.
   ///   - alias: An account's alias. A name that the person chose. It does not start like an id.
   ///   - prompt: OpenID Connect Core §3.1.2.1: `login`, `consent`, `select_account`, …; not used by the flow
   ///     `device`.
@@ -104,8 +106,9 @@ public struct SignInMethods: Sendable {
   /// - Parameters:
   ///   - signIn: An id made by the agent. The opaque id of a sign-in, an operation, a subscription, a grant or a
   ///     rule.
-  ///   - redirectUrl: The whole URL, whose `state` is checked, or only the value of `code`. For a code, PKCE and
-  ///     the nonce of the ID token prove that it belongs to this sign-in.
+  ///   - redirectUrl: The whole URL, which must be the one that this sign-in sends the browser back to, with its
+  ///     `state`; or only the value of `code`, while no other server is configured. For a code, PKCE and the nonce of
+  ///     the ID token prove that it belongs to this sign-in.
   /// - Returns: `SignInProgress`: The status of a sign-in.
   /// - Throws: ``LanyardError``: `signInFailed`, `accountAmbiguous`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `providerNotFound`, `providerUnavailable`, `providerMisconfigured`,

@@ -21,8 +21,8 @@ public struct TokenMethods: Sendable {
   ///     scopes is returned instead. The agent's default: `false`.
   ///   - resource: The resource (RFC 8707) that the token is for.
   ///   - minimumLifetimeSeconds: The minimum remaining lifetime. The agent's default: `60`.
-  ///   - timeoutSeconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-  ///     account shares goes on.
+  ///   - timeoutSeconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that
+  ///     does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
   /// - Returns: `Token`: An access token.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`, `providerMisconfigured`,
@@ -58,8 +58,8 @@ public struct TokenMethods: Sendable {
   ///     scopes is returned instead. The agent's default: `false`.
   ///   - resource: The resource (RFC 8707) that the token is for.
   ///   - minimumLifetimeSeconds: The minimum remaining lifetime. The agent's default: `60`.
-  ///   - timeoutSeconds: How long the caller waits, in seconds; absent: as long as the work takes. Work that an
-  ///     account shares goes on.
+  ///   - timeoutSeconds: How long the caller waits, in seconds: then error 1006. Absent: 20 s for a provider that
+  ///     does not answer, then error 3002 with the reason `noAnswer`. The exchange goes on, and its result is kept.
   /// - Returns: `Token`: An access token.
   /// - Throws: ``LanyardError``: `accountNotFound`, `accountAmbiguous`, `signedOut`, `reauthenticationRequired`,
   ///   `interactionRequired`, `accountLocked`, `offline`, `providerUnavailable`, `providerMisconfigured`,

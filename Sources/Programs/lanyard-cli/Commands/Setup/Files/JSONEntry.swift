@@ -2,7 +2,7 @@ import CommandSupport
 import JSONRPC
 
 /// A member of an object in a JSON file, such as `credHelpers` of docker. The rest of the file stays as it is.
-struct JSONEntry: SetupChange {
+struct JSONEntry: FileChange {
   let place: String
   /// The names of the objects that lead to the member, and its own.
   let path: [String]
@@ -10,12 +10,14 @@ struct JSONEntry: SetupChange {
   /// True for a tool that reads comments and trailing commas.
   var allowsComments = false
 
+  var file: String { place }
+
   var lines: [String] {
     JSONValue.object(nesting: path, value).laidOut(JSONLayout()).split(separator: "\n").map(String.init)
   }
 
-  func state() throws(CommandFailure) -> SetupState {
-    try read(SetupFile(place)).withRoot { root in
+  func state(in file: SetupFile) throws(CommandFailure) -> SetupState {
+    try read(file).withRoot { root in
       guard !root.hasDuplicateKeys else { return .taken("the file has a name twice") }
       var node = root
       for (depth, name) in path.enumerated() {
@@ -28,15 +30,11 @@ struct JSONEntry: SetupChange {
     } ?? .absent
   }
 
-  func apply() throws(CommandFailure) {
-    let file = try SetupFile(place)
-    try file.replace(by: read(file).setting(path, to: value))
-  }
+  func applied(to file: SetupFile) throws(CommandFailure) -> String { try read(file).setting(path, to: value) }
 
-  func undo() throws(CommandFailure) {
-    guard try state() == .present else { return }
-    let file = try SetupFile(place)
-    try file.replace(by: read(file).removing(path))
+  func removed(from file: SetupFile) throws(CommandFailure) -> String? {
+    guard try state(in: file) == .present else { return nil }
+    return try read(file).removing(path)
   }
 
   private func read(_ file: SetupFile) throws(CommandFailure) -> EditedJSON {

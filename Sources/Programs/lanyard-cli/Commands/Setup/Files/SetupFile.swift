@@ -19,14 +19,16 @@ struct SetupFile {
     guard text.utf8.count == present.contents.count else { throw present.malformed("text in UTF-8") }
   }
 
-  /// Replaces the file in one step. A file that would be empty is removed.
-  func replace(by new: String) throws(CommandFailure) {
+  var isThere: Bool { present != nil }
+
+  /// Replaces the file in one step. A file that would be empty is removed, unless `keepingEmpty`.
+  func replace(by new: String, keepingEmpty: Bool = false) throws(CommandFailure) {
     var new = new
     if let present {
-      if new.isEmpty { return try present.delete() }
+      if new.isEmpty, !keepingEmpty { return try present.delete() }
       return try present.replace(by: new.withUTF8 { HeldBytes(UnsafeRawBufferPointer($0)) })
     }
-    guard !new.isEmpty else { return }
+    guard !new.isEmpty || keepingEmpty else { return }
     try Self.makeDirectories(AgentPaths.directory(of: path))
     // Nothing that another program puts there meanwhile is replaced.
     let error = new.withUTF8 {

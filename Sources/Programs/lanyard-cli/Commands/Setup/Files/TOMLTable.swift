@@ -1,7 +1,7 @@
 import CommandSupport
 
 /// A table of its own in a TOML file, such as `[mcp_servers.NAME]` of Codex, between two comments at its end.
-struct TOMLTable: SetupChange {
+struct TOMLTable: FileChange {
   let table: [String]
   private let block: TextBlock
 
@@ -14,17 +14,17 @@ struct TOMLTable: SetupChange {
   }
 
   var place: String { block.place }
+  var file: String { block.place }
   var lines: [String] { block.lines }
 
-  func state() throws(CommandFailure) -> SetupState {
-    let file = try SetupFile(place)
-    let state = block.state(in: file.text)
+  func state(in file: SetupFile) throws(CommandFailure) -> SetupState {
+    let state = try block.state(in: file)
     guard let outline = TOMLOutline(file.text) else { throw StoreFile.malformed(file.path, "TOML") }
     guard state == .absent else { return state }
     return outline.has(table) ? .taken("the table \(table.joined(separator: "."))", byName: true) : .absent
   }
 
-  func apply() throws(CommandFailure) { try block.apply() }
+  func applied(to file: SetupFile) throws(CommandFailure) -> String { try block.applied(to: file) }
 
-  func undo() throws(CommandFailure) { try block.undo() }
+  func removed(from file: SetupFile) throws(CommandFailure) -> String? { try block.removed(from: file) }
 }

@@ -3,7 +3,7 @@ import Glibc
 
 /// Lines between two comments in a configuration file: at the beginning of a section if there is one, else at the end of
 /// the file, with the section's header.
-struct TextBlock: SetupChange {
+struct TextBlock: FileChange {
   let place: String
   /// Tells the blocks of one file apart.
   let name: String
@@ -13,6 +13,8 @@ struct TextBlock: SetupChange {
   var isFirst = false
   /// True for settings that may be given several times.
   var isRepeatable = false
+  /// True for a file that has to be TOML: lines in a broken one could come to mean something else once it is mended.
+  var isTOML = false
   let content: [String]
 
   private var begin: String { "# lanyard setup \(name): begin" }
@@ -20,25 +22,29 @@ struct TextBlock: SetupChange {
 
   var lines: [String] { (section.map { [$0] } ?? []) + content }
 
-  func state() throws(CommandFailure) -> SetupState { try state(in: SetupFile(place).text) }
+  var file: String { place }
 
-  func apply() throws(CommandFailure) {
-    let file = try SetupFile(place)
-    guard state(in: file.text) == .absent else { return }
-    try file.replace(by: inserted(into: file.text))
+  func state(in file: SetupFile) throws(CommandFailure) -> SetupState {
+    if isTOML, TOMLOutline(file.text) == nil { throw StoreFile.malformed(file.path, "TOML") }
+    return state(in: file.text)
   }
 
-  func undo() throws(CommandFailure) {
-    let file = try SetupFile(place)
-    guard let rest = removed(from: file.text) else { return }
-    try file.replace(by: rest)
-  }
+  func applied(to file: SetupFile) throws(CommandFailure) -> String { inserted(into: file.text) }
+
+  func removed(from file: SetupFile) throws(CommandFailure) -> String? { removed(from: file.text) }
 
   func state(in text: String) -> SetupState {
     let all = Self.lines(of: text)
     if let block = block(in: all) {
-      return Array(all[block]) == written || Array(all[block]) == written(with: section)
-        ? .present : .taken("other lines of `lanyard setup \(name)`")
+      let lines = Array(all[block])
+      guard lines == written || lines == written(with: section) else {
+        return .taken("other lines of `lanyard setup \(name)`")
+      }
+      // What follows would come to another section without the header in the block.
+      let next = all[(block.upperBound + 1)...].first { Self.key($0) != nil || Self.header($0) != nil }
+      let hasHeader = lines.contains { Self.header($0) != nil }
+      return hasHeader && next.map { Self.header($0) == nil } ?? false
+        ? .taken("more lines in the section of `lanyard setup \(name)`: \(Self.trimmed(next ?? ""))") : .present
     }
     if all.contains(where: { Self.trimmed($0) == begin }) {
       return .taken("a part of the lines of `lanyard setup \(name)`")
@@ -75,7 +81,7 @@ struct TextBlock: SetupChange {
     guard state(in: text) == .present else { return nil }
     var file = Lines(text)
     guard let block = block(in: file.all) else { return nil }
-    file.all.removeSubrange(block)
+    file.remove(block)
     return file.text
   }
 
@@ -122,21 +128,40 @@ struct TextBlock: SetupChange {
   }
 }
 
-/// The lines of a file, without their ends, which stay as they are: LF or CR LF, and with or without one at the end.
+/// The lines of a file. Their ends stay as they are: LF or CR LF, and with or without one at the end of the file.
 private struct Lines {
-  var all: [String]
-  private let separator: String
-  private let isEnded: Bool
+  /// Without their ends.
+  private(set) var all: [String] = []
+  private var ends: [String] = []
 
   init(_ text: String) {
-    var parts = text.utf8.split(separator: 0x0A, omittingEmptySubsequences: false).map { String(Substring($0)) }
-    isEnded = text.isEmpty || parts.last == ""
-    if parts.last == "" { parts.removeLast() }
-    separator = parts.first?.utf8.last == 0x0D ? "\r\n" : "\n"
-    all = parts.map { $0.utf8.last == 0x0D ? String($0.unicodeScalars.dropLast()) : $0 }
+    var rest = text.utf8[...]
+    while let end = rest.firstIndex(of: 0x0A) {
+      let isWindows = end > rest.startIndex && rest[rest.index(before: end)] == 0x0D
+      all.append(String(Substring(rest[..<(isWindows ? rest.index(before: end) : end)])))
+      ends.append(isWindows ? "\r\n" : "\n")
+      rest = rest[rest.index(after: end)...]
+    }
+    if !rest.isEmpty {
+      all.append(String(Substring(rest)))
+      ends.append("")
+    }
   }
 
-  mutating func insert(_ lines: [String], at place: Int) { all.insert(contentsOf: lines, at: place) }
+  /// With the line end of the first line. After a last line without one the inserted lines have none at their end, either.
+  mutating func insert(_ lines: [String], at place: Int) {
+    let end = ends.first { !$0.isEmpty } ?? "\n"
+    var newEnds = lines.map { _ in end }
+    if place == all.count, ends.last == "" { swap(&newEnds[newEnds.count - 1], &ends[place - 1]) }
+    all.insert(contentsOf: lines, at: place)
+    ends.insert(contentsOf: newEnds, at: place)
+  }
 
-  var text: String { all.joined(separator: separator) + (isEnded && !all.isEmpty ? separator : "") }
+  mutating func remove(_ range: ClosedRange<Int>) {
+    if range.lowerBound > 0, ends[range.upperBound] == "" { ends[range.lowerBound - 1] = "" }
+    all.removeSubrange(range)
+    ends.removeSubrange(range)
+  }
+
+  var text: String { zip(all, ends).map { $0 + $1 }.joined() }
 }

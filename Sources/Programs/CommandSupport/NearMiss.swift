@@ -1,12 +1,19 @@
 /// Finds the name that a person probably meant.
-enum NearMiss {
+public enum NearMiss {
   /// The nearest name, if at most one letter differs (two in names of five letters or more). Two exchanged neighbours
   /// count as one.
-  static func of(_ typed: String, among names: [String]) -> String? {
+  public static func of(_ typed: String, among names: [String]) -> String? {
     let typed = Array(typed.lowercased())
     let slips = typed.count < 5 ? 1 : 2
     let distances = names.map { (name: $0, distance: distance(typed, Array($0.lowercased()))) }
     return distances.filter { $0.distance <= slips }.min { $0.distance < $1.distance }?.name
+  }
+
+  /// The names that a person probably meant: the nearest one, else up to three that begin or go on with what was typed.
+  public static func all(of typed: String, among names: [String]) -> [String] {
+    if let nearest = of(typed, among: names) { return [nearest] }
+    guard typed.count > 2 else { return [] }
+    return Array(names.filter { $0.hasPrefix(typed) || typed.hasPrefix($0) && $0.count > 2 }.prefix(3))
   }
 
   /// The number of added, missing, replaced or exchanged letters (optimal string alignment).

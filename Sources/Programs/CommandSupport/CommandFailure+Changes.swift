@@ -1,0 +1,26 @@
+internal import Synchronization
+
+extension CommandFailure {
+  /// For a command that only shows something: nothing else was to be expected than that it changes nothing.
+  public static func tellNoChanges() { tellsNoChanges.store(true, ordering: .relaxed) }
+
+  private static let tellsNoChanges = Atomic(false)
+
+  func leavingOutChanges() -> CommandFailure {
+    guard Self.tellsNoChanges.load(ordering: .relaxed) else { return self }
+    var told = self
+    told.message = Self.withoutChanges(message)
+    return told
+  }
+
+  /// A message without the sentence or clause that nothing was changed.
+  public static func withoutChanges(_ message: String) -> String {
+    var text = message
+    for (note, instead) in [
+      ("Nothing was changed; t", "T"), ("; nothing was changed.", "."), (" Nothing was changed.", ""),
+    ] {
+      text = text.split(separator: note, omittingEmptySubsequences: false).joined(separator: instead)
+    }
+    return text
+  }
+}
