@@ -76,6 +76,8 @@ import Testing
     /// What a caller is refused with agrees with the state.
     func agrees(_ refusal: TokenMachine.Refusal) -> Bool {
       switch refusal {
+      // A lost answer costs the person nothing while a token is served, and no other one can be had.
+      case .reauthenticate(TokenMachine.outcomeUnknown) where machine.isDoubtHarmless(at: now): state != .locked
       case .reauthenticate: state == .reauthenticationRequired
       case .locked: state == .locked
       case .signedOut: state == .signedOut
