@@ -58,11 +58,11 @@ import Testing
       let gate = Gate()
       world.network.next("/token", .heldAfter(gate))
       let crowd = try Crowd(world, clients: 2)
-      let asked = crowd.ask(chance.number(1...4))
+      let asked = crowd.ask(chance.number(1...4), "token.get", #"{"account":"work","timeoutSeconds":3600}"#)
       await gate.reached()
       // The machine sleeps while the answer is on its way; the request times out.
       let isInTime = chance.coin()
-      world.clock.suspend(for: isInTime ? chance.seconds(31...58) : chance.seconds(61...100_000))
+      world.clock.suspend(for: isInTime ? chance.seconds(31...58) : chance.seconds(61...3000))
       let answers = await crowd.answers(asked)
       if isInTime {
         for answer in answers { #expect(scene.works(answer), "\(answer)") }
@@ -127,7 +127,9 @@ import Testing
       scene.idp.enqueueFault("/token", Fault(chance.one(of: effects)))
       let crowd = try Crowd(world, clients: 2)
       let asked = chance.number(1...5)
-      let answers = await crowd.answers(crowd.ask(asked))
+      // A caller waits longer than a request to the provider may take.
+      let waits = #"{"account":"work","timeoutSeconds":120}"#
+      let answers = await crowd.answers(crowd.ask(asked, "token.get", waits))
       crowd.wasAnsweredOnce(asked)
       switch rotation {
       case .strict:
