@@ -133,8 +133,8 @@ class StatusTests(Person):
             **accounts({**WORK, "lastOnlineAuthAt": ago(hours=2)}, {**HOME, "provider": "other", "lastOnlineAuthAt": ago(hours=3)}),
             "session.get": {**SESSION, "serverTimeOffsetMs": 3 * 86_400_000}})
         shown = self.answer("list")
-        self.assertRegex(shown, r"(?m)^\* work .* 2 h ago$")
-        self.assertRegex(shown, r"(?m)^  home .* 3 h ago$")
+        self.assertRegex(shown, r"(?m)^\* +work .* 2 h ago$")
+        self.assertRegex(shown, r"(?m)^ +home .* 3 h ago$")
         self.assertNotIn("session.get", agent.methods)
 
     def test_status_of_a_named_account(self):
