@@ -135,7 +135,7 @@ class StatusTests(Person):
         shown = self.answer("list")
         self.assertRegex(shown, r"(?m)^\* +work .* 2 h ago$")
         self.assertRegex(shown, r"(?m)^ +home .* 3 h ago$")
-        self.assertNotIn("session.get", agent.methods)
+        self.assertNotIn("session.get", agent.methods())
 
     def test_status_of_a_named_account(self):
         self.agent(accounts(WORK, HOME))
