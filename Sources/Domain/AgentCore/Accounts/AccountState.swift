@@ -10,7 +10,6 @@ public enum AccountState: String, CaseIterable, Hashable, Sendable {
   /// The provider said that the account is disabled.
   case locked
   case signedOut
-
 }
 
 /// Where an account's refresh stands.

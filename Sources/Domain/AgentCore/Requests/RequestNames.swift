@@ -137,7 +137,7 @@ public struct RequestNames: Hashable, Sendable {
     return decoded
   }
 
-  // MARK: fields that nobody else may set
+  // MARK: fields that the agent or the connection sets
 
   private static func isReserved(_ spelling: NameSpelling) -> Bool {
     reserved.contains(spelling.text) || spelling.words.first == "proxy" && spelling.words.count > 1

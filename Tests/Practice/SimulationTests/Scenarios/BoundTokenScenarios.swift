@@ -51,8 +51,8 @@ import Testing
         kind == 0 ? .heldWhileConnecting(gate) : kind == 1 ? .heldBefore(gate) : .heldAfter(gate)
       }
       try await world.restart()
-      // A request that may have left is sent once more 15 to 30 s later.
-      await world.clock.sleep(for: .seconds(31))
+      // A request takes up to 30 s. One that may have left is sent once more 15 to 30 s after that.
+      await world.clock.sleep(for: .seconds(61))
       let answer = try await scene.token()
       #expect(scene.works(answer), "\(answer)")
       #expect(Set(scene.refreshes.map(\.refreshToken)) == [scene.firstRefreshToken])
