@@ -27,6 +27,12 @@ package struct RecordPlaces {
     return place("erased identity", parts.map { "\($0.utf8.count):\($0)" }.joined())
   }
 
+  /// A digest by which a secret is recognised where its provider names no person. `print`: its SHA-256, since no copy of
+  /// the secret may stay in memory.
+  package func secret(_ print: [UInt8], at provider: ProviderName) -> [UInt8] {
+    place("secret", provider.text + "\n" + Base64URL.encode(print))
+  }
+
   private func place(_ label: String, _ name: String) -> [UInt8] {
     Array(key.digest(label, Array(name.utf8)).prefix(16))
   }
